@@ -1,0 +1,1 @@
+"""Score vision-language models on worlds and benchmarks, and say what the scores mean."""

@@ -1,0 +1,1 @@
+"""One file for each protocol: pure functions from scores to results."""

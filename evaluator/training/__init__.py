@@ -1,0 +1,1 @@
+"""Training models on a benchmark's train split."""

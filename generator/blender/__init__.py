@@ -1,0 +1,1 @@
+"""The only code that imports bpy; it runs in worker processes."""

@@ -1,0 +1,135 @@
+"""The stage: floor, lamps, camera and renderer, built once; objects are moved and recoloured for each scene."""
+
+import bpy
+from mathutils import Matrix
+
+from generator.blender.materials import floor_material, new_material, set_inputs
+from generator.blender.objects import build_mesh
+from generator.projection import axes
+from generator.quality import Quality
+from generator.scene import Point, Scene, SceneObject
+from generator.vocabulary import Vocabulary
+
+_FLOOR_SIDE = 100.0
+
+
+class Stage:
+    """A Blender scene that takes the pose of one Scene after another.
+
+    Nothing of an earlier scene may show in a later one: every property that a scene sets is set again by the next.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int):
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        self._vocabulary = vocabulary
+        self._scene = bpy.context.scene
+        self._meshes = {name: _one_slot(build_mesh(name)) for name in vocabulary.objects}
+        self._slots: list[bpy.types.Object] = []
+        _configure(self._scene, quality, width, height, threads)
+        _add_floor(self._scene)
+        _add_sky(self._scene, vocabulary.sky)
+        self._camera = self._add("camera", bpy.data.cameras.new("camera"))
+        self._scene.camera = self._camera
+        self._lamps = {name: self._add(name, bpy.data.lights.new(name, spec.kind.upper())) for name, spec in vocabulary.lamps.items()}
+
+    @property
+    def meshes(self) -> dict[str, bpy.types.Mesh]:
+        """The unit mesh of every object kind."""
+        return self._meshes
+
+    def pose(self, scene: Scene) -> None:
+        """Move, turn, scale and colour everything as the scene says."""
+        self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor
+        self._camera.matrix_world = _look(scene.camera.position, scene.camera.target)
+        for name, lamp in scene.lamps.items():
+            light = self._lamps[name].data
+            light.energy, light.color = lamp.energy, lamp.color
+            if lamp.size is not None:
+                light.size = lamp.size
+            self._lamps[name].matrix_world = _look(lamp.position, (0.0, 0.0, 0.0))
+        while len(self._slots) < len(scene.objects):
+            self._slots.append(self._add(f"object{len(self._slots)}", next(iter(self._meshes.values()))))
+        for slot in self._slots[len(scene.objects) :]:
+            slot.hide_render = True
+        for slot, thing in zip(self._slots, scene.objects, strict=False):
+            self._pose_object(slot, thing)
+
+    def render(self, path: str) -> None:
+        """Render the posed scene into a PNG file. Raises RuntimeError when Blender cannot write it."""
+        self._scene.render.filepath = path
+        bpy.ops.render.render(write_still=True)
+
+    def _pose_object(self, slot: bpy.types.Object, thing: SceneObject) -> None:
+        inputs = material_inputs(thing, self._vocabulary)
+        slot.data = self._meshes[thing.category]
+        slot.hide_render = False
+        slot.location = thing.position
+        slot.rotation_euler = (0.0, 0.0, thing.heading)
+        slot.scale = (inputs["scale"],) * 3
+        material_slot = slot.material_slots[0]
+        material_slot.link = "OBJECT"
+        if material_slot.material is None:
+            material_slot.material = new_material(slot.name)
+        set_inputs(material_slot.material, inputs)
+
+    def _add(self, name: str, data: bpy.types.ID) -> bpy.types.Object:
+        thing = bpy.data.objects.new(name, data)
+        self._scene.collection.objects.link(thing)
+        return thing
+
+
+def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, object]:
+    """What the attribute values of an object set, by input name."""
+    return {
+        name: value
+        for kind, chosen in thing.attributes.items()
+        for name, value in vocabulary.attributes[kind][chosen].inputs().items()
+    }
+
+
+def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
+    mesh.materials.append(None)
+    return mesh
+
+
+def _look(position: Point, target: Point) -> Matrix:
+    """world_from_camera: columns right, up, backward and position."""
+    right, up, back = axes(position, target)
+    return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
+
+
+def _add_floor(scene: bpy.types.Scene) -> None:
+    half = _FLOOR_SIDE / 2
+    mesh = bpy.data.meshes.new("floor")
+    mesh.from_pydata([(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)], [], [(0, 1, 2, 3)])
+    mesh.materials.append(floor_material())
+    scene.collection.objects.link(bpy.data.objects.new("floor", mesh))
+
+
+def _add_sky(scene: bpy.types.Scene, strength: float) -> None:
+    """Even white light from everywhere, and what mirrors see beyond the floor; 0 is CLEVR's darkness."""
+    scene.world = bpy.data.worlds.new("sky")
+    scene.world.use_nodes = True
+    background = scene.world.node_tree.nodes["Background"].inputs
+    background["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
+    background["Strength"].default_value = strength
+
+
+def _configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int) -> None:
+    render, cycles = scene.render, scene.cycles
+    render.engine = "CYCLES"
+    render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
+    render.threads_mode, render.threads = "FIXED", threads
+    render.use_persistent_data = True
+    render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
+    render.image_settings.compression = 50
+    scene.view_settings.view_transform = "Standard"
+    cycles.device, cycles.seed = "CPU", 0
+    cycles.samples, cycles.use_adaptive_sampling = quality.samples, False
+    cycles.use_denoising = quality.denoise
+    cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
+    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", "FAST"
+    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
+    cycles.diffuse_bounces = min(quality.bounces, 4)
+    cycles.blur_glossy = 2.0
+    cycles.caustics_reflective = cycles.caustics_refractive = False

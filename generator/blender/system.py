@@ -1,0 +1,30 @@
+"""Why bpy cannot be loaded on this machine, and what would mend it. Does not import bpy."""
+
+import re
+
+# Shared libraries that bpy 4.5 links and its wheel does not carry, with the Debian/Ubuntu package of each.
+PACKAGES = {
+    "libX11.so.6": "libx11-6",
+    "libXrender.so.1": "libxrender1",
+    "libXfixes.so.3": "libxfixes3",
+    "libXi.so.6": "libxi6",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libSM.so.6": "libsm6",
+    "libICE.so.6": "libice6",
+    "libGL.so.1": "libgl1",
+    "libXext.so.6": "libxext6",
+}
+
+
+def missing_library(error: ImportError) -> str:
+    """One sentence for an ImportError of bpy, with the command that mends it.
+
+    >>> missing_library(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))
+    'Blender cannot load because libXi.so.6 is missing: apt-get install libxi6'
+    """
+    match = re.match(r"(lib[\w+.-]+\.so[\d.]*): cannot open", str(error))
+    if match and match[1] in PACKAGES:
+        return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES[match[1]]}"
+    if error.name == "bpy":
+        return "Blender's module bpy is not installed: it exists for Python 3.11 on x86-64 Linux; pip install 'bpy==4.5.*'"
+    return f"Blender cannot load: {error}"

@@ -1,0 +1,150 @@
+"""A worker process: reads planned scenes as JSON lines, renders them, answers with what it rendered.
+
+The first line it reads is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further
+line is a planned scene, answered by {"scene": {...}}, by {"failed": reason} when this scene cannot be rendered, or by
+{"broken": reason} when no scene can be written. It ends when its input does, so it never outlives its parent by more
+than one image.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from generator.dataset.errors import UserError
+from generator.quality import Quality
+from generator.sampling import Planned, place_scene
+from generator.scene import Scene
+from generator.vocabulary import Vocabulary, parse_vocabulary
+
+_PLACEMENTS = 200
+_KEPT_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
+
+
+class Renderer:
+    """Renders planned scenes into a folder, at one size and quality."""
+
+    def __init__(self, setup: dict[str, Any]):
+        from generator.blender.stage import Stage
+        from generator.blender.visibility import Eye
+
+        self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
+        self._seed: int = setup["seed"]
+        self._size: tuple[int, int] = (setup["width"], setup["height"])
+        self._folder = Path(setup["folder"])
+        self._stage = Stage(self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, setup["threads"])
+        self._eye = Eye(self._stage.meshes, *self._size)
+
+    def render(self, planned: Planned) -> dict[str, Any]:
+        """Render a scene; its image appears whole or not at all. Returns its record (dataset/schema.py, SCENES)."""
+        from generator.blender.stage import material_inputs
+
+        scene, seen = self._place(planned, material_inputs)
+        self._stage.pose(scene)
+        digest = self._write(planned.scene_id)
+        return {
+            "scene_id": planned.scene_id,
+            "cluster_id": planned.cluster_id,
+            "objects": [
+                {"index": i, "category": thing.category, "attributes": thing.attributes, "box": list(view.box), "visible": view.visible}
+                for i, (thing, view) in enumerate(zip(scene.objects, seen, strict=True))
+            ],
+            "relations": [
+                {"subject": i, "relation": name, "object": j, **data}
+                for i, j, name, data in scene.graph(self._vocabulary.relations).edges(keys=True, data=True)
+            ],
+            "scene": scene.to_json(),
+            "sha256": digest,
+        }
+
+    def _place(self, planned: Planned, material_inputs: Any) -> tuple[Scene, list[Any]]:
+        width, height = self._size
+        rules = self._vocabulary.placement
+        enough = rules.min_pixels * width * height / (320 * 240)
+        for attempt in range(_PLACEMENTS):
+            scene = place_scene(planned, self._vocabulary, self._seed, attempt, width, height)
+            scales = [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
+            seen = self._eye.look(scene, scales)
+            if all(view.pixels >= enough and view.visible >= rules.min_visible for view in seen):
+                return scene, seen
+        raise UserError(f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible.")
+
+    def _write(self, scene_id: str) -> str:
+        draft = self._folder / f".{scene_id}.{os.getpid()}.png"
+        try:
+            self._stage.render(str(draft))
+            image = without_metadata(draft.read_bytes())
+            draft.write_bytes(image)
+            os.replace(draft, self._folder / f"{scene_id}.png")
+        finally:
+            draft.unlink(missing_ok=True)
+        return hashlib.sha256(image).hexdigest()
+
+
+def without_metadata(png: bytes) -> bytes:
+    """The PNG without the chunks in which Blender notes the render time and the like, so that equal images are equal bytes.
+
+    Raises ValueError when the bytes are no whole PNG.
+    """
+    if png[:8] != b"\x89PNG\r\n\x1a\n" or png[-8:-4] != b"IEND":
+        raise ValueError("Blender wrote an incomplete PNG")
+    kept, at = [png[:8]], 8
+    while at < len(png):
+        end = at + 12 + int.from_bytes(png[at : at + 4], "big")
+        if png[at + 4 : at + 8] in _KEPT_CHUNKS:
+            kept.append(png[at:end])
+        at = end
+    return b"".join(kept)
+
+
+def main() -> None:
+    """Serve the protocol above on stdin and the original stdout; whatever Blender prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    renderer = _start(sys.stdin.readline(), answers)
+    if renderer is None:
+        return
+    for line in sys.stdin:
+        job = json.loads(line)
+        planned = Planned(job["scene_id"], job["cluster_id"], tuple((c, a) for c, a in job["objects"]))
+        try:
+            _answer(answers, scene=renderer.render(planned))
+        except (RuntimeError, OSError, ValueError) as error:
+            reason = _no_storage(error)
+            _answer(answers, **({"broken": reason} if reason else {"failed": str(error).strip()}))
+        except UserError as error:
+            _answer(answers, failed=error.message)
+
+
+def _start(setup: str, answers: TextIO) -> Renderer | None:
+    try:
+        import bpy
+
+        renderer = Renderer(json.loads(setup))
+    except ImportError as error:
+        from generator.blender.system import missing_library
+
+        _answer(answers, broken=missing_library(error))
+        return None
+    _answer(answers, ready={"blender": bpy.app.version_string})
+    return renderer
+
+
+def _no_storage(error: Exception) -> str | None:
+    """The reason when no image can be written at all: disk full, quota, read-only; else None."""
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+    if isinstance(error, OSError) and error.errno in codes:
+        return str(error.strerror)
+    return next((os.strerror(code) for code in codes if os.strerror(code) in str(error)), None)
+
+
+def _answer(answers: TextIO, **message: Any) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The command `gen`."""
+
+from pathlib import Path
+
+import click
+
+from generator.dataset.commands import Commands, result, say
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_SEED = click.IntRange(min=0)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.version_option(package_name="jackalope", prog_name="gen")
+def main() -> None:
+    """Make worlds in which chosen combinations never occur, and benchmarks over them."""
+
+
+@main.command()
+@click.option("--holdout", default="3x3", help="Block of held-out bindings: values x objects, e.g. 3x3 or color:shape=2x4.")
+@click.option("--family", default="clevr", help="World family: a name, or the path of a TOML file of your own.")
+@click.option("--scenes", help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]")
+@click.option("--resolution", default="320x240", help="Width x height in pixels.")
+@click.option("--quality", default="standard", help="draft, standard or reference.")
+@click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
+@click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
+@click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
+@click.option("--exposed-negatives", is_flag=True, help="Let training negatives show held-out bindings (the dataset then says so).")
+@click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
+@_JSON
+def render(
+    holdout: str, family: str, scenes: str | None, resolution: str, quality: str, workers: int | None, seed: int,
+    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Render a world and the benchmark of a held-out block over it.
+
+    Stopped at any moment, it continues when run again with the same arguments.
+    """
+    from generator.describe import benchmark_name, describe
+    from generator.farm.local import default_workers
+    from generator.render import Job, parse_resolution, parse_scenes, prepare, render_world
+
+    width, height = parse_resolution(resolution)
+    prepared = prepare(Job(family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed))
+    root = out or Path(f"{prepared.vocabulary.name}-{holdout.replace(':', '-').replace('=', '-')}-b{block_seed}-s{seed}-{width}x{height}")
+    workers = workers or default_workers()
+    say(
+        f"{len(prepared.planned):,} images of {width}x{height} ({quality}) into {root}, "
+        f"about {duration(prepared.seconds(workers))} with {workers} worker{'s' * (workers > 1)}.\n"
+        f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
+    )
+    world = render_world(prepared, root, workers)
+    counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), exposed_negatives)
+    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")
+    result({"dataset": str(root), "benchmark": benchmark_name(prepared.holdout), "scenes": counts}, as_json, str(root))
+
+
+@main.command()
+@click.argument("dataset", type=_FOLDER)
+@click.option("--holdout", default="3x3", help="Block of held-out bindings: values x objects.")
+@click.option("--block-seed", type=_SEED, default=0, help="Seed of the block and of the splits.")
+@click.option("--exposed-negatives", is_flag=True, help="Let training negatives show held-out bindings (the dataset then says so).")
+@click.option("--name", help="Name of the benchmark.  [default: after the block]")
+@_JSON
+def split(dataset: Path, holdout: str, block_seed: int, exposed_negatives: bool, name: str | None, as_json: bool) -> None:
+    """Put another held-out block over the images of DATASET: a new benchmark, nothing rendered."""
+    from generator.dataset.reader import Dataset
+    from generator.describe import benchmark_name, check_name, describe
+    from generator.holdout import draw_block
+    from generator.vocabulary import parse_vocabulary
+
+    opened = Dataset.open(dataset)
+    block = draw_block(holdout, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml"), block_seed)
+    name = check_name(name) if name else benchmark_name(block)
+    counts = describe(dataset, opened.world, block, name, exposed_negatives)
+    say(f"Held out: {', '.join(block.values)} x {', '.join(block.objects)}.")
+    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {dataset} --benchmark {name}")
+    result({"dataset": str(dataset), "benchmark": name, "scenes": counts}, as_json, name)
+
+
+@main.command()
+@click.argument("dataset", type=_FOLDER)
+@click.option("--benchmark", help="Name of the benchmark.  [default: all]")
+@_JSON
+def verify(dataset: Path, benchmark: str | None, as_json: bool) -> None:
+    """Prove DATASET: no leak, every positive true, every negative false, familiarity symmetric, files whole.
+
+    Exit code 1 when anything is wrong; every finding names its rows.
+    """
+    from generator.judge.verify import verify_dataset
+
+    certificates = verify_dataset(dataset, benchmark)
+    for name, certificate in certificates.items():
+        for finding in certificate["findings"]:
+            say(f"{name}: {finding['fault']}: {finding['what']}")
+        say(f"{name}: {certificate['sentence']}")
+    failed = any(certificate["status"] == "failed" for certificate in certificates.values())
+    lines = [f"{name}: {certificate['status']}" for name, certificate in certificates.items()]
+    result(certificates, as_json, "\n".join(lines))
+    raise SystemExit(1 if failed else 0)
+
+
+@main.command()
+@click.argument("dataset", type=_FOLDER)
+@click.option("--benchmark", help="Name of the benchmark.")
+@click.option("--split", "splits", multiple=True, help="Only this split; may be given again.  [default: all]")
+@click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")
+@click.option("--seed", type=_SEED, default=0, help="Seed of the choice of images.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: DATASET/preview.png]")
+@_JSON
+def preview(
+    dataset: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path | None, as_json: bool
+) -> None:
+    """Draw a contact sheet of DATASET: images of every split with their captions."""
+    from generator.preview import draw_preview
+
+    path = draw_preview(dataset, benchmark, splits, number, seed, out or dataset / "preview.png")
+    result({"preview": str(path)}, as_json, str(path))
+
+
+def duration(seconds: float) -> str:
+    """A time span as a person says it.
+
+    >>> duration(40), duration(100), duration(4000)
+    ('40 s', '2 min', '1.1 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

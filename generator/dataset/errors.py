@@ -1,0 +1,21 @@
+"""Mistakes that the user can mend."""
+
+from difflib import get_close_matches
+
+import click
+
+
+class UserError(click.ClickException):
+    """Said in one sentence that names the mistake, the value and the mend; ends a command with exit code 2."""
+
+    exit_code = 2
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """Close of an error message: the nearest known name, or all of them.
+
+    >>> did_you_mean("cleevr", ["clevr", "pug"])
+    "did you mean 'clevr'?"
+    """
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"expected one of: {', '.join(known)}."

@@ -1,0 +1,133 @@
+"""Read a dataset: a world and the benchmarks over it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import SUMS, read_json, read_sums, sha256
+from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+
+
+class Component:
+    """A finished folder of a dataset: its manifest, sums and tables.
+
+    Raises UserError when it is unfinished, of another format, or when a table's bytes are not those of its sums.
+    """
+
+    def __init__(self, folder: Path, resume: str):
+        self.folder = folder
+        if not (folder / "manifest.json").exists():
+            raise UserError(f"{folder} is unfinished; {resume}.")
+        self.manifest = read_json(folder / "manifest.json")
+        if self.manifest.get("format") != FORMAT:
+            raise UserError(f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version.")
+        if not (folder / SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
+            raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
+        self.sums = read_sums(folder)
+
+    @property
+    def digest(self) -> str:
+        """What identifies the content: the SHA-256 of SHA256SUMS."""
+        return str(self.manifest["sums"])
+
+    def table(self, name: str, schema: pa.Schema) -> pa.Table:
+        """A table of this component, checked against its sum."""
+        path = self.folder / f"{name}.parquet"
+        if not path.exists() or sha256(path) != self.sums.get(path.name):
+            raise UserError(f"{path} is damaged or missing; restore it or make it again.")
+        return pq.read_table(path, schema=schema)
+
+
+class World(Component):
+    """Scenes and their images."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, "run the same `gen render` command again to finish it")
+
+    @cached_property
+    def scenes(self) -> pa.Table:
+        """The scenes table (schema.SCENES), failed ones included."""
+        return self.table("scenes", SCENES)
+
+    @property
+    def vocabulary_text(self) -> str:
+        """The TOML text that declares the world's family."""
+        return (self.folder / "vocabulary.toml").read_text(encoding="utf-8")
+
+    def image_path(self, scene_id: str) -> Path:
+        """Path of a scene's image."""
+        return self.folder / "images" / f"{scene_id}.png"
+
+    def image_digest(self, scene_id: str) -> str:
+        """SHA-256 of a scene's image file."""
+        return self.sums[f"images/{scene_id}.png"]
+
+
+class Benchmark(Component):
+    """A holdout, its splits, texts and items over a world."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, "run `gen split` with the same arguments again")
+        self.name = folder.name
+
+    def __getattr__(self, name: str) -> pa.Table:
+        """The tables `splits`, `texts`, `items`, `candidates` and `pools` (schema.BENCHMARK_TABLES)."""
+        if name not in BENCHMARK_TABLES:
+            raise AttributeError(name)
+        table = self.table(name, BENCHMARK_TABLES[name])
+        self.__dict__[name] = table
+        return table
+
+    @cached_property
+    def holdout(self) -> dict[str, Any] | None:
+        """The held-out block (holdout.json), None for a benchmark without one."""
+        path = self.folder / "holdout.json"
+        return read_json(path) if path.exists() else None
+
+    def items_of(self, protocol: str) -> pa.Table:
+        """The items of one protocol."""
+        return self.items.filter(pc.field("protocol") == protocol)
+
+    @cached_property
+    def text_of(self) -> dict[str, str]:
+        """Text by text_id."""
+        return dict(zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A folder made by `gen render`: one world, and benchmarks over it."""
+
+    root: Path
+    world: World
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Dataset":
+        """Open the dataset at `path`. Raises UserError when there is none, or when its world is unfinished or damaged."""
+        root = Path(path)
+        if not (root / "world").is_dir():
+            raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
+        return cls(root, World(root / "world"))
+
+    def benchmark_names(self) -> list[str]:
+        """Names of the benchmarks over this world, sorted."""
+        return sorted(path.name for path in (self.root / "benchmarks").glob("[!.]*") if path.is_dir())
+
+    def benchmark(self, name: str | None = None) -> Benchmark:
+        """The benchmark of that name, or the only one. Raises UserError when there is no such or more than one."""
+        names = self.benchmark_names()
+        if not names:
+            raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
+        if name is None:
+            if len(names) > 1:
+                raise UserError(f"{self.root} has several benchmarks; choose one with --benchmark: {', '.join(names)}.")
+            name = names[0]
+        if name not in names:
+            raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
+        return Benchmark(self.root / "benchmarks" / name)

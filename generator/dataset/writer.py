@@ -1,0 +1,172 @@
+"""Write the components of a dataset. Each appears whole: its manifest is written last."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+from filelock import FileLock, Timeout
+
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json, sha256, write_json, write_sums, write_table, write_text
+from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+
+_REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
+
+
+class WorldWriter:
+    """The world of a dataset while it is rendered: what was asked for, and a journal of what is done.
+
+    Used as a context, it holds a lock on the folder. `request` says everything that decides the files; a folder
+    that was begun with another request is refused, one begun with the same is continued.
+    """
+
+    def __init__(self, root: Path, request: Mapping[str, Any]):
+        self._root, self._folder = root, root / "world"
+        self._request = json.loads(json.dumps(request))
+        self._lock = FileLock(root / _LOCK)
+        self._records: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> "WorldWriter":
+        self._claim()
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise UserError(f"Another command is writing {self._root}; wait for it, or choose another --out.") from None
+        try:
+            if self.finished:
+                self._forget()
+            else:
+                self.images.mkdir(parents=True, exist_ok=True)
+                write_json(self._folder / _REQUEST, self._request)
+                self._read_journal()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lock.release()
+        (self._root / _LOCK).unlink(missing_ok=True)
+
+    @property
+    def images(self) -> Path:
+        """Folder of the images."""
+        return self._folder / "images"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the world is whole."""
+        return (self._folder / "manifest.json").exists()
+
+    @property
+    def done(self) -> set[str]:
+        """Ids of the scenes that need not be rendered again."""
+        return set(self._records)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Note a rendered scene (its image is in place) or a failed one, so that it survives a kill."""
+        with (self._folder / _JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write(json.dumps(record, sort_keys=True) + "\n")
+        self._records[record["scene_id"]] = dict(record)
+
+    def finish(self, vocabulary: str) -> None:
+        """Write the tables, sums and at last the manifest; the notes of the journey go."""
+        rows = [self._row(self._records[scene_id]) for scene_id in sorted(self._records)]
+        write_table(self._folder / "scenes.parquet", rows, SCENES)
+        write_text(self._folder / "vocabulary.toml", vocabulary)
+        for stray in self.images.glob(".*"):
+            stray.unlink()
+        known = {f"images/{record['scene_id']}.png": record["sha256"] for record in self._records.values() if "sha256" in record}
+        sums = write_sums(self._folder, known)
+        counts = {"scenes": len(rows), "failed": sum(row["status"] != "ok" for row in rows)}
+        write_json(self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **counts, "sums": sums})
+        self._forget()
+        write_index(self._root)
+
+    def _forget(self) -> None:
+        for name in (_JOURNAL, _REQUEST):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def _claim(self) -> None:
+        if self._root.exists() and not self._root.is_dir():
+            raise UserError(f"{self._root} is a file; choose another --out.")
+        for name in ("manifest.json", _REQUEST):
+            path = self._folder / name
+            if path.exists():
+                begun = read_json(path)
+                begun = begun.get("request", begun)
+                if begun != self._request:
+                    raise UserError(f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out.")
+                return
+        if self._root.exists() and any(path.name != _LOCK for path in self._root.iterdir()):
+            raise UserError(f"{self._root} holds something else than a world; choose another --out.")
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def _read_journal(self) -> None:
+        path = self._folder / _JOURNAL
+        if not path.exists():
+            return
+        whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        for line in whole:
+            record = json.loads(line)
+            image = self.images / f"{record['scene_id']}.png"
+            if "sha256" in record and image.exists() and sha256(image) == record["sha256"]:
+                self._records[record["scene_id"]] = record
+        # a line that a kill cut short, and scenes to be rendered again, must not stay in the way of what is appended
+        write_text(path, "".join(json.dumps(record, sort_keys=True) + "\n" for record in self._records.values()))
+
+    def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        failed = record.get("failed")
+        known = {name: value for name, value in record.items() if name in SCENES.names}
+        size = {"width": self._request["width"], "height": self._request["height"]}
+        return {"objects": [], "relations": [], **known, **size, "status": "failed" if failed else "ok", "reason": failed}
+
+
+def write_benchmark(
+    root: Path, name: str, tables: Mapping[str, Iterable[Mapping[str, Any]] | pa.Table], holdout: Mapping[str, Any] | None,
+    manifest: Mapping[str, Any],
+) -> Path:
+    """Write the benchmark `name` over the world in `root`, replacing one of that name; returns its folder.
+
+    `tables` has the tables of schema.BENCHMARK_TABLES; a table that is left out is empty.
+    """
+    folder, draft = root / "benchmarks" / name, root / "benchmarks" / f".{name}.{os.getpid()}"
+    for abandoned in folder.parent.glob(f".{name}.*"):
+        shutil.rmtree(abandoned)
+    draft.mkdir(parents=True)
+    try:
+        for table, schema in BENCHMARK_TABLES.items():
+            write_table(draft / f"{table}.parquet", tables.get(table, []), schema)
+        if holdout is not None:
+            write_json(draft / "holdout.json", holdout)
+        sums = write_sums(draft, {})
+        write_json(draft / "manifest.json", {"format": FORMAT, "name": name, **manifest, "sums": sums})
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(draft, folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    write_index(root)
+    return folder
+
+
+def write_index(root: Path) -> None:
+    """Write dataset.json: every finished component and the digest of its sums."""
+    world = root / "world" / "manifest.json"
+    benchmarks = {path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))}
+    index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
+    write_json(root / "dataset.json", index)
+
+
+def _difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    for key in sorted({*begun, *asked}):
+        if begun.get(key) != asked.get(key):
+            if key == "vocabulary":
+                return "its vocabulary differs"
+            return f"it has {key} = {begun.get(key)}, not {asked.get(key)}"
+    return "it differs"

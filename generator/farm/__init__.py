@@ -1,0 +1,1 @@
+"""Who renders what: worker processes and what is already done."""

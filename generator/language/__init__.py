@@ -1,0 +1,1 @@
+"""What captions say: forms, words, truth and foils."""

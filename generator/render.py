@@ -1,0 +1,144 @@
+"""Render a world: plan, workers, journal, tables. Continues where an earlier run stopped."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.commands import progress, say
+from generator.dataset.errors import UserError
+from generator.dataset.reader import World
+from generator.dataset.writer import WorldWriter
+from generator.farm.local import render_scenes
+from generator.holdout import Holdout, draw_block
+from generator.quality import Quality, read_quality
+from generator.sampling import Planned, plan_scenes
+from generator.splits import SPLITS, SplitPlan
+from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
+
+DEFAULT_SCENES = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
+_BYTES_A_PIXEL = 1.2
+_SECONDS_A_SCENE = 0.02
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `gen render` was asked for."""
+
+    family: str
+    holdout: str
+    scenes: Mapping[str, int]
+    width: int
+    height: int
+    quality: str
+    seed: int
+    block_seed: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A job that has been checked and planned; nothing is written yet."""
+
+    job: Job
+    text: str
+    vocabulary: Vocabulary
+    quality: Quality
+    holdout: Holdout
+    planned: list[Planned]
+
+    def seconds(self, workers: int) -> float:
+        """About how long rendering takes on as many cores."""
+        one = self.job.width * self.job.height * self.quality.microseconds / 1e6 + _SECONDS_A_SCENE
+        return len(self.planned) * one / workers + 5
+
+
+def prepare(job: Job) -> Prepared:
+    """Check everything about a job and plan its scenes. Raises UserError for whatever is impossible."""
+    text = vocabulary_text(job.family)
+    vocabulary = parse_vocabulary(text, job.family)
+    quality = read_quality(job.quality)
+    holdout = draw_block(job.holdout, vocabulary, job.block_seed)
+    planned = plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), job.scenes, job.seed)
+    return Prepared(job, text, vocabulary, quality, holdout, planned)
+
+
+def parse_scenes(spec: str | None) -> dict[str, int]:
+    """Scenes for each split from `N` (shared out as the defaults are) or `train=2000,seen=300` (others stay default).
+
+    Raises UserError for anything else, and for a split without scenes.
+    """
+    if spec is None:
+        return dict(DEFAULT_SCENES)
+    if spec.isdigit():
+        total = sum(DEFAULT_SCENES.values())
+        counts = {split: int(spec) * n // total for split, n in DEFAULT_SCENES.items()}
+        counts["train"] += int(spec) - sum(counts.values())
+    else:
+        pairs = [part.partition("=") for part in spec.split(",")]
+        if not all(name.strip() in SPLITS and number.strip().isdigit() for name, _, number in pairs):
+            raise UserError(f"Expected --scenes to be a number or like train=2000,seen=300 with splits {', '.join(SPLITS)}, got '{spec}'.")
+        counts = {**DEFAULT_SCENES, **{name.strip(): int(number) for name, _, number in pairs}}
+    if short := [split for split, n in counts.items() if n == 0]:
+        raise UserError(f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one.")
+    return counts
+
+
+def parse_resolution(spec: str) -> tuple[int, int]:
+    """Width and height in pixels from `320x240`. Raises UserError when malformed or beyond 16..4096."""
+    width, _, height = spec.partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
+    if not all(16 <= int(side) <= 4096 for side in (width, height)):
+        raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
+    return int(width), int(height)
+
+
+def render_world(prepared: Prepared, root: Path, workers: int) -> World:
+    """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
+    with WorldWriter(root, _request(prepared)) as writer:
+        if not writer.finished:
+            _check_space(root, prepared, len(writer.done))
+            _render_rest(prepared, writer, workers)
+            writer.finish(prepared.text)
+    return World(root / "world")
+
+
+def _request(prepared: Prepared) -> dict[str, Any]:
+    try:
+        blender = version("bpy")
+    except PackageNotFoundError:
+        raise UserError("Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'.") from None
+    job = asdict(prepared.job)
+    quality = prepared.quality.model_dump(exclude={"about", "microseconds"})
+    return {**job, "quality": {"name": job["quality"], **quality}, "family": prepared.vocabulary.name, "blender": blender, "vocabulary": prepared.text}
+
+
+def _check_space(root: Path, prepared: Prepared, done: int) -> None:
+    needed = (len(prepared.planned) - done) * prepared.job.width * prepared.job.height * _BYTES_A_PIXEL
+    free = shutil.disk_usage(root).free
+    if needed > free:
+        raise UserError(
+            f"{root} has {free / 1e6:,.0f} MB free and the images need about {needed / 1e6:,.0f} MB: free some space, choose "
+            f"another --out, or render fewer or smaller scenes."
+        )
+
+
+def _render_rest(prepared: Prepared, writer: WorldWriter, workers: int) -> None:
+    rest = [planned for planned in prepared.planned if planned.scene_id not in writer.done]
+    if writer.done:
+        say(f"{len(writer.done):,} images are already rendered.")
+    setup = {
+        "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
+        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.images.resolve()), "workers": workers,
+    }  # fmt: skip
+    failed = 0
+    with progress() as bar:
+        task = bar.add_task("rendering", total=len(prepared.planned), completed=len(writer.done), note="")
+        for answer in render_scenes(rest, setup, workers):
+            writer.add(answer.get("scene", answer))
+            failed += "failed" in answer
+            bar.update(task, advance=1, note=f"{failed} failed" if failed else "")
+    if failed:
+        say(f"{failed} scenes failed; scenes.parquet gives each one's reason, and they are in no split.")

@@ -1,0 +1,176 @@
+"""What a world can hold: attribute kinds and their values, objects, relations, stage. Read from TOML."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from generator.dataset.errors import UserError, did_you_mean
+from generator.resources import resource
+
+Channel = Annotated[float, Field(ge=0, le=255)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Vector = tuple[Finite, Finite, Finite]
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AttributeValue(_Declared):
+    """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
+
+    synonyms: tuple[str, ...] = ()
+    linear: tuple[Channel, Channel, Channel] | None = None
+    metallic: Annotated[float, Field(ge=0, le=1)] | None = None
+    roughness: Annotated[float, Field(ge=0, le=1)] | None = None
+    scale: Positive | None = None
+
+    def inputs(self) -> dict[str, object]:
+        """The inputs that this value sets, by name."""
+        return self.model_dump(exclude={"synonyms"}, exclude_none=True)
+
+
+class ObjectKind(_Declared):
+    """A category of objects: its words, and how it stands. `turn` is the range of its random heading in degrees."""
+
+    synonyms: tuple[str, ...] = ()
+    article: Literal["a", "an"] | None = None
+    plural: str | None = None
+    turn: Annotated[float, Field(ge=0, le=360)] = 360
+
+
+class Relation(_Declared):
+    """A relation: how it is said, its converse, and the ground direction and margin (metres) that decide it."""
+
+    phrase: str
+    converse: str
+    direction: Literal["left", "right", "front", "behind"]
+    margin: Positive
+
+
+class Placement(_Declared):
+    extent: Positive
+    gap: Annotated[float, Field(ge=0)]
+    clearance: Annotated[float, Field(ge=0)]
+    min_pixels: Annotated[float, Field(ge=0)]
+    min_visible: Annotated[float, Field(ge=0, le=1)]
+
+
+class CameraSpec(_Declared):
+    position: Vector
+    target: Vector
+    lens: Positive
+    sensor: Positive
+    jitter: Annotated[float, Field(ge=0)]
+
+
+class LampSpec(_Declared):
+    kind: Literal["area", "sun"]
+    energy: Positive
+    size: Positive | None = None
+    color: Vector
+    position: Vector
+    jitter: Annotated[float, Field(ge=0)] = 0
+
+
+class Vocabulary(_Declared):
+    """A world family, as declared in `scenes/NAME.toml` or in a file of the user's."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    category: str
+    tested: str
+    attributes: dict[str, dict[str, AttributeValue]]
+    objects: dict[str, ObjectKind]
+    relations: dict[str, Relation]
+    placement: Placement
+    camera: CameraSpec
+    sky: Annotated[float, Field(ge=0)]
+    lamps: dict[str, LampSpec]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Vocabulary":
+        if self.tested not in self.attributes:
+            raise ValueError(f"tested = '{self.tested}' is no attribute kind; {did_you_mean(self.tested, list(self.attributes))}")
+        if self.category in self.attributes:
+            raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
+        for name, relation in self.relations.items():
+            if relation.converse not in self.relations:
+                raise ValueError(f"relation '{name}' has the converse '{relation.converse}', which is not declared; add it.")
+        if len(self.objects) < 2:
+            raise ValueError("expected at least two objects; add some to [objects].")
+        self._check_inputs()
+        self._check_words()
+        return self
+
+    def _check_inputs(self) -> None:
+        setters: dict[str, str] = {}
+        for kind, values in self.attributes.items():
+            given = {frozenset(value.inputs()) for value in values.values()}
+            if len(given) != 1 or not (names := next(iter(given))):
+                raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
+            for name in sorted(names):
+                if name in setters:
+                    raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; let one kind set it.")
+                setters[name] = kind
+        for name in ("linear", "metallic", "roughness", "scale"):
+            if name not in setters:
+                raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
+
+    def _check_words(self) -> None:
+        taken: dict[str, str] = {}
+        values = [(v, f"{k}.{v}", a.synonyms) for k, vs in self.attributes.items() for v, a in vs.items()]
+        nouns = [(o, f"{self.category}.{o}", kind.synonyms) for o, kind in self.objects.items()]
+        for name, place, synonyms in values + nouns:
+            for word in (name, *synonyms):
+                if word in taken:
+                    raise ValueError(f"the word '{word}' means both {taken[word]} and {place}; choose another for one of them.")
+                taken[word] = place
+
+    def values(self, kind: str) -> list[str]:
+        """Names of the values of an attribute kind, in the order of the file."""
+        return list(self.attributes[kind])
+
+
+def read_vocabulary(family: str) -> Vocabulary:
+    """Read the family of that name, or the TOML file at that path.
+
+    Raises UserError when there is no such family or file, when it is not TOML, or when a declaration is wrong.
+    """
+    return parse_vocabulary(vocabulary_text(family), family)
+
+
+def vocabulary_text(family: str) -> str:
+    """The TOML text of the family of that name, or of the file at that path. Raises UserError when there is none."""
+    shipped = {path.stem: path for path in sorted(resource("scenes").glob("*.toml"))}
+    path = shipped.get(family) or Path(family)
+    if family not in shipped and path.suffix != ".toml":
+        raise UserError(f"Unknown family '{family}': {did_you_mean(family, list(shipped))} A file of your own ends in .toml.")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"Cannot read the family '{family}': {error}. Give the path of a TOML file.") from None
+
+
+def parse_vocabulary(text: str, origin: str) -> Vocabulary:
+    """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the first mistake."""
+    try:
+        return Vocabulary.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
+    except ValidationError as error:
+        raise UserError(f"'{origin}': {_first_mistake(error)}") from None
+
+
+def _first_mistake(error: ValidationError) -> str:
+    mistake = error.errors()[0]
+    place = ".".join(str(part) for part in mistake["loc"])
+    if mistake["type"] == "extra_forbidden":
+        models = {"placement": Placement, "camera": CameraSpec, "lamps": LampSpec, "objects": ObjectKind,
+                  "attributes": AttributeValue, "relations": Relation}
+        model = models.get(str(mistake["loc"][0]), Vocabulary)
+        return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
+    message = mistake["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}." if place else message
