@@ -132,15 +132,20 @@ def _well_placed(
             return False
         if any(abs(along(directions[name], a, b)) < rules.clearance for name in ("right", "behind")):
             return False
-    return all(_in_view(p, r, camera, width, height) for p, r in zip(positions, radii, strict=True))
+    margin = (width - height) / 2 if rules.frame == "square" else 0
+    left, top = max(0, margin), max(0, -margin)
+    return all(_in_view(p, r, camera, width, height, left, top) for p, r in zip(positions, radii, strict=True))
 
 
-def _in_view(position: Point, radius: float, camera: Camera, width: int, height: int) -> bool:
-    """Whether the box around the unit mesh (radius 1, height 2, scaled) lies in the image, whatever the heading."""
+def _in_view(position: Point, radius: float, camera: Camera, width: int, height: int, left: float, top: float) -> bool:
+    """Whether the box around the unit mesh (radius 1, height 2, scaled) lies in the frame, whatever the heading.
+
+    `left` and `top` are the pixels beyond the frame on either side.
+    """
     x, y, z = position
     for sx, sy, sz in product((-radius, radius), (-radius, radius), (0.0, 2 * radius)):
         column, row, depth = project(camera, x + sx, y + sy, z + sz, width, height)
-        if depth <= 0 or not (0 <= column <= width and 0 <= row <= height):
+        if depth <= 0 or not (left <= column <= width - left and top <= row <= height - top):
             return False
     return True
 

@@ -53,6 +53,7 @@ class Relation(_Declared):
 
 class Placement(_Declared):
     extent: Positive
+    frame: Literal["image", "square"]
     gap: Annotated[float, Field(ge=0)]
     clearance: Annotated[float, Field(ge=0)]
     min_pixels: Annotated[float, Field(ge=0)]

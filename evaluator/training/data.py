@@ -1,0 +1,66 @@
+"""The train split as tensors."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import open_clip
+import torch
+from PIL import Image
+from torch import Tensor
+
+from generator.dataset.commands import progress
+from generator.dataset.reader import Benchmark, World
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Images and texts of the train split, held in memory.
+
+    images: uint8 (n, 3, size, size). tokens: int64 (m, context), a row a distinct text. captions: int64 (n, 2), rows
+    of `tokens` true of each image, one an order of mention. negatives: int64 (n, 2), the swap of each, -1 for none.
+    """
+
+    images: Tensor
+    tokens: Tensor
+    captions: np.ndarray
+    negatives: np.ndarray
+
+
+def read_training_set(world: World, benchmark: Benchmark, size: int, context: int) -> TrainingSet:
+    """Read the train split: images scaled on their shorter side to `size` and cropped in the middle."""
+    pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    negative_of: dict[tuple[str, str], str] = {}
+    train = set(benchmark.items_of("train")["item_id"].to_pylist())
+    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id", "text_id", "truth", "of"))
+    for item_id, scene_id, text_id, truth, of in zip(*columns, strict=True):
+        if item_id not in train:
+            continue
+        if truth:
+            pairs[scene_id].append((scene_id, text_id))
+        else:
+            negative_of[scene_id, of] = text_id
+    scenes = sorted(pairs)
+    row_of: dict[str, int] = {}
+    for text_id in [t for scene in scenes for _, t in pairs[scene]] + list(negative_of.values()):
+        row_of.setdefault(text_id, len(row_of))
+    captions = np.array([[row_of[t] for _, t in pairs[scene]] for scene in scenes])
+    negatives = np.array([[row_of.get(negative_of.get(key, ""), -1) for key in pairs[scene]] for scene in scenes])
+    tokens = open_clip.SimpleTokenizer(context_length=context)([benchmark.text_of[t] for t in row_of])
+    return TrainingSet(_images(world, scenes, size), tokens, captions, negatives)
+
+
+def _images(world: World, scenes: list[str], size: int) -> Tensor:
+    scale = open_clip.transform.image_transform(size, is_train=False).transforms
+    crop = [step for step in scale if type(step).__name__ in ("Resize", "CenterCrop")]
+    images = torch.empty((len(scenes), 3, size, size), dtype=torch.uint8)
+    with progress() as bar:
+        task = bar.add_task("reading images", total=len(scenes), note="")
+        for i, scene_id in enumerate(scenes):
+            with Image.open(world.image_path(scene_id)) as image:
+                picture = image.convert("RGB")
+            for step in crop:
+                picture = step(picture)
+            images[i] = torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)
+            bar.update(task, advance=1)
+    return images

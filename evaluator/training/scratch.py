@@ -1,0 +1,143 @@
+"""Train a small dual encoder on a benchmark's train split alone, so that "unseen" is certain (protocols, section 9).
+
+The model is an open_clip model and is saved as one, so that any program that reads open_clip's folders can use it.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluator.models.device import best_device
+from evaluator.training.data import TrainingSet, read_training_set
+from generator.dataset.commands import progress, say
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+
+# A ResNet that keeps a fine grid under attention pooling, and a causal text transformer with learnt positions: what
+# stands where, and which word stands next to which, both reach the embedding.
+SMALL: dict[str, Any] = {
+    "embed_dim": 128,
+    "vision_cfg": {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 96},
+    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 128, "heads": 4, "layers": 3},
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Hyperparameters. `negatives` is the weight 0 or 1 of swap negatives in the softmax over texts (NegCLIP)."""
+
+    epochs: int = 30
+    batch: int = 96
+    rate: float = 1e-3
+    decay: float = 0.05
+    warmup: float = 0.05
+    negatives: bool = True
+    flip: bool = True
+    shift: int = 4
+    seed: int = 0
+
+
+def train_scratch(world: World, benchmark: Benchmark, recipe: Recipe, out: Path, device: str | None = None) -> dict[str, Any]:
+    """Train on the train split and write the model folder `out`; returns the record of the training.
+
+    The loss is CLIP's symmetric contrastive loss; each image's swap negative stands among the texts (NegCLIP,
+    Yuksekgonul et al. 2023), and texts that are true of an image are never counted against it.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} is not empty; choose another --out.")
+    torch.manual_seed(recipe.seed)
+    target = best_device(device)
+    model = open_clip.CLIP(**SMALL).to(target)
+    data = read_training_set(world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"])
+    say(f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target}).")
+    losses = _fit(model, data, recipe, target)
+    record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
+              "images": len(data.images)}  # fmt: skip
+    _save(model, record, out)
+    return record
+
+
+def _fit(model: nn.Module, data: TrainingSet, recipe: Recipe, device: torch.device) -> list[float]:
+    rng = np.random.default_rng(recipe.seed)
+    optimizer = torch.optim.AdamW(_groups(model, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98))
+    steps = recipe.epochs * (len(data.images) // recipe.batch)
+    if steps == 0:
+        raise UserError(f"The train split has {len(data.images)} images, fewer than a batch of {recipe.batch}; render more.")
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
+    losses = []
+    with progress() as bar:
+        task = bar.add_task("training", total=steps, note="")
+        for _ in range(recipe.epochs):
+            total, batches = 0.0, 0
+            for rows in _batches(len(data.images), recipe.batch, rng):
+                loss = _loss(model, data, rows, recipe, rng, device)
+                optimizer.zero_grad(set_to_none=True)
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                schedule.step()
+                model.logit_scale.data.clamp_(0, 4.6052)
+                total, batches = total + loss.item(), batches + 1
+                bar.update(task, advance=1, note=f"loss {loss.item():.2f}")
+            losses.append(round(total / batches, 4))
+    return losses
+
+
+def _loss(model: nn.Module, data: TrainingSet, rows: np.ndarray, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
+    order = rng.integers(0, 2, len(rows))
+    positives, negatives = data.captions[rows, order], data.negatives[rows, order]
+    shown = negatives[negatives >= 0] if recipe.negatives else negatives[:0]
+    columns = np.concatenate([positives, shown])
+    images = F.normalize(model.encode_image(_augmented(data.images[rows], recipe, rng, device)), dim=-1)
+    texts = F.normalize(model.encode_text(data.tokens[columns].to(device)), dim=-1)
+    logits = model.logit_scale.exp() * images @ texts.T
+    n = len(rows)
+    true = (columns[None, :, None] == data.captions[rows][:, None, :]).any(-1)
+    true[np.arange(n), np.arange(n)] = False
+    logits = logits.masked_fill(torch.from_numpy(true).to(device), -torch.inf)
+    labels = torch.arange(n, device=device)
+    return (F.cross_entropy(logits, labels) + F.cross_entropy(logits[:, :n].T, labels)) / 2
+
+
+def _augmented(images: Tensor, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
+    """Bytes (n, 3, s, s) to normalised floats, mirrored and shifted at random: neither changes what is bound to what."""
+    batch = images.to(device).float() / 255
+    mean, std = (torch.tensor(v, device=device).view(1, 3, 1, 1) for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD))
+    batch = (batch - mean) / std
+    if recipe.flip:
+        mirrored = torch.from_numpy(rng.random(len(images)) < 0.5).to(device)
+        batch = torch.where(mirrored.view(-1, 1, 1, 1), batch.flip(-1), batch)
+    if recipe.shift:
+        down, right = rng.integers(-recipe.shift, recipe.shift + 1, 2)
+        batch = torch.roll(batch, (int(down), int(right)), (-2, -1))
+    return batch
+
+
+def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    order = rng.permutation(n)
+    for start in range(0, n - size + 1, size):
+        yield order[start : start + size]
+
+
+def _groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
+    parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    plain = [p for name, p in parameters if p.ndim < 2 or "embedding" in name or "logit_scale" in name]
+    return [{"params": [p for name, p in parameters if not any(p is q for q in plain)], "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}]
+
+
+def _save(model: nn.Module, record: dict[str, Any], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    preprocess = {"mean": open_clip.OPENAI_DATASET_MEAN, "std": open_clip.OPENAI_DATASET_STD, "interpolation": "bicubic", "resize_mode": "shortest"}
+    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, out / "open_clip_model.safetensors")
+    (out / "jackalope.json").write_text(json.dumps(record, indent=2) + "\n")
+    (out / "open_clip_config.json").write_text(json.dumps({"model_cfg": SMALL, "preprocess_cfg": preprocess}, indent=2) + "\n")
