@@ -18,15 +18,24 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--holdout", default="3x3", help="Block of held-out bindings: values x objects, e.g. 3x3 or color:shape=2x4.")
+@click.option(
+    "--holdout", default="3x3", help="Block of held-out bindings: values x objects, e.g. 3x3 or color:shape=2x4."
+)
 @click.option("--family", default="clevr", help="World family: a name, or the path of a TOML file of your own.")
-@click.option("--scenes", help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]")
+@click.option(
+    "--scenes",
+    help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]",
+)
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
 @click.option("--quality", default="standard", help="draft, standard or reference.")
 @click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
 @click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
-@click.option("--exposed-negatives", is_flag=True, help="Let training negatives show held-out bindings (the dataset then says so).")
+@click.option(
+    "--exposed-negatives",
+    is_flag=True,
+    help="Let training negatives show held-out bindings (the dataset then says so).",
+)
 @click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
 @_JSON
 def render(
@@ -43,7 +52,9 @@ def render(
 
     width, height = parse_resolution(resolution)
     prepared = prepare(Job(family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed))
-    root = out or Path(f"{prepared.vocabulary.name}-{holdout.replace(':', '-').replace('=', '-')}-b{block_seed}-s{seed}-{width}x{height}")
+    root = out or Path(
+        f"{prepared.vocabulary.name}-{holdout.replace(':', '-').replace('=', '-')}-b{block_seed}-s{seed}-{width}x{height}"
+    )
     workers = workers or default_workers()
     say(
         f"{len(prepared.planned):,} images of {width}x{height} ({quality}) into {root}, "
@@ -60,10 +71,16 @@ def render(
 @click.argument("dataset", type=_FOLDER)
 @click.option("--holdout", default="3x3", help="Block of held-out bindings: values x objects.")
 @click.option("--block-seed", type=_SEED, default=0, help="Seed of the block and of the splits.")
-@click.option("--exposed-negatives", is_flag=True, help="Let training negatives show held-out bindings (the dataset then says so).")
+@click.option(
+    "--exposed-negatives",
+    is_flag=True,
+    help="Let training negatives show held-out bindings (the dataset then says so).",
+)
 @click.option("--name", help="Name of the benchmark.  [default: after the block]")
 @_JSON
-def split(dataset: Path, holdout: str, block_seed: int, exposed_negatives: bool, name: str | None, as_json: bool) -> None:
+def split(
+    dataset: Path, holdout: str, block_seed: int, exposed_negatives: bool, name: str | None, as_json: bool
+) -> None:
     """Put another held-out block over the images of DATASET: a new benchmark, nothing rendered."""
     from generator.dataset.reader import Dataset
     from generator.describe import benchmark_name, check_name, describe
@@ -75,7 +92,9 @@ def split(dataset: Path, holdout: str, block_seed: int, exposed_negatives: bool,
     name = check_name(name) if name else benchmark_name(block)
     counts = describe(dataset, opened.world, block, name, exposed_negatives)
     say(f"Held out: {', '.join(block.values)} x {', '.join(block.objects)}.")
-    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {dataset} --benchmark {name}")
+    say(
+        f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {dataset} --benchmark {name}"
+    )
     result({"dataset": str(dataset), "benchmark": name, "scenes": counts}, as_json, name)
 
 
@@ -107,10 +126,18 @@ def verify(dataset: Path, benchmark: str | None, as_json: bool) -> None:
 @click.option("--split", "splits", multiple=True, help="Only this split; may be given again.  [default: all]")
 @click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the choice of images.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: DATASET/preview.png]")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: DATASET/preview.png]"
+)
 @_JSON
 def preview(
-    dataset: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path | None, as_json: bool
+    dataset: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    number: int,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Draw a contact sheet of DATASET: images of every split with their captions."""
     from generator.preview import draw_preview

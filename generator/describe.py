@@ -68,7 +68,11 @@ def describe(root: Path, world: World, holdout: Holdout, name: str, exposed_nega
             f"render more scenes."
         )
     _add_pool(tables, vocabulary, holdout.kind)
-    rows = {name: list(rows.values()) if isinstance(rows, dict) else rows for name, rows in vars(tables).items() if name != "words"}
+    rows = {
+        name: list(rows.values()) if isinstance(rows, dict) else rows
+        for name, rows in vars(tables).items()
+        if name != "words"
+    }
     write_benchmark(root, name, rows, holdout.to_dict(), _manifest(world, holdout, counts, exposed_negatives))
     return counts
 
@@ -100,7 +104,13 @@ def _form(arrangement: Arrangement, kind: str) -> Form:
 
 
 def _add_scene(
-    tables: _Tables, scene_id: str, scene: Scene, placing: Placing, kind: str, vocabulary: Vocabulary, exposed_negatives: bool
+    tables: _Tables,
+    scene_id: str,
+    scene: Scene,
+    placing: Placing,
+    kind: str,
+    vocabulary: Vocabulary,
+    exposed_negatives: bool,
 ) -> None:
     arrangement = _arrangement(scene, kind)
     tables.splits.append(
@@ -121,10 +131,21 @@ def _add_scene(
         _add_item(tables, f"train-{scene_id}", scene_id, rows, {"protocol": "train", "kind": "caption", **negatives})
         return
     for order, (caption, swap) in enumerate(pairs):
-        _add_item(tables, f"binary-{scene_id}-{order}", scene_id, [caption, swap], {"protocol": "binary", "kind": "swap", **common})
+        _add_item(
+            tables,
+            f"binary-{scene_id}-{order}",
+            scene_id,
+            [caption, swap],
+            {"protocol": "binary", "kind": "swap", **common},
+        )
     captions = [caption for caption, _ in pairs]
-    _add_item(tables, f"retrieval-{scene_id}", scene_id, captions,
-              {"protocol": "retrieval", "kind": "grid", **common, "pool_id": POOL, "held_out_negative": None})
+    _add_item(
+        tables,
+        f"retrieval-{scene_id}",
+        scene_id,
+        captions,
+        {"protocol": "retrieval", "kind": "grid", **common, "pool_id": POOL, "held_out_negative": None},
+    )
 
 
 def _caption_and_swap(

@@ -54,9 +54,13 @@ def draw_block(spec: str, vocabulary: Vocabulary, block_seed: int) -> Holdout:
         )
     kind = match["kind"] or vocabulary.tested
     if kind not in vocabulary.attributes:
-        raise UserError(f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}")
+        raise UserError(
+            f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
+        )
     if (match["category"] or vocabulary.category) != vocabulary.category:
-        raise UserError(f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{match['category']}'.")
+        raise UserError(
+            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{match['category']}'."
+        )
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     rows, columns = int(match["rows"]), int(match["columns"])
     _check_size(spec, rows, kind, len(values), "object")

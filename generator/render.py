@@ -78,7 +78,9 @@ def parse_scenes(spec: str | None) -> dict[str, int]:
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
         if not all(name.strip() in SPLITS and number.strip().isdigit() for name, _, number in pairs):
-            raise UserError(f"Expected --scenes to be a number or like train=2000,seen=300 with splits {', '.join(SPLITS)}, got '{spec}'.")
+            raise UserError(
+                f"Expected --scenes to be a number or like train=2000,seen=300 with splits {', '.join(SPLITS)}, got '{spec}'."
+            )
         counts = {**DEFAULT_SCENES, **{name.strip(): int(number) for name, _, number in pairs}}
     if short := [split for split, n in counts.items() if n == 0]:
         raise UserError(f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one.")
@@ -109,10 +111,18 @@ def _request(prepared: Prepared) -> dict[str, Any]:
     try:
         blender = version("bpy")
     except PackageNotFoundError:
-        raise UserError("Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'.") from None
+        raise UserError(
+            "Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'."
+        ) from None
     job = asdict(prepared.job)
     quality = prepared.quality.model_dump(exclude={"about", "microseconds"})
-    return {**job, "quality": {"name": job["quality"], **quality}, "family": prepared.vocabulary.name, "blender": blender, "vocabulary": prepared.text}
+    return {
+        **job,
+        "quality": {"name": job["quality"], **quality},
+        "family": prepared.vocabulary.name,
+        "blender": blender,
+        "vocabulary": prepared.text,
+    }
 
 
 def _check_space(root: Path, prepared: Prepared, done: int) -> None:

@@ -49,7 +49,9 @@ def _draw_split(
 ) -> list[tuple[str, tuple[tuple[str, dict[str, str]], ...]]]:
     names = stream.shuffled(list(clusters))
     rounds = {name: stream.shuffled(clusters[name]) for name in names}
-    chosen = [(name, rounds[name][i // len(names) % len(rounds[name])]) for i in range(n) for name in [names[i % len(names)]]]
+    chosen = [
+        (name, rounds[name][i // len(names) % len(rounds[name])]) for i in range(n) for name in [names[i % len(names)]]
+    ]
     others = [kind for kind in vocabulary.attributes if kind != tested]
     extras = {(slot, kind): stream.balanced(vocabulary.values(kind), n) for slot in range(2) for kind in others}
     return [
@@ -64,9 +66,7 @@ def _draw_split(
     ]
 
 
-def place_scene(
-    planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
-) -> Scene:
+def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
     """Give the planned objects places, and the camera and lamps their jitter; a function of the arguments alone.
 
     Objects stand from left to right in the order of the plan, `gap` apart, `clearance` apart along every ground
@@ -86,7 +86,9 @@ def place_scene(
             f"the objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
-        SceneObject(thing, attributes, position, _draw_heading(position, camera, vocabulary.objects[thing].turn, stream))
+        SceneObject(
+            thing, attributes, position, _draw_heading(position, camera, vocabulary.objects[thing].turn, stream)
+        )
         for (thing, attributes), position in zip(planned.objects, positions, strict=True)
     )
     return Scene(objects, camera, _draw_lamps(vocabulary, stream))
@@ -116,7 +118,9 @@ def _draw_lamps(vocabulary: Vocabulary, stream: Stream) -> dict[str, Lamp]:
 
 def _draw_positions(n: int, camera: Camera, vocabulary: Vocabulary, stream: Stream) -> list[Point]:
     extent = vocabulary.placement.extent
-    drawn = [(round(stream.uniform(-extent, extent), 6), round(stream.uniform(-extent, extent), 6), 0.0) for _ in range(n)]
+    drawn = [
+        (round(stream.uniform(-extent, extent), 6), round(stream.uniform(-extent, extent), 6), 0.0) for _ in range(n)
+    ]
     right = ground_directions(camera)["right"]
     return sorted(drawn, key=lambda p: along(right, p, (0.0, 0.0, 0.0)))
 

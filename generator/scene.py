@@ -63,13 +63,19 @@ class Scene:
     def from_json(cls, text: str) -> "Scene":
         """The inverse of `to_json`."""
         data = json.loads(text)
-        objects = tuple(SceneObject(o["category"], o["attributes"], _point(o["position"]), o["heading"]) for o in data["objects"])
+        objects = tuple(
+            SceneObject(o["category"], o["attributes"], _point(o["position"]), o["heading"]) for o in data["objects"]
+        )
         camera = data["camera"]
         lamps = {
             name: Lamp(v["kind"], v["energy"], v["size"], _point(v["color"]), _point(v["position"]))
             for name, v in data["lamps"].items()
         }
-        return cls(objects, Camera(_point(camera["position"]), _point(camera["target"]), camera["lens"], camera["sensor"]), lamps)
+        return cls(
+            objects,
+            Camera(_point(camera["position"]), _point(camera["target"]), camera["lens"], camera["sensor"]),
+            lamps,
+        )
 
     def graph(self, relations: Mapping[str, Relation]) -> nx.MultiDiGraph:
         """The scene graph: a node per object (`category`, `attributes`), an edge per relation and ordered pair.

@@ -106,5 +106,8 @@ class SplitPlan:
         return Placing(split, placing.held_out, placing.held_out_swapped)
 
     def _familiarity(self, arrangement: Arrangement) -> Placing:
-        return Placing(None, held_out_bindings(arrangement, self.holdout),
-                       len(held_out_bindings(swapped(arrangement), self.holdout)))
+        return Placing(
+            None,
+            held_out_bindings(arrangement, self.holdout),
+            len(held_out_bindings(swapped(arrangement), self.holdout)),
+        )

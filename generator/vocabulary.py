@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -28,7 +28,7 @@ class AttributeValue(_Declared):
     roughness: Annotated[float, Field(ge=0, le=1)] | None = None
     scale: Positive | None = None
 
-    def inputs(self) -> dict[str, object]:
+    def inputs(self) -> dict[str, Any]:
         """The inputs that this value sets, by name."""
         return self.model_dump(exclude={"synonyms"}, exclude_none=True)
 
@@ -94,12 +94,16 @@ class Vocabulary(_Declared):
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":
         if self.tested not in self.attributes:
-            raise ValueError(f"tested = '{self.tested}' is no attribute kind; {did_you_mean(self.tested, list(self.attributes))}")
+            raise ValueError(
+                f"tested = '{self.tested}' is no attribute kind; {did_you_mean(self.tested, list(self.attributes))}"
+            )
         if self.category in self.attributes:
             raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
         for name, relation in self.relations.items():
             if relation.converse not in self.relations:
-                raise ValueError(f"relation '{name}' has the converse '{relation.converse}', which is not declared; add it.")
+                raise ValueError(
+                    f"relation '{name}' has the converse '{relation.converse}', which is not declared; add it."
+                )
         if len(self.objects) < 2:
             raise ValueError("expected at least two objects; add some to [objects].")
         self._check_inputs()
@@ -118,7 +122,9 @@ class Vocabulary(_Declared):
                 setters[name] = kind
         for name in ("linear", "metallic", "roughness", "scale"):
             if name not in setters:
-                raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
+                raise ValueError(
+                    f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary."
+                )
 
     def _check_words(self) -> None:
         taken: dict[str, str] = {}
@@ -127,7 +133,9 @@ class Vocabulary(_Declared):
         for name, place, synonyms in values + nouns:
             for word in (name, *synonyms):
                 if word in taken:
-                    raise ValueError(f"the word '{word}' means both {taken[word]} and {place}; choose another for one of them.")
+                    raise ValueError(
+                        f"the word '{word}' means both {taken[word]} and {place}; choose another for one of them."
+                    )
                 taken[word] = place
 
     def values(self, kind: str) -> list[str]:
@@ -148,11 +156,14 @@ def vocabulary_text(family: str) -> str:
     shipped = {path.stem: path for path in sorted(resource("scenes").glob("*.toml"))}
     path = shipped.get(family) or Path(family)
     if family not in shipped and path.suffix != ".toml":
-        raise UserError(f"Unknown family '{family}': {did_you_mean(family, list(shipped))} A file of your own ends in .toml.")
+        raise UserError(
+            f"Unknown family '{family}': {did_you_mean(family, list(shipped))} A file of your own ends in .toml."
+        )
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"Cannot read the family '{family}': {error}. Give the path of a TOML file.") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"Cannot read the family '{family}': {reason}; give the path of a TOML file.") from None
 
 
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:
@@ -169,9 +180,15 @@ def _first_mistake(error: ValidationError) -> str:
     mistake = error.errors()[0]
     place = ".".join(str(part) for part in mistake["loc"])
     if mistake["type"] == "extra_forbidden":
-        models = {"placement": Placement, "camera": CameraSpec, "lamps": LampSpec, "objects": ObjectKind,
-                  "attributes": AttributeValue, "relations": Relation}
-        model = models.get(str(mistake["loc"][0]), Vocabulary)
+        models: dict[str, type[BaseModel]] = {
+            "placement": Placement,
+            "camera": CameraSpec,
+            "lamps": LampSpec,
+            "objects": ObjectKind,
+            "attributes": AttributeValue,
+            "relations": Relation,
+        }
+        model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
     message = mistake["msg"].removeprefix("Value error, ")
     return f"{place}: {message}." if place else message

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import open_clip
 import torch
-from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.models.device import best_device
+from evaluator.models.device import best_device, half_precision
 from evaluator.training.data import TrainingSet, read_training_set
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
@@ -27,8 +26,8 @@ from generator.dataset.reader import Benchmark, World
 # stands where, and which word stands next to which, both reach the embedding.
 SMALL: dict[str, Any] = {
     "embed_dim": 128,
-    "vision_cfg": {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 96},
-    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 128, "heads": 4, "layers": 3},
+    "vision_cfg": {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 64},
+    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 128, "heads": 4, "layers": 2},
 }
 
 
@@ -36,7 +35,7 @@ SMALL: dict[str, Any] = {
 class Recipe:
     """Hyperparameters. `negatives` is the weight 0 or 1 of swap negatives in the softmax over texts (NegCLIP)."""
 
-    epochs: int = 30
+    epochs: int = 25
     batch: int = 96
     rate: float = 1e-3
     decay: float = 0.05
@@ -47,7 +46,9 @@ class Recipe:
     seed: int = 0
 
 
-def train_scratch(world: World, benchmark: Benchmark, recipe: Recipe, out: Path, device: str | None = None) -> dict[str, Any]:
+def train_scratch(
+    world: World, benchmark: Benchmark, recipe: Recipe, out: Path, device: str | None = None
+) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
     The loss is CLIP's symmetric contrastive loss; each image's swap negative stands among the texts (NegCLIP,
@@ -57,9 +58,11 @@ def train_scratch(world: World, benchmark: Benchmark, recipe: Recipe, out: Path,
         raise UserError(f"{out} is not empty; choose another --out.")
     torch.manual_seed(recipe.seed)
     target = best_device(device)
-    model = open_clip.CLIP(**SMALL).to(target)
+    model = open_clip.CLIP(**SMALL).to(target, memory_format=torch.channels_last)
     data = read_training_set(world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"])
-    say(f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target}).")
+    say(
+        f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target})."
+    )
     losses = _fit(model, data, recipe, target)
     record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
               "images": len(data.images)}  # fmt: skip
@@ -67,14 +70,16 @@ def train_scratch(world: World, benchmark: Benchmark, recipe: Recipe, out: Path,
     return record
 
 
-def _fit(model: nn.Module, data: TrainingSet, recipe: Recipe, device: torch.device) -> list[float]:
+def _fit(model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch.device) -> list[float]:
     rng = np.random.default_rng(recipe.seed)
-    optimizer = torch.optim.AdamW(_groups(model, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(_groups(model, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True)
     steps = recipe.epochs * (len(data.images) // recipe.batch)
     if steps == 0:
-        raise UserError(f"The train split has {len(data.images)} images, fewer than a batch of {recipe.batch}; render more.")
+        raise UserError(
+            f"The train split has {len(data.images)} images, fewer than a batch of {recipe.batch}; render more."
+        )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
-    losses = []
+    losses: list[float] = []
     with progress() as bar:
         task = bar.add_task("training", total=steps, note="")
         for _ in range(recipe.epochs):
@@ -93,13 +98,22 @@ def _fit(model: nn.Module, data: TrainingSet, recipe: Recipe, device: torch.devi
     return losses
 
 
-def _loss(model: nn.Module, data: TrainingSet, rows: np.ndarray, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
+def _loss(
+    model: open_clip.CLIP,
+    data: TrainingSet,
+    rows: np.ndarray,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    device: torch.device,
+) -> Tensor:
     order = rng.integers(0, 2, len(rows))
     positives, negatives = data.captions[rows, order], data.negatives[rows, order]
     shown = negatives[negatives >= 0] if recipe.negatives else negatives[:0]
     columns = np.concatenate([positives, shown])
-    images = F.normalize(model.encode_image(_augmented(data.images[rows], recipe, rng, device)), dim=-1)
-    texts = F.normalize(model.encode_text(data.tokens[columns].to(device)), dim=-1)
+    with half_precision(device):
+        images = model.encode_image(_augmented(data.images[rows], recipe, rng, device))
+        texts = model.encode_text(data.tokens[columns].to(device))
+    images, texts = F.normalize(images.float(), dim=-1), F.normalize(texts.float(), dim=-1)
     logits = model.logit_scale.exp() * images @ texts.T
     n = len(rows)
     true = (columns[None, :, None] == data.captions[rows][:, None, :]).any(-1)
@@ -112,7 +126,10 @@ def _loss(model: nn.Module, data: TrainingSet, rows: np.ndarray, recipe: Recipe,
 def _augmented(images: Tensor, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
     """Bytes (n, 3, s, s) to normalised floats, mirrored and shifted at random: neither changes what is bound to what."""
     batch = images.to(device).float() / 255
-    mean, std = (torch.tensor(v, device=device).view(1, 3, 1, 1) for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD))
+    mean, std = (
+        torch.tensor(v, device=device).view(1, 3, 1, 1)
+        for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD)
+    )
     batch = (batch - mean) / std
     if recipe.flip:
         mirrored = torch.from_numpy(rng.random(len(images)) < 0.5).to(device)
@@ -120,7 +137,7 @@ def _augmented(images: Tensor, recipe: Recipe, rng: np.random.Generator, device:
     if recipe.shift:
         down, right = rng.integers(-recipe.shift, recipe.shift + 1, 2)
         batch = torch.roll(batch, (int(down), int(right)), (-2, -1))
-    return batch
+    return batch.contiguous(memory_format=torch.channels_last)
 
 
 def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -129,15 +146,25 @@ def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[np.ndarray
         yield order[start : start + size]
 
 
-def _groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
+def _groups(model: open_clip.CLIP, decay: float) -> list[dict[str, Any]]:
     parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     plain = [p for name, p in parameters if p.ndim < 2 or "embedding" in name or "logit_scale" in name]
-    return [{"params": [p for name, p in parameters if not any(p is q for q in plain)], "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}]
+    return [
+        {"params": [p for name, p in parameters if not any(p is q for q in plain)], "weight_decay": decay},
+        {"params": plain, "weight_decay": 0.0},
+    ]
 
 
-def _save(model: nn.Module, record: dict[str, Any], out: Path) -> None:
+def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    preprocess = {"mean": open_clip.OPENAI_DATASET_MEAN, "std": open_clip.OPENAI_DATASET_STD, "interpolation": "bicubic", "resize_mode": "shortest"}
+    preprocess = {
+        "mean": open_clip.OPENAI_DATASET_MEAN,
+        "std": open_clip.OPENAI_DATASET_STD,
+        "interpolation": "bicubic",
+        "resize_mode": "shortest",
+    }
     save_file({k: v.contiguous() for k, v in model.state_dict().items()}, out / "open_clip_model.safetensors")
     (out / "jackalope.json").write_text(json.dumps(record, indent=2) + "\n")
-    (out / "open_clip_config.json").write_text(json.dumps({"model_cfg": SMALL, "preprocess_cfg": preprocess}, indent=2) + "\n")
+    (out / "open_clip_config.json").write_text(
+        json.dumps({"model_cfg": SMALL, "preprocess_cfg": preprocess}, indent=2) + "\n"
+    )

@@ -1,6 +1,7 @@
 """Materials: one per object of a scene, recoloured from scene to scene."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import bpy
 
@@ -21,10 +22,9 @@ def floor_material() -> bpy.types.Material:
     return material
 
 
-def set_inputs(material: bpy.types.Material, inputs: Mapping[str, object]) -> None:
+def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
     """Set what the attribute values of an object declare: `linear` (0..255), `metallic`, `roughness`."""
     shader = material.node_tree.nodes["Principled BSDF"].inputs
-    red, green, blue = inputs["linear"]  # type: ignore[misc]
-    shader["Base Color"].default_value = (red / 255, green / 255, blue / 255, 1.0)
+    shader["Base Color"].default_value = (*(channel / 255 for channel in inputs["linear"]), 1.0)
     shader["Metallic"].default_value = inputs["metallic"]
     shader["Roughness"].default_value = inputs["roughness"]

@@ -1,5 +1,7 @@
 """The stage: floor, lamps, camera and renderer, built once; objects are moved and recoloured for each scene."""
 
+from typing import Any
+
 import bpy
 from mathutils import Matrix
 
@@ -30,7 +32,10 @@ class Stage:
         _add_sky(self._scene, vocabulary.sky)
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
-        self._lamps = {name: self._add(name, bpy.data.lights.new(name, spec.kind.upper())) for name, spec in vocabulary.lamps.items()}
+        self._lamps = {
+            name: self._add(name, bpy.data.lights.new(name, spec.kind.upper()))
+            for name, spec in vocabulary.lamps.items()
+        }
 
     @property
     def meshes(self) -> dict[str, bpy.types.Mesh]:
@@ -78,7 +83,7 @@ class Stage:
         return thing
 
 
-def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, object]:
+def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any]:
     """What the attribute values of an object set, by input name."""
     return {
         name: value
@@ -132,4 +137,5 @@ def _configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int
     cycles.max_bounces = cycles.glossy_bounces = quality.bounces
     cycles.diffuse_bounces = min(quality.bounces, 4)
     cycles.blur_glossy = 2.0
+    cycles.use_light_tree = False  # a handful of lamps: choosing among them costs more than it saves
     cycles.caustics_reflective = cycles.caustics_refractive = False

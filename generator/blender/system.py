@@ -26,5 +26,7 @@ def missing_library(error: ImportError) -> str:
     if match and match[1] in PACKAGES:
         return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES[match[1]]}"
     if error.name == "bpy":
-        return "Blender's module bpy is not installed: it exists for Python 3.11 on x86-64 Linux; pip install 'bpy==4.5.*'"
+        return (
+            "Blender's module bpy is not installed: it exists for Python 3.11 on x86-64 Linux; pip install 'bpy==4.5.*'"
+        )
     return f"Blender cannot load: {error}"

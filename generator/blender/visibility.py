@@ -38,7 +38,9 @@ class Eye:
             points = np.empty(len(mesh.vertices) * 3, dtype=np.float32)
             mesh.vertices.foreach_get("co", points)
             self._vertices[name] = points.reshape(-1, 3).astype(np.float64)
-            self._trees[name] = BVHTree.FromPolygons(self._vertices[name].tolist(), [tuple(p.vertices) for p in mesh.polygons])
+            self._trees[name] = BVHTree.FromPolygons(
+                self._vertices[name].tolist(), [tuple(p.vertices) for p in mesh.polygons]
+            )
 
     def look(self, scene: Scene, scales: list[float]) -> list[Seen]:
         """What the camera sees of each object, `scales` being the objects' scales."""
@@ -54,15 +56,23 @@ class Eye:
                 hit += distances[index] < math.inf
                 free += distances[index] < math.inf and distances[index] == min(distances)
         width, height = self._size
-        box = (max(0, math.floor(left)), max(0, math.floor(top)), min(width, math.ceil(right)), min(height, math.ceil(bottom)))
+        box = (
+            max(0, math.floor(left)),
+            max(0, math.floor(top)),
+            min(width, math.ceil(right)),
+            min(height, math.ceil(bottom)),
+        )
         return Seen(box, round(free * step * step, 1), round(free / hit, 3) if hit else 0.0)
 
     def _bounds(self, camera: Camera, thing: SceneObject, scale: float) -> tuple[float, float, float, float]:
         x, y, z = (self._vertices[thing.category] * scale).T
         cos, sin = math.cos(thing.heading), math.sin(thing.heading)
         column, row, _ = project(
-            camera, x * cos - y * sin + thing.position[0], x * sin + y * cos + thing.position[1],
-            z + thing.position[2], *self._size,
+            camera,
+            x * cos - y * sin + thing.position[0],
+            x * sin + y * cos + thing.position[1],
+            z + thing.position[2],
+            *self._size,
         )
         return float(column.min()), float(row.min()), float(column.max()), float(row.max())
 
@@ -78,7 +88,9 @@ class Eye:
             cos, sin = math.cos(thing.heading), math.sin(thing.heading)
             dx, dy, dz = (o - p for o, p in zip(origin, thing.position, strict=True))
             local_origin = Vector(((dx * cos + dy * sin) / scale, (dy * cos - dx * sin) / scale, dz / scale))
-            local_direction = Vector((direction[0] * cos + direction[1] * sin, direction[1] * cos - direction[0] * sin, direction[2]))
+            local_direction = Vector(
+                (direction[0] * cos + direction[1] * sin, direction[1] * cos - direction[0] * sin, direction[2])
+            )
             distance = self._trees[thing.category].ray_cast(local_origin, local_direction)[3]
             if distance is not None:
                 distances[i] = distance * scale

@@ -49,7 +49,13 @@ class Renderer:
             "scene_id": planned.scene_id,
             "cluster_id": planned.cluster_id,
             "objects": [
-                {"index": i, "category": thing.category, "attributes": thing.attributes, "box": list(view.box), "visible": view.visible}
+                {
+                    "index": i,
+                    "category": thing.category,
+                    "attributes": thing.attributes,
+                    "box": list(view.box),
+                    "visible": view.visible,
+                }
                 for i, (thing, view) in enumerate(zip(scene.objects, seen, strict=True))
             ],
             "relations": [
@@ -70,7 +76,9 @@ class Renderer:
             seen = self._eye.look(scene, scales)
             if all(view.pixels >= enough and view.visible >= rules.min_visible for view in seen):
                 return scene, seen
-        raise UserError(f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible.")
+        raise UserError(
+            f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
+        )
 
     def _write(self, scene_id: str) -> str:
         draft = self._folder / f".{scene_id}.{os.getpid()}.png"

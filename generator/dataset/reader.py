@@ -26,7 +26,9 @@ class Component:
             raise UserError(f"{folder} is unfinished; {resume}.")
         self.manifest = read_json(folder / "manifest.json")
         if self.manifest.get("format") != FORMAT:
-            raise UserError(f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version.")
+            raise UserError(
+                f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version."
+            )
         if not (folder / SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)

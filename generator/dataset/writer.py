@@ -49,7 +49,9 @@ class WorldWriter:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._lock.release()
         (self._root / _LOCK).unlink(missing_ok=True)
 
@@ -81,7 +83,11 @@ class WorldWriter:
         write_text(self._folder / "vocabulary.toml", vocabulary)
         for stray in self.images.glob(".*"):
             stray.unlink()
-        known = {f"images/{record['scene_id']}.png": record["sha256"] for record in self._records.values() if "sha256" in record}
+        known = {
+            f"images/{record['scene_id']}.png": record["sha256"]
+            for record in self._records.values()
+            if "sha256" in record
+        }
         sums = write_sums(self._folder, known)
         counts = {"scenes": len(rows), "failed": sum(row["status"] != "ok" for row in rows)}
         write_json(self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **counts, "sums": sums})
@@ -101,7 +107,9 @@ class WorldWriter:
                 begun = read_json(path)
                 begun = begun.get("request", begun)
                 if begun != self._request:
-                    raise UserError(f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out.")
+                    raise UserError(
+                        f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out."
+                    )
                 return
         if self._root.exists() and any(path.name != _LOCK for path in self._root.iterdir()):
             raise UserError(f"{self._root} holds something else than a world; choose another --out.")
@@ -124,11 +132,21 @@ class WorldWriter:
         failed = record.get("failed")
         known = {name: value for name, value in record.items() if name in SCENES.names}
         size = {"width": self._request["width"], "height": self._request["height"]}
-        return {"objects": [], "relations": [], **known, **size, "status": "failed" if failed else "ok", "reason": failed}
+        return {
+            "objects": [],
+            "relations": [],
+            **known,
+            **size,
+            "status": "failed" if failed else "ok",
+            "reason": failed,
+        }
 
 
 def write_benchmark(
-    root: Path, name: str, tables: Mapping[str, Iterable[Mapping[str, Any]] | pa.Table], holdout: Mapping[str, Any] | None,
+    root: Path,
+    name: str,
+    tables: Mapping[str, Iterable[Mapping[str, Any]] | pa.Table],
+    holdout: Mapping[str, Any] | None,
     manifest: Mapping[str, Any],
 ) -> Path:
     """Write the benchmark `name` over the world in `root`, replacing one of that name; returns its folder.
@@ -158,7 +176,9 @@ def write_benchmark(
 def write_index(root: Path) -> None:
     """Write dataset.json: every finished component and the digest of its sums."""
     world = root / "world" / "manifest.json"
-    benchmarks = {path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))}
+    benchmarks = {
+        path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
+    }
     index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
     write_json(root / "dataset.json", index)
 

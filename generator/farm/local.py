@@ -81,10 +81,12 @@ def render_scenes(
 
 def _start(setup: dict[str, Any], pool: list[_Worker], selector: selectors.BaseSelector) -> None:
     threads = max(1, default_workers() // setup["workers"])
-    errors = tempfile.TemporaryFile()
+    errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the worker)
     process = subprocess.Popen(
         [sys.executable, "-m", "generator.blender.worker"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
         start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its workers itself
     )
     worker = _Worker(process, errors)

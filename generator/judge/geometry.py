@@ -23,13 +23,19 @@ class Shown:
     def bears_out(self, claims: list[Claim]) -> bool:
         """Whether different objects of the scene fit all the claims."""
         fitting = [
-            {i for i, (category, values) in enumerate(self.objects) if category == c and set(named) <= set(values.items())}
+            {
+                i
+                for i, (category, values) in enumerate(self.objects)
+                if category == c and set(named) <= set(values.items())
+            }
             for c, named in claims
         ]
         if len(claims) > len(self.objects):
             return False
-        return any(all(i in fits for i, fits in zip(chosen, fitting, strict=True))
-                   for chosen in permutations(range(len(self.objects)), len(claims)))
+        return any(
+            all(i in fits for i, fits in zip(chosen, fitting, strict=True))
+            for chosen in permutations(range(len(self.objects)), len(claims))
+        )
 
 
 def read_scene(record: str) -> Shown:
@@ -66,5 +72,7 @@ def _relation_faults(listed: list[dict[str, Any]], scene: dict[str, Any], declar
         undecided = abs(margin) < declared[name]["margin"]
         holds = None if undecided else margin > 0
         if abs(margin - entry["margin"]) > _TOLERANCE or holds != entry["holds"]:
-            faults.append(f"object {i} {name} of object {j} is listed as {entry['holds']} by {entry['margin']} m, the poses say {holds} by {margin:.6f} m")
+            faults.append(
+                f"object {i} {name} of object {j} is listed as {entry['holds']} by {entry['margin']} m, the poses say {holds} by {margin:.6f} m"
+            )
     return faults

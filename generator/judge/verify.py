@@ -68,7 +68,9 @@ class _World:
         if (table := _readable_table(folder / "scenes.parquet", self.findings)) is not None:
             self.scenes = {row["scene_id"]: row for row in table if row["status"] == "ok"}
         for scene_id, row in self.scenes.items():
-            self.findings += [_finding("wrong record", f"scene {scene_id}: {fault}") for fault in record_faults(row, self.vocabulary)]
+            self.findings += [
+                _finding("wrong record", f"scene {scene_id}: {fault}") for fault in record_faults(row, self.vocabulary)
+            ]
         self.shown = {scene_id: read_scene(row["scene"]) for scene_id, row in self.scenes.items()}
 
 
@@ -109,7 +111,8 @@ class _Case:
     def said_held_out(self, text_id: str) -> int:
         """Number of objects that a text gives a held-out binding."""
         return sum(
-            any((kind, value, category) in self.held_out for kind, value in values) for category, values in self.claims[text_id] or []
+            any((kind, value, category) in self.held_out for kind, value in values)
+            for category, values in self.claims[text_id] or []
         )
 
     def shown_held_out(self, scene_id: str) -> list[str]:
@@ -174,7 +177,10 @@ def _splits(case: _Case) -> Iterator[Finding]:
         images[sums.get(f"images/{scene_id}.png", scene_id)].add(split)
         shown = case.shown_held_out(scene_id)
         if split != "train" and len(shown) != _SPLIT_HELD_OUT.get(split, -1):
-            yield _finding("wrong split", f"scene {scene_id} is in {split} and shows {len(shown)} held-out bindings ({', '.join(shown) or 'none'})")
+            yield _finding(
+                "wrong split",
+                f"scene {scene_id} is in {split} and shows {len(shown)} held-out bindings ({', '.join(shown) or 'none'})",
+            )
     for cluster, splits in clusters.items():
         if len(splits) > 1:
             yield _finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
@@ -194,11 +200,19 @@ def _leaks(case: _Case) -> Iterator[Finding]:
                 yield _finding("leaked binding", f"training scene {scene_id} shows the held-out {binding}")
     for row in case.tables["candidates"]:
         item = case.item_of.get(row["item_id"])
-        if item is None or item["split"] != "train" or row["text_id"] not in case.text_of or not case.said_held_out(row["text_id"]):
+        if (
+            item is None
+            or item["split"] != "train"
+            or row["text_id"] not in case.text_of
+            or not case.said_held_out(row["text_id"])
+        ):
             continue
         if row["truth"] or not case.manifest.get("exposed_negatives"):
             what = "caption" if row["truth"] else "negative"
-            yield _finding("leaked binding", f"training {what} '{case.text_of[row['text_id']]}' of item {row['item_id']} names a held-out binding")
+            yield _finding(
+                "leaked binding",
+                f"training {what} '{case.text_of[row['text_id']]}' of item {row['item_id']} names a held-out binding",
+            )
 
 
 def _truth(case: _Case) -> Iterator[Finding]:
@@ -228,10 +242,16 @@ def _symmetry(case: _Case) -> Iterator[Finding]:
             continue
         positive, negative = said[item_id][True], said[item_id][False]
         if positive and negative and positive != negative:
-            yield _finding("asymmetric familiarity", f"item {item_id}: its true texts name {sorted(positive)} held-out bindings, its false ones {sorted(negative)}")
+            yield _finding(
+                "asymmetric familiarity",
+                f"item {item_id}: its true texts name {sorted(positive)} held-out bindings, its false ones {sorted(negative)}",
+            )
         for listed, found in ((item["held_out_positive"], positive), (item["held_out_negative"], negative)):
             if listed is not None and found and found != {listed}:
-                yield _finding("wrong familiarity", f"item {item_id} is listed with {listed} held-out bindings, its words name {sorted(found)}")
+                yield _finding(
+                    "wrong familiarity",
+                    f"item {item_id} is listed with {listed} held-out bindings, its words name {sorted(found)}",
+                )
 
 
 def _pools(case: _Case) -> Iterator[Finding]:
@@ -261,7 +281,10 @@ def _pools(case: _Case) -> Iterator[Finding]:
         texts = by_claims[item["pool_id"]]
         true = _true_texts(case.world.shown[scene_of[item_id]], texts, *shapes[item["pool_id"]])
         if true != listed[item_id]:
-            yield _finding("wrong pool truth", f"item {item_id}: {len(true)} texts of the pool are true, {len(listed[item_id])} are listed")
+            yield _finding(
+                "wrong pool truth",
+                f"item {item_id}: {len(true)} texts of the pool are true, {len(listed[item_id])} are listed",
+            )
 
 
 def _shapes(by_claims: dict[tuple[Claim, ...], set[str]]) -> tuple[set[frozenset[str]], set[int]]:
@@ -269,7 +292,9 @@ def _shapes(by_claims: dict[tuple[Claim, ...], set[str]]) -> tuple[set[frozenset
     return namings, {len(claims) for claims in by_claims if claims}
 
 
-def _true_texts(shown: Shown, by_claims: dict[tuple[Claim, ...], set[str]], namings: set[frozenset[str]], lengths: set[int]) -> set[str]:
+def _true_texts(
+    shown: Shown, by_claims: dict[tuple[Claim, ...], set[str]], namings: set[frozenset[str]], lengths: set[int]
+) -> set[str]:
     """Texts of a pool that are true of a scene, `namings` and `lengths` being how its texts name objects and how many."""
     true: set[str] = set()
     said = [
@@ -283,10 +308,14 @@ def _true_texts(shown: Shown, by_claims: dict[tuple[Claim, ...], set[str]], nami
     return true
 
 
-def _certificate(findings: list[Finding], manifest: dict[str, Any], tables: dict[str, list[Row]], world: _World) -> dict[str, Any]:
+def _certificate(
+    findings: list[Finding], manifest: dict[str, Any], tables: dict[str, list[Row]], world: _World
+) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
     status = "failed" if findings else "as declared" if declared else "clean"
-    counts = {"scenes": len(world.scenes)} | {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
+    counts = {"scenes": len(world.scenes)} | {
+        name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")
+    }
     faults = Counter(finding["fault"] for finding in findings)
     if findings:
         sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in sorted(faults.items())) + "."
@@ -301,8 +330,16 @@ def _certificate(findings: list[Finding], manifest: dict[str, Any], tables: dict
         shown += [finding for finding in findings if finding["fault"] == fault][:_LISTED]
         if n > _LISTED:
             shown.append(_finding(fault, f"and {n - _LISTED} more"))
-    return {"status": status, "sentence": sentence, "findings": shown, "faults": dict(faults), "declared_leaks": declared,
-            "counts": counts, "world": world.digest, "benchmark": manifest.get("sums")}
+    return {
+        "status": status,
+        "sentence": sentence,
+        "findings": shown,
+        "faults": dict(faults),
+        "declared_leaks": declared,
+        "counts": counts,
+        "world": world.digest,
+        "benchmark": manifest.get("sums"),
+    }
 
 
 def _file_faults(folder: Path, digest: str | None, images: bool) -> Iterator[Finding]:
@@ -349,7 +386,9 @@ def _readable_toml(path: Path, findings: list[Finding]) -> str:
         text = path.read_text(encoding="utf-8")
         tomllib.loads(text)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again.") from None
+        raise UserError(
+            f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again."
+        ) from None
     return text
 
 

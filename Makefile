@@ -1,0 +1,41 @@
+# The verbs of daily work. Everything runs in .venv, which the first of them makes.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+DEMO := demo
+
+.PHONY: demo test test-full lint bench clean
+
+demo: .venv/run  ## Render a held-out split, verify it, train a small model on the seen part, score and report it.
+	$(BIN)/gen render --holdout 3x3 --scenes train=2900,val=100,seen=400,partial=400,unseen=200 --resolution 80x80 --quality draft --out $(DEMO)/world
+	$(BIN)/gen verify $(DEMO)/world
+	$(BIN)/gen preview $(DEMO)/world --out $(DEMO)/preview.png
+	rm -rf $(DEMO)/model $(DEMO)/run
+	$(BIN)/score train scratch $(DEMO)/world --out $(DEMO)/model
+	$(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model --out $(DEMO)/run
+	$(BIN)/score report $(DEMO)/run --out $(DEMO)/report.html
+
+test: .venv/dev  ## Every test that CI runs.
+	$(BIN)/pytest -n 2 -m "not full"
+
+test-full: .venv/dev  ## Every test.
+	$(BIN)/pytest -n 2
+
+lint: .venv/dev  ## Style and types.
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: .venv/dev  ## Speed and memory of rendering, planning, verifying and scoring.
+	$(BIN)/python -m bench
+
+clean:  ## Remove what the verbs made.
+	rm -rf .venv $(DEMO) runs dist
+
+.venv/run: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Jackalope needs Python 3.11 (Blender's module exists for it); set PYTHON=/path/to/python3.11." >&2; exit 2; }
+	@$(PYTHON) -m venv .venv || { echo "Cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3.11-venv" >&2; exit 2; }
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/dev: .venv/run
+	$(BIN)/pip install --quiet --editable .[dev]
+	@touch $@

@@ -1,0 +1,44 @@
+"""Embeddings that were computed before, on disk: one file a model, a row an input."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from platformdirs import user_cache_path
+
+
+class EmbeddingCache:
+    """Embeddings by content hash, for one model key. Each batch is committed whole, so a kill loses at most one."""
+
+    def __init__(self, model_key: str, folder: Path | None = None):
+        place = folder or user_cache_path("jackalope") / "embeddings"
+        place.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(place / f"{model_key}.sqlite", timeout=60)
+        self._database.execute("CREATE TABLE IF NOT EXISTS embeddings (input TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+
+    def __enter__(self) -> "EmbeddingCache":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
+        """The float32 vectors of those inputs that are known."""
+        found: dict[str, np.ndarray] = {}
+        for start in range(0, len(inputs), 500):
+            part = inputs[start : start + 500]
+            rows = self._database.execute(
+                f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
+            )
+            found |= {name: np.frombuffer(vector, dtype=np.float32) for name, vector in rows}
+        return found
+
+    def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
+        """Keep the vectors (n, d) of as many inputs."""
+        rows = [(name, vector.astype(np.float32).tobytes()) for name, vector in zip(inputs, vectors, strict=True)]
+        with self._database:
+            self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)

@@ -1,0 +1,25 @@
+"""`jackalope:` models: folders written by `score train`, which are open_clip folders with a record of their training."""
+
+from pathlib import Path
+
+from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
+
+
+def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
+    """Load the folder at `path`. Raises UserError when there is none, or when it is not a trained model."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
+    if not (folder / "jackalope.json").exists():
+        raise UserError(
+            f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
+        )
+    record = read_json(folder / "jackalope.json")
+    encoder = load_open_clip(f"local-dir:{folder}", device)
+    encoder.info |= {
+        "weights": str(folder),
+        "trained_on": {key: record[key] for key in ("name", "benchmark", "world", "recipe")},
+    }
+    return encoder

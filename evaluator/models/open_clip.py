@@ -1,0 +1,161 @@
+"""`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders, and the hub.
+
+`open_clip:ARCHITECTURE@TAG`, `open_clip:ARCHITECTURE@/path/to/checkpoint`, `open_clip:local-dir:/path/to/folder`,
+`open_clip:hf-hub:owner/name`.
+"""
+
+import hashlib
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import torch
+from PIL import Image
+from torch.nn import functional as F
+
+from evaluator.models.device import best_device
+from generator.dataset.errors import UserError, did_you_mean
+
+_QUICK = "-quickgelu"
+
+
+class OpenClipEncoder:
+    """A loaded open_clip model as a DualEncoder (registry.py). Computes in float32."""
+
+    def __init__(self, model: Any, preprocess: Any, tokenizer: Any, weights: str, device: torch.device):
+        self._model = model.eval()
+        self._preprocess = preprocess
+        self._tokenizer = tokenizer
+        self._device = device
+        digest = weights_digest(model)
+        self.info = {
+            "weights": weights,
+            "weights_sha256": digest,
+            "activation": activation_of(model),
+            "preprocessing": " → ".join(_described(step) for step in preprocess.transforms),
+            "text_length": int(tokenizer.context_length),
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "precision": "float32",
+            "device": str(device),
+        }
+        self.key = hashlib.sha256(
+            json.dumps(
+                [digest, self.info["preprocessing"], self.info["activation"], self.info["text_length"], device.type]
+            ).encode()
+        ).hexdigest()[:16]
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Token ids, int64 (n, text_length)."""
+        ids: np.ndarray = self._tokenizer(list(texts)).numpy()
+        return ids
+
+    @torch.inference_mode()
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit embeddings, float32 (n, d)."""
+        return _unit(self._model.encode_text(self._tokenizer(list(texts)).to(self._device)))
+
+    @torch.inference_mode()
+    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """Unit embeddings of RGB images, float32 (n, d)."""
+        return _unit(
+            self._model.encode_image(torch.stack([self._preprocess(image) for image in images]).to(self._device))
+        )
+
+
+def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
+    """Load `ARCHITECTURE@weights`, `local-dir:…` or `hf-hub:…`. Raises UserError when that cannot be.
+
+    QuickGELU follows the weights: a published tag says what it was trained with; a file cannot, so the architecture's
+    name decides (`ViT-B-32-quickgelu`) and `info["activation"]` states it.
+    """
+    if name.startswith(("local-dir:", "hf-hub:")):
+        return _load(name, None, False, device)
+    architecture, _, weights = name.partition("@")
+    known = open_clip.list_models()
+    if architecture not in known:
+        raise UserError(f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}")
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    if not weights:
+        raise UserError(
+            f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{' or one of ' + ', '.join(tags) if tags else ''}."
+        )
+    quick = architecture.endswith(_QUICK)
+    if weights in tags:
+        trained_quick = bool(open_clip.get_pretrained_cfg(architecture, weights).get("quick_gelu"))
+        if quick and not trained_quick:
+            raise UserError(
+                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the architecture {architecture.removesuffix(_QUICK)}."
+            )
+        return _load(architecture, weights, trained_quick, device)
+    if not Path(weights).exists():
+        raise UserError(
+            f"There are no weights '{weights}' for {architecture}: {'give a path that exists' if '/' in weights else _suggest(weights, tags)}"
+        )
+    return _load(architecture, weights, quick, device)
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    if len(known) > 20 and not did_you_mean(name, known).startswith("did"):
+        return "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
+    return did_you_mean(name, known) if known else "give a checkpoint's path."
+
+
+def _load(name: str, weights: str | None, quick: bool, device: str | None) -> OpenClipEncoder:
+    target = best_device(device)
+    try:
+        model, _, preprocess = open_clip.create_model_and_transforms(
+            name, weights, force_quick_gelu=quick, device=target, precision="fp32"
+        )
+        tokenizer = open_clip.get_tokenizer(name)
+    except (pickle.UnpicklingError, EOFError) as error:
+        raise UserError(
+            f"'{weights or name}' is not a checkpoint of tensors alone ({_first_line(error)}); give a file saved by open_clip."
+        ) from None
+    except RuntimeError as error:
+        raise UserError(
+            f"The weights '{weights or name}' do not fit {name} ({_first_line(error)}); name the architecture they were trained with."
+        ) from None
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"Cannot load open_clip:{name} ({_first_line(error)}); check the name and path, and the network if it must be downloaded."
+        ) from None
+    return OpenClipEncoder(model, preprocess, tokenizer, weights or name, target)
+
+
+def activation_of(model: torch.nn.Module) -> str:
+    """Names of the activation functions in the towers' blocks, e.g. "GELU" or "QuickGELU"."""
+    names = {type(module).__name__ for module in model.modules()} & {"GELU", "QuickGELU", "GELUTanh", "ReLU", "SiLU"}
+    return ", ".join(sorted(names))
+
+
+def weights_digest(model: torch.nn.Module) -> str:
+    """SHA-256 over the names, types, shapes and bytes of all tensors: the same whatever the file's format."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(
+            tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+        )
+    return digest.hexdigest()
+
+
+def _unit(embeddings: torch.Tensor) -> np.ndarray:
+    unit: np.ndarray = F.normalize(embeddings.float(), dim=-1).cpu().numpy()
+    return unit
+
+
+def _described(step: Any) -> str:
+    return (
+        " ".join(str(step).split())
+        if not callable(step) or isinstance(step, torch.nn.Module)
+        else getattr(step, "__name__", type(step).__name__)
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:160].rstrip(":. ")
