@@ -99,9 +99,9 @@ def parse_resolution(spec: str) -> tuple[int, int]:
 
 def render_world(prepared: Prepared, root: Path, workers: int) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
+    _check_space(root, prepared)
     with WorldWriter(root, _request(prepared)) as writer:
         if not writer.finished:
-            _check_space(root, prepared, len(writer.done))
             _render_rest(prepared, writer, workers)
             writer.finish(prepared.text)
     return World(root / "world")
@@ -125,9 +125,11 @@ def _request(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _check_space(root: Path, prepared: Prepared, done: int) -> None:
+def _check_space(root: Path, prepared: Prepared) -> None:
+    done = sum(1 for _ in root.glob("world/images/[!.]*"))
     needed = (len(prepared.planned) - done) * prepared.job.width * prepared.job.height * _BYTES_A_PIXEL
-    free = shutil.disk_usage(root).free
+    place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
             f"{root} has {free / 1e6:,.0f} MB free and the images need about {needed / 1e6:,.0f} MB: free some space, choose "

@@ -82,8 +82,8 @@ def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: in
             break
     else:
         raise UserError(
-            f"No room for {len(radii)} objects in {_TRIES} tries: enlarge [placement] extent or lessen gap, clearance or "
-            f"the objects' scale in the family '{vocabulary.name}'."
+            f"No room for {len(radii)} objects in an image of {width}x{height}: take a --resolution nearer to a square, or "
+            f"lessen gap, clearance or the objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
         SceneObject(

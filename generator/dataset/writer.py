@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
+from generator.dataset.card import write_card
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, sha256, write_json, write_sums, write_table, write_text
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
@@ -108,7 +109,8 @@ class WorldWriter:
                 begun = begun.get("request", begun)
                 if begun != self._request:
                     raise UserError(
-                        f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out."
+                        f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out, or put "
+                        f"another block over its images with `gen split`."
                     )
                 return
         if self._root.exists() and any(path.name != _LOCK for path in self._root.iterdir()):
@@ -174,13 +176,14 @@ def write_benchmark(
 
 
 def write_index(root: Path) -> None:
-    """Write dataset.json: every finished component and the digest of its sums."""
+    """Write dataset.json: every finished component and the digest of its sums; and the card that follows from them."""
     world = root / "world" / "manifest.json"
     benchmarks = {
         path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
     }
     index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
     write_json(root / "dataset.json", index)
+    write_card(root)
 
 
 def _difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -1,0 +1,193 @@
+"""The dataset's own description at its root: README.md for people, croissant.json for machines."""
+
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.croissant import croissant
+from generator.dataset.files import read_json, write_json, write_text
+from generator.dataset.schema import BENCHMARK_TABLES
+
+_SPLITS = ("train", "val", "seen", "partial", "unseen")
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_RENDERED_FROM = {"blender", "block_seed", "holdout", "quality", "scenes", "seed", "vocabulary"}
+
+Manifest = Mapping[str, Any]
+
+
+def write_card(root: Path) -> None:
+    """Write README.md and croissant.json of the dataset in `root`; nothing while its world is unfinished.
+
+    Both follow from dataset.json, the manifests and the sums alone, so that equal datasets have equal cards.
+    """
+    index = read_json(root / "dataset.json")
+    if index["world"] is None:
+        return
+    world = read_json(root / "world" / "manifest.json")
+    benchmarks = {name: read_json(root / "benchmarks" / name / "manifest.json") for name in index["benchmarks"]}
+    title = _title(world["request"])
+    about = (
+        "Rendered scenes, and benchmarks over them in which chosen combinations of attribute and object are held out "
+        "of training, made with Jackalope."
+    )
+    write_text(root / "README.md", _readme(title, about, world, benchmarks))
+    write_json(root / "croissant.json", croissant(root, title, about, benchmarks))
+
+
+def _title(request: Manifest) -> str:
+    return f"{request.get('family', 'world')} {request['width']}x{request['height']} seed {request.get('seed', 0)}"
+
+
+def _readme(title: str, about: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
+    parts = [
+        _front_matter(title, world["scenes"], benchmarks),
+        f"# {title}\n\n{about}",
+        _world(world),
+        _benchmarks(benchmarks),
+        _reading(benchmarks),
+        _VERIFYING,
+        _rendering_again(world["request"], benchmarks),
+        _CLOSE,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _front_matter(title: str, n_scenes: int, benchmarks: Mapping[str, Manifest]) -> str:
+    size = next((name for limit, name in _SIZES if n_scenes < limit), "n>1M")
+    lines = [
+        f"pretty_name: {title}", "language:", "- en", "task_categories:", "- zero-shot-image-classification",
+        "size_categories:", f"- {size}", "tags:", "- synthetic", "- compositionality", "- vision-language",
+    ]  # fmt: skip
+    tables = [
+        line for name in benchmarks for table in BENCHMARK_TABLES
+        for line in (f"- config_name: {name}-{table}", f"  data_files: benchmarks/{name}/{table}.parquet")
+    ]  # fmt: skip
+    return "\n".join(["---", *lines, *(["configs:", *tables] if tables else []), "---"])
+
+
+def _world(world: Manifest) -> str:
+    request, failed = world["request"], world.get("failed", 0)
+    facts = {
+        "family": request.get("family"),
+        "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
+        "resolution": f"{request['width']} x {request['height']} pixels",
+        "quality": _quality(request["quality"]) if "quality" in request else None,
+        "seed of the scenes": request.get("seed"),
+        "Blender": request.get("blender"),
+    }
+    rows = [f"| {name} | {value} |" for name, value in facts.items() if value is not None]
+    return "\n".join(["## World", "", "| | |", "|---|---|", *rows])
+
+
+def _quality(quality: Manifest) -> str:
+    denoised = "denoised" if quality["denoise"] else "not denoised"
+    return f"{quality['name']}: {quality['samples']} samples a pixel, {denoised}, up to {quality['bounces']} bounces"
+
+
+def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:
+    if not benchmarks:
+        return "## Benchmarks\n\nNone yet: `gen split . --holdout 3x3` makes one."
+    counted = {split for manifest in benchmarks.values() for split in manifest.get("scenes", {})}
+    splits = [split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS))
+    rows = [
+        " | ".join([f"| {name}", _held_out(manifest), *(f"{manifest.get('scenes', {}).get(s, 0):,}" for s in splits)])
+        + " |"
+        for name, manifest in benchmarks.items()
+    ]
+    leaks = [
+        f"- {name}: {leak}." for name, manifest in benchmarks.items() for leak in manifest.get("declared_leaks", [])
+    ]
+    return "\n".join([
+        "## Benchmarks", "",
+        "Held out is every combination of the values with the objects: none of them is in a training image or caption, nor in a "
+        "training negative unless that is declared below. An image of `seen` shows none of them, one of `partial` one, one of `unseen` two. Scenes by split:", "",
+        f"| {' | '.join(['benchmark', 'held out', *splits])} |", f"|---|---|{'---:|' * len(splits)}", *rows, "",
+        *(["Declared leaks:", "", *leaks] if leaks else ["Declared leaks: none."]),
+    ])  # fmt: skip
+
+
+def _held_out(manifest: Manifest) -> str:
+    block = manifest.get("holdout")
+    if not block:
+        return "nothing"
+    return f"{block['kind']} {', '.join(block['values'])} with {block['category']} {', '.join(block['objects'])} (block seed {block['block_seed']})"
+
+
+def _reading(benchmarks: Mapping[str, Manifest]) -> str:
+    if not benchmarks:
+        return ""
+    return f"""## Reading
+
+In this folder, with Jackalope installed:
+
+```python
+from generator.dataset.reader import Dataset
+
+dataset = Dataset.open(".")
+benchmark = dataset.benchmark("{next(iter(benchmarks))}")
+for row in benchmark.candidates.slice(0, 4).to_pylist():
+    print(dataset.world.image_path(row["scene_id"]), row["truth"], benchmark.text_of[row["text_id"]])
+```
+
+Every table is a Parquet file that any reader of Parquet opens; `croissant.json` describes every column."""
+
+
+_VERIFYING = """## Verifying
+
+```sh
+gen verify .
+for part in world benchmarks/*; do (cd "$part" && sha256sum --check --quiet SHA256SUMS); done
+```
+
+The first proves that nothing held out is shown in training, that every caption called true is true and every other false,
+and that all files are whole; it needs no model and nothing but these files. The second needs no Jackalope."""
+
+
+def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
+    if not request.keys() >= _RENDERED_FROM:
+        return ""
+    scenes = ",".join(f"{split}={request['scenes'][split]}" for split in _SPLITS if split in request["scenes"])
+    render = [
+        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"], "--scenes", scenes,
+        "--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"],
+        "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]), "--out", "../again",
+    ]  # fmt: skip
+    first = _first_benchmark(request)
+    if benchmarks.get(first, {}).get("exposed_negatives"):
+        render.append("--exposed-negatives")
+    commands = [
+        render,
+        *(_split(name, manifest) for name, manifest in benchmarks.items() if name != first and manifest.get("holdout")),
+    ]
+    return "\n".join([
+        "## Rendering again", "",
+        f"In this folder, with Jackalope and Blender {request['blender']}:", "",
+        "```sh", *(shlex.join(command) for command in commands), "```", "",
+        "Texts and items are then the same bytes on any machine; images are the same bytes with the same build of Blender on "
+        "the same processor architecture.",
+    ])  # fmt: skip
+
+
+def _first_benchmark(request: Manifest) -> str:
+    """Name of the benchmark that `gen render` makes itself."""
+    family = tomllib.loads(request["vocabulary"])
+    kinds, _, size = request["holdout"].strip().rpartition("=")
+    kind, _, category = (kinds or f"{family['tested']}:{family['category']}").partition(":")
+    return f"{kind}-{category}-{size}-b{request['block_seed']}"
+
+
+def _split(name: str, manifest: Manifest) -> list[str]:
+    block = manifest["holdout"]
+    size = f"{len(block['values'])}x{len(block['objects'])}"
+    exposed = ["--exposed-negatives"] if manifest.get("exposed_negatives") else []
+    return ["gen", "split", "../again", "--holdout", f"{block['kind']}:{block['category']}={size}",
+            "--block-seed", str(block["block_seed"]), "--name", name, *exposed]  # fmt: skip
+
+
+_CLOSE = """## Licence
+
+Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here.
+
+This file and `croissant.json` are written by `gen`, and written anew whenever a benchmark is added."""

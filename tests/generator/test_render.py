@@ -1,0 +1,223 @@
+"""Real renders in real processes: same bytes whatever the workers, kills and interruptions."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from generator.dataset.reader import Dataset
+from generator.render import parse_resolution, parse_scenes
+from tests.conftest import render_arguments, run_command
+
+FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
+
+
+def files(root: Path) -> dict[str, str]:
+    """Digest of every file of a dataset, by relative path."""
+    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    code = "import sys; sys.argv[0] = 'gen'; from generator.cli import main; main()"
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments[1:])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 120
+    while len(list(root.glob("world/images/[0-9]*.png"))) < n:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("undisturbed") / "dataset"
+    done = run_command(*render_arguments(root, *FEW, "--workers", "1"))
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = run_command(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "two") == files(undisturbed)
+    assert len(files(undisturbed)) > 28
+
+
+def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> None:
+    done = run_command(*render_arguments(tmp_path / "other", *FEW, "--seed", "1"))
+    assert done.returncode == 0, done.stderr
+    first, second = (set(Dataset.open(root).world.sums.values()) for root in (undisturbed, tmp_path / "other"))
+    assert len(first & second) <= 1  # vocabulary.toml
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_path: Path, stop: signal.Signals) -> None:
+    root = tmp_path / "stopped"
+    for images in (3, 11):
+        process = start(*render_arguments(root, *FEW))
+        wait_for_images(root, images, process)
+        process.send_signal(stop)
+        _, errors = process.communicate(timeout=60)
+        if stop == signal.SIGINT:
+            assert process.returncode == 130
+            assert b"run the same command again to continue" in errors
+        unfinished = run_command("gen", "verify", root)
+        assert unfinished.returncode == 2
+        assert "is unfinished" in unfinished.stderr
+    done = run_command(*render_arguments(root, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert "images are already rendered" in done.stderr
+    assert files(root) == files(undisturbed)
+
+
+def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "killed"
+    process = start(*render_arguments(root, *FEW, "--workers", "2"))
+    for images in (2, 8, 14):
+        wait_for_images(root, images, process)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert files(root) == files(undisturbed)
+
+
+def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "torn"
+    process = start(*render_arguments(root, *FEW))
+    wait_for_images(root, 6, process)
+    process.kill()
+    process.communicate()
+    journal = root / "world/.journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
+    image = root / "world/images" / f"{json.loads(lines[0])['scene_id']}.png"
+    image.write_bytes(image.read_bytes()[:50])
+    done = run_command(*render_arguments(root, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert files(root) == files(undisturbed)
+
+
+def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path) -> None:
+    before = files(undisturbed)
+    done = run_command(*render_arguments(undisturbed, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert files(undisturbed) == before
+
+
+RENDER_FROM_ROW = """
+import sys
+from generator.blender.stage import Stage
+from generator.blender.worker import without_metadata
+from generator.dataset.reader import Dataset
+from generator.quality import read_quality
+from generator.scene import Scene
+from generator.vocabulary import parse_vocabulary
+from pathlib import Path
+root, out, threads = sys.argv[1:]
+world = Dataset.open(root).world
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, int(threads))
+for row in reversed(world.scenes.to_pylist()[:6]):
+    stage.pose(Scene.from_json(row["scene"]))
+    path = Path(out) / (row["scene_id"] + ".png")
+    stage.render(str(path))
+    path.write_bytes(without_metadata(path.read_bytes()))
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
+    subprocess.run([sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True)
+    again = sorted(tmp_path.glob("*.png"))
+    assert len(again) == 6
+    for path in again:
+        assert path.read_bytes() == Dataset.open(undisturbed).world.image_path(path.stem).read_bytes()
+
+
+def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
+    path = Dataset.open(undisturbed).world.image_path("000000")
+    with Image.open(path) as image:
+        assert image.info == {}
+        assert (image.size, image.mode) == ((64, 64), "RGB")
+        assert np.asarray(image).std() > 5
+
+
+def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
+    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's box."""
+    world, checked = Dataset.open(rendered).world, 0
+    for row in world.scenes.to_pylist():
+        boxes = [o["box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
+        if len(boxes) != 1 or any(dict(o["attributes"])["color"] in ("brown", "red") for o in row["objects"]):
+            continue
+        with Image.open(world.image_path(row["scene_id"])) as image:
+            pixels = np.asarray(image).astype(int)
+        yellow = (pixels[..., 0] - pixels[..., 2] > 60) & (pixels[..., 1] - pixels[..., 2] > 40)
+        left, top, right, bottom = boxes[0]
+        inside = yellow[top:bottom, left:right].sum()
+        assert inside >= 0.9 * yellow.sum()
+        if inside > 20:
+            columns, rows = np.flatnonzero(yellow.any(0)), np.flatnonzero(yellow.any(1))
+            assert abs((columns[0] + columns[-1] + 1) / 2 - (left + right) / 2) <= 4
+            assert abs((rows[0] + rows[-1] + 1) / 2 - (top + bottom) / 2) <= 5
+            checked += 1
+    assert checked >= 5
+
+
+def test_missing_library_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bpy.py").write_text('raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")')
+    done = run_command(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "bpy.py").write_text('import os; os.write(2, b"illegal instruction"); os.abort()')
+    done = run_command(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "Rendering cannot start" in done.stderr
+    assert "illegal instruction" in done.stderr
+
+
+def test_a_full_disk_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("needs the right to mount a small file system")
+    try:
+        refused = run_command(*render_arguments(disk / "d", "--scenes", "3000"))
+        assert refused.returncode == 2
+        assert "free some space" in refused.stderr
+        assert list(disk.iterdir()) == []
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"0" * 800_000)
+        done = run_command(*render_arguments(disk / "d", *FEW))
+        assert done.returncode == 2, done.stderr
+        assert "pace" in done.stderr
+        assert "Traceback" not in done.stderr
+        ballast.unlink()
+        subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
+        done = run_command(*render_arguments(disk / "d", *FEW))
+        assert done.returncode == 0, done.stderr
+        assert files(disk / "d") == files(undisturbed)
+    finally:
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
+def test_numbers_of_scenes_and_sizes_are_read() -> None:
+    assert parse_scenes("3000") == parse_scenes(None)
+    assert sum(parse_scenes("777").values()) == 777
+    assert parse_scenes("train=5,seen=6")["partial"] == 300
+    assert parse_resolution("320x240") == (320, 240)
