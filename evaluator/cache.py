@@ -1,12 +1,15 @@
 """Embeddings that were computed before, on disk: one file a model, a row an input."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 from platformdirs import user_cache_path
+
+from generator.dataset.errors import UserError
 
 
 class EmbeddingCache:
@@ -15,8 +18,12 @@ class EmbeddingCache:
     def __init__(self, model_key: str, folder: Path | None = None):
         place = folder or user_cache_path("jackalope") / "embeddings"
         place.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(place / f"{model_key}.sqlite", timeout=60)
-        self._database.execute("CREATE TABLE IF NOT EXISTS embeddings (input TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+        self._path = place / f"{model_key}.sqlite"
+        with self._mendable():
+            self._database = sqlite3.connect(self._path, timeout=60)
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS embeddings (input TEXT PRIMARY KEY, vector BLOB NOT NULL)"
+            )
 
     def __enter__(self) -> "EmbeddingCache":
         return self
@@ -40,5 +47,14 @@ class EmbeddingCache:
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of as many inputs."""
         rows = [(name, vector.astype(np.float32).tobytes()) for name, vector in zip(inputs, vectors, strict=True)]
-        with self._database:
+        with self._mendable(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
+
+    @contextmanager
+    def _mendable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise UserError(
+                f"The embedding cache {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
+            ) from None

@@ -124,7 +124,7 @@ def scratch(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Train a small dual encoder from scratch on the train split alone, so that "unseen" is certain."""
+    """Train a small dual encoder from scratch on the train split of DATASET alone, so that "unseen" is certain."""
     from evaluator.training.scratch import Recipe, train_scratch
     from generator.dataset.reader import Dataset
 

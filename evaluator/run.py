@@ -62,8 +62,10 @@ def run(request: Request) -> tuple[Path, dict[str, Any]]:
 
 def _announce(model: DualEncoder, needs: Needs, certificate: str) -> None:
     say(
-        f"{model.info['weights']}: {model.info['parameters'] / 1e6:.1f} M parameters, {model.info['activation']}, {model.info['precision']} on "
-        f"{model.info['device']}, texts of {model.info['text_length']} tokens, images: {model.info['preprocessing']}."
+        "Model: "
+        + "; ".join(
+            f"{name.replace('_', ' ')} {value}" for name, value in model.info.items() if isinstance(value, str | int)
+        )
     )
     say(
         f"{len(needs.images):,} images and {len(needs.texts):,} texts to encode, each once ({len(needs.images) + len(needs.texts):,} forward "

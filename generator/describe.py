@@ -153,8 +153,8 @@ def _caption_and_swap(
 ) -> tuple[Row, Row]:
     form = _form(arrangement, kind)
     foil = swap_attribute(form, kind)
-    assert holds(form, scene)
-    assert not holds(foil.form, scene)
+    if not holds(form, scene) or holds(foil.form, scene):
+        raise AssertionError(f"{form} and its swap {foil.form} are not true and false of {scene}")
     caption, swap = tables.text(form, vocabulary), tables.text(foil.form, vocabulary)
     return (
         {"text_id": caption, "slot": "c", "truth": True, "changed": [], "of": None},

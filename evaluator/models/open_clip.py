@@ -6,7 +6,9 @@
 
 import hashlib
 import json
+import logging
 import pickle
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,18 +17,25 @@ import numpy as np
 import open_clip
 import torch
 from PIL import Image
+from safetensors import SafetensorError
 from torch.nn import functional as F
 
 from evaluator.models.device import best_device
 from generator.dataset.errors import UserError, did_you_mean
 
 _QUICK = "-quickgelu"
+_FEW = 8
+# what reading raises of a file that is not a checkpoint of tensors
+_NO_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, AttributeError, TypeError, StopIteration,
+               struct.error)  # fmt: skip
 
 
 class OpenClipEncoder:
     """A loaded open_clip model as a DualEncoder (registry.py). Computes in float32."""
 
-    def __init__(self, model: Any, preprocess: Any, tokenizer: Any, weights: str, device: torch.device):
+    def __init__(
+        self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
+    ):
         self._model = model.eval()
         self._preprocess = preprocess
         self._tokenizer = tokenizer
@@ -42,11 +51,16 @@ class OpenClipEncoder:
             "precision": "float32",
             "device": str(device),
         }
-        self.key = hashlib.sha256(
-            json.dumps(
-                [digest, self.info["preprocessing"], self.info["activation"], self.info["text_length"], device.type]
-            ).encode()
-        ).hexdigest()[:16]
+        # the configuration too: tensors do not tell the number of heads, nor which tokenizer they were trained with
+        parts = [
+            digest,
+            config,
+            self.info["preprocessing"],
+            self.info["activation"],
+            self.info["text_length"],
+            device.type,
+        ]
+        self.key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
@@ -73,16 +87,15 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     name decides (`ViT-B-32-quickgelu`) and `info["activation"]` states it.
     """
     if name.startswith(("local-dir:", "hf-hub:")):
-        return _load(name, None, False, device)
+        return _load(name, None, False, device, "by the model's own configuration")
     architecture, _, weights = name.partition("@")
     known = open_clip.list_models()
     if architecture not in known:
         raise UserError(f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}")
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
-        raise UserError(
-            f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{' or one of ' + ', '.join(tags) if tags else ''}."
-        )
+        some = f", or one of {', '.join(tags[:_FEW])}{', …' * (len(tags) > _FEW)}" if tags else ""
+        raise UserError(f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{some}.")
     quick = architecture.endswith(_QUICK)
     if weights in tags:
         trained_quick = bool(open_clip.get_pretrained_cfg(architecture, weights).get("quick_gelu"))
@@ -90,40 +103,59 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
             raise UserError(
                 f"The weights '{weights}' were trained with GELU, not QuickGELU: name the architecture {architecture.removesuffix(_QUICK)}."
             )
-        return _load(architecture, weights, trained_quick, device)
+        return _load(architecture, weights, trained_quick, device, "as the published weights were trained")
     if not Path(weights).exists():
         raise UserError(
-            f"There are no weights '{weights}' for {architecture}: {'give a path that exists' if '/' in weights else _suggest(weights, tags)}"
+            f"There are no weights '{weights}' for {architecture}: {'give a path that exists.' if '/' in weights else _suggest(weights, tags)}"
         )
-    return _load(architecture, weights, quick, device)
+    if Path(weights).is_dir():
+        raise UserError(
+            f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
+        )
+    return _load(architecture, weights, quick, device, "by the architecture's name; a weights file cannot tell")
 
 
 def _suggest(name: str, known: list[str]) -> str:
-    if len(known) > 20 and not did_you_mean(name, known).startswith("did"):
-        return "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
-    return did_you_mean(name, known) if known else "give a checkpoint's path."
+    """Close of an error message: the nearest name, or how to see them all where they are many."""
+    if not known:
+        return "give a checkpoint's path."
+    near = did_you_mean(name, known)
+    many = "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
+    return many if len(known) > _FEW and not near.startswith("did") else near
 
 
-def _load(name: str, weights: str | None, quick: bool, device: str | None) -> OpenClipEncoder:
+def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
     target = best_device(device)
+    given = weights or name
+    logging.disable(logging.CRITICAL)  # the library logs each of the errors that are said in one sentence below
     try:
-        model, _, preprocess = open_clip.create_model_and_transforms(
+        model, preprocess = open_clip.create_model_from_pretrained(
             name, weights, force_quick_gelu=quick, device=target, precision="fp32"
         )
         tokenizer = open_clip.get_tokenizer(name)
-    except (pickle.UnpicklingError, EOFError) as error:
+        config = open_clip.get_model_config(name)
+    except _NO_TENSORS as error:
         raise UserError(
-            f"'{weights or name}' is not a checkpoint of tensors alone ({_first_line(error)}); give a file saved by open_clip."
+            f"'{given}' is not a checkpoint of tensors alone ({_first_line(error)}); give a file saved by open_clip."
         ) from None
-    except RuntimeError as error:
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = _first_line(error)
+        if "download" in str(error) or "HF Hub" in str(error):
+            raise UserError(
+                f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file."
+            ) from None
+        if isinstance(error, RuntimeError) and "state_dict" in str(error):
+            raise UserError(
+                f"The weights '{given}' do not fit {name} ({reason}); name the architecture they were trained with."
+            ) from None
         raise UserError(
-            f"The weights '{weights or name}' do not fit {name} ({_first_line(error)}); name the architecture they were trained with."
+            f"'{given}' cannot be loaded as {name} ({reason}); give a checkpoint saved by open_clip."
         ) from None
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"Cannot load open_clip:{name} ({_first_line(error)}); check the name and path, and the network if it must be downloaded."
-        ) from None
-    return OpenClipEncoder(model, preprocess, tokenizer, weights or name, target)
+    finally:
+        logging.disable(logging.NOTSET)
+    encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
+    encoder.info["activation_chosen"] = activation
+    return encoder
 
 
 def activation_of(model: torch.nn.Module) -> str:

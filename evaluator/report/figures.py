@@ -35,11 +35,10 @@ def accuracy_by_split(results: Sequence[dict[str, Any]], protocol: str) -> str:
         axes.axhline(100 * summary["chance"], color="#888", linestyle="--", linewidth=1)
         axes.annotate(
             "chance",
-            (len(splits) - 0.75, 100 * summary["chance"]),
+            (-0.28, 100 * summary["chance"]),
             xytext=(0, 3),
             textcoords="offset points",
             color="#666",
-            ha="right",
             fontsize=9,
         )
         axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{summary['metric']}, %", ylim=(-3, 103))

@@ -18,7 +18,7 @@ def print_table(results: Sequence[dict[str, Any]]) -> None:
             highlight=False,
             soft_wrap=True,
         )
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column in ("metric", "split"):
             table.add_column(column, no_wrap=True)
         for column in ("%", "95% interval", "items", "groups", "ties", "unscored", "chance %"):

@@ -3,7 +3,8 @@
 The model is an open_clip model and is saved as one, so that any program that reads open_clip's folders can use it.
 """
 
-import json
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from evaluator.models.device import best_device, half_precision
 from evaluator.training.data import TrainingSet, read_training_set
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
+from generator.dataset.files import write_json
 from generator.dataset.reader import Benchmark, World
 
 # A ResNet that keeps a fine grid under attention pooling, and a causal text transformer with learnt positions: what
@@ -156,15 +158,18 @@ def _groups(model: open_clip.CLIP, decay: float) -> list[dict[str, Any]]:
 
 
 def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
+    draft = out.with_name(f".{out.name}.{os.getpid()}")
+    draft.mkdir(parents=True)
     preprocess = {
         "mean": open_clip.OPENAI_DATASET_MEAN,
         "std": open_clip.OPENAI_DATASET_STD,
         "interpolation": "bicubic",
         "resize_mode": "shortest",
     }
-    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, out / "open_clip_model.safetensors")
-    (out / "jackalope.json").write_text(json.dumps(record, indent=2) + "\n")
-    (out / "open_clip_config.json").write_text(
-        json.dumps({"model_cfg": SMALL, "preprocess_cfg": preprocess}, indent=2) + "\n"
-    )
+    try:
+        save_file({k: v.contiguous() for k, v in model.state_dict().items()}, draft / "open_clip_model.safetensors")
+        write_json(draft / "open_clip_config.json", {"model_cfg": SMALL, "preprocess_cfg": preprocess})
+        write_json(draft / "jackalope.json", record)
+        os.replace(draft, out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

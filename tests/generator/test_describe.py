@@ -1,3 +1,4 @@
+import contextlib
 from collections import Counter
 from pathlib import Path
 
@@ -98,20 +99,16 @@ def test_another_block_seed_over_the_same_images(copied: Path) -> None:
 def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> None:
     dataset = Dataset.open(copied)
     vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
-    empty = [seed for seed in range(20) if not _describable(copied, dataset, vocabulary, seed)]
-    assert empty
-    assert not any(path.name.startswith(".") for path in (copied / "benchmarks").iterdir())
-
-
-def _describable(root: Path, dataset: Dataset, vocabulary: object, seed: int) -> bool:
-    name = f"try{seed}"
-    try:
-        describe(root, dataset.world, draw_block("2x2", vocabulary, seed), name, False)  # type: ignore[arg-type]
-    except UserError as error:
-        assert "leaves no rendered scene for" in error.message
-        assert not (root / "benchmarks" / name).exists()
-        return False
-    return True
+    before = sorted(path.name for path in (copied / "benchmarks").iterdir())
+    refusals = 0
+    for seed in range(1, 6):
+        # a 2x2 block has one unseen group of 1,848, which a world planned for another block hardly ever shows
+        with contextlib.suppress(UserError):
+            describe(copied, dataset.world, draw_block("2x2", vocabulary, seed), "unlikely", False)
+            continue
+        refusals += 1
+        assert sorted(path.name for path in (copied / "benchmarks").iterdir()) == before
+    assert refusals >= 4
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "a b"])

@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command

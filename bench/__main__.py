@@ -1,0 +1,64 @@
+"""Runs the benchmarks, each in a process of its own, and prints one table."""
+
+import resource
+from importlib import import_module
+from multiprocessing import get_context
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from bench.figures import Figure
+from bench.machine import machine
+
+BENCHMARKS = ("startup", "planning", "rendering", "describing", "scoring")
+
+
+@click.command()
+@click.option(
+    "--only", type=click.Choice(BENCHMARKS), multiple=True, help="Only this; may be given again.  [default: all]"
+)
+def main(only: tuple[str, ...]) -> None:
+    """Measure how fast Jackalope is on this machine; a few minutes."""
+    console = Console()
+    console.print(machine(), highlight=False, soft_wrap=True)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for column in ("benchmark", "figure"):
+        table.add_column(column, no_wrap=True)
+    for column in ("median", "range", "runs"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for name in only or BENCHMARKS:
+        click.echo(f"{name} …", err=True)
+        with get_context("spawn").Pool(1) as pool:
+            figures = pool.apply(measure, (name,))
+        for i, figure in enumerate(figures):
+            table.add_row(name if i == 0 else "", *row(figure), end_section=i + 1 == len(figures))
+    console.print(table)
+
+
+def measure(name: str) -> list[Figure]:
+    """The figures of a benchmark, and the most memory that it, or one of the processes it started, took."""
+    figures = import_module(f"bench.{name}").figures()
+    kilobytes = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]
+
+
+def row(figure: Figure) -> tuple[str, str, str, str, str]:
+    """The cells of a figure: name, median, range, number of runs, unit."""
+    spread = f"{short(min(figure.values))} – {short(max(figure.values))}" if len(figure.values) > 1 else ""
+    return figure.name, short(figure.median), spread, str(len(figure.values)), figure.unit
+
+
+def short(value: float) -> str:
+    """Three digits that matter.
+
+    >>> short(0.04567), short(12.345), short(123456.0)
+    ('0.0457', '12.3', '123,456')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""How long the commands take to answer."""
+
+import subprocess
+import sys
+
+from bench.figures import Figure, repeated, seconds
+
+
+def figures() -> list[Figure]:
+    """Wall time of `--help`, a process of its own each time."""
+    modules = {"gen": "generator.cli", "score": "evaluator.cli"}
+    return [
+        repeated(f"{name} --help", "s", lambda module=module: _answer(module), 5) for name, module in modules.items()
+    ]
+
+
+def _answer(module: str) -> float:
+    command = [sys.executable, "-c", f"from {module} import main; main(['--help'])"]
+    return seconds(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))

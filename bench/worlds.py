@@ -1,0 +1,53 @@
+"""A dataset made without rendering: placed scenes with plain images of one colour."""
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from generator.dataset.reader import Dataset
+from generator.dataset.writer import WorldWriter
+from generator.describe import describe
+from generator.render import Job, Prepared, prepare
+from generator.sampling import Planned, place_scene
+
+SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
+SIDE = 64
+BENCHMARK = "bench"
+
+
+def write_world(root: Path) -> Prepared:
+    """Write a world of 4,000 scenes into `root`."""
+    prepared = prepare(Job("clevr", "3x3", SCENES, SIDE, SIDE, "draft", 0, 0))
+    with WorldWriter(root, {"width": SIDE, "height": SIDE}) as writer:
+        for planned in prepared.planned:
+            writer.add(_record(planned, prepared, writer.images))
+        writer.finish(prepared.text)
+    return prepared
+
+
+def write_texts(root: Path, prepared: Prepared) -> int:
+    """Write the benchmark over the world in `root`; returns the number of its texts and items."""
+    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, False)
+    benchmark = Dataset.open(root).benchmark(BENCHMARK)
+    return int(benchmark.texts.num_rows + benchmark.items.num_rows)
+
+
+def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any]:
+    scene = place_scene(planned, prepared.vocabulary, 0, 0, SIDE, SIDE)
+    png = io.BytesIO()
+    number = int(planned.scene_id)
+    Image.new("RGB", (SIDE, SIDE), (number % 256, number // 256, 0)).save(png, "PNG")
+    (folder / f"{planned.scene_id}.png").write_bytes(png.getvalue())
+    return {
+        "scene_id": planned.scene_id,
+        "cluster_id": planned.cluster_id,
+        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [0, 0, SIDE, SIDE], "visible": 1.0}
+                    for i, o in enumerate(scene.objects)],
+        "relations": [{"subject": i, "relation": name, "object": j, **data}
+                      for i, j, name, data in scene.graph(prepared.vocabulary.relations).edges(keys=True, data=True)],
+        "scene": scene.to_json(),
+        "sha256": hashlib.sha256(png.getvalue()).hexdigest(),
+    }  # fmt: skip

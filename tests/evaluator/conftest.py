@@ -1,0 +1,186 @@
+"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip models."""
+
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from PIL import Image, ImageDraw
+
+from evaluator.cli import main
+from evaluator.models.registry import FAMILIES, Family
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.writer import WorldWriter
+from generator.describe import benchmark_name, describe
+from generator.holdout import draw_block
+from generator.sampling import place_scene, plan_scenes
+from generator.scene import Scene
+from generator.splits import SplitPlan
+from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
+
+SIZE = 64
+SCENES = {"train": 96, "val": 4, "seen": 12, "partial": 12, "unseen": 12}
+_LEFT_OUT = ("gray", "brown", "cylinder", "torus", "arch", "star", "crescent", "hourglass")
+_SIDES = {"cube": (20, 20), "sphere": (10, 10), "cone": (8, 26), "pyramid": (26, 8), "heart": (14, 20), "cross": (20, 14)}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embeddings of one test never reach another, nor the user's own cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def bags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registers `bag:`, the encoders of encoders.py."""
+    monkeypatch.setitem(FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER"))
+
+
+def score_command(*arguments: str | Path) -> Result:
+    """Run `score` in this process; an unforeseen error is an error of the test."""
+    result = CliRunner().invoke(main, [str(a) for a in arguments], prog_name="score")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def assert_one_sentence(result: Result, *said: str) -> None:
+    """The command ended as a user's mistake does."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    last = result.stderr.strip().splitlines()
+    assert len(last) == 1, result.stderr
+    assert last[0].startswith("Error: ")
+    assert last[0].endswith((".", "?"))
+    for part in said:
+        assert part in last[0]
+
+
+def small_vocabulary_text() -> str:
+    """The family clevr with 6 colours and 6 shapes: 900 captions instead of 7,392."""
+    lines = vocabulary_text("clevr").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(tuple(f"{name} =" for name in _LEFT_OUT)))
+
+
+def draw(scene: Scene) -> tuple[bytes, list[list[int]]]:
+    """A PNG with a rectangle for each object, and their boxes: colour is value, sides are category, place is order."""
+    image = Image.new("RGB", (SIZE, SIZE), (225, 225, 225))
+    pen, boxes = ImageDraw.Draw(image), []
+    for i, thing in enumerate(scene.objects):
+        x, y = SIZE // 4 + i * SIZE // 2 + round(thing.position[0]), SIZE // 2 + round(4 * thing.position[1])
+        w, h = _SIDES[thing.category]
+        boxes.append([x - w // 2, y - h // 2, x + w // 2, y + h // 2])
+        pen.rectangle((boxes[-1][0], boxes[-1][1], boxes[-1][2] - 1, boxes[-1][3] - 1), fill=thing.attributes["color"])
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue(), boxes
+
+
+def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 0) -> Path:
+    """Write a dataset of drawn scenes, held out 3x3, as `gen render` does."""
+    text = small_vocabulary_text()
+    vocabulary = parse_vocabulary(text, "small")
+    holdout = draw_block("3x3", vocabulary, 0)
+    request = {
+        "family": vocabulary.name, "holdout": "3x3", "scenes": scenes, "width": SIZE, "height": SIZE, "seed": seed, "block_seed": 0,
+        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": False}, "blender": "none", "vocabulary": text,
+    }  # fmt: skip
+    with WorldWriter(root, request) as writer:
+        for planned in plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), scenes, seed):
+            scene = place_scene(planned, vocabulary, seed, 0, SIZE, SIZE)
+            png, boxes = draw(scene)
+            (writer.images / f"{planned.scene_id}.png").write_bytes(png)
+            writer.add(_record(planned.scene_id, planned.cluster_id, scene, boxes, vocabulary, png))
+        writer.finish(text)
+    describe(root, World(root / "world"), holdout, benchmark_name(holdout), False)
+    return root
+
+
+def _record(
+    scene_id: str, cluster_id: str, scene: Scene, boxes: list[list[int]], vocabulary: Vocabulary, png: bytes
+) -> dict[str, Any]:
+    return {
+        "scene_id": scene_id,
+        "cluster_id": cluster_id,
+        "objects": [
+            {"index": i, "category": thing.category, "attributes": thing.attributes, "box": box, "visible": 1.0}
+            for i, (thing, box) in enumerate(zip(scene.objects, boxes, strict=True))
+        ],
+        "relations": [
+            {"subject": i, "relation": name, "object": j, **data}
+            for i, j, name, data in scene.graph(vocabulary.relations).edges(keys=True, data=True)
+        ],
+        "scene": scene.to_json(),
+        "sha256": hashlib.sha256(png).hexdigest(),
+    }
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of 136 drawn scenes at 64x64, held out 3x3 of 6 colours and 6 shapes. Not to be changed."""
+    return build_dataset(tmp_path_factory.mktemp("drawn") / "dataset")
+
+
+@pytest.fixture
+def drawn_copy(drawn: Path, tmp_path: Path) -> Path:
+    """A copy of the drawn dataset that a test may damage."""
+    return Path(shutil.copytree(drawn, tmp_path / "dataset"))
+
+
+@pytest.fixture(scope="session")
+def world(drawn: Path) -> World:
+    """The world of the drawn dataset."""
+    return Dataset.open(drawn).world
+
+
+@pytest.fixture(scope="session")
+def benchmark(drawn: Path) -> Benchmark:
+    """The benchmark of the drawn dataset."""
+    return Dataset.open(drawn).benchmark()
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """A tiny architecture that open_clip knows by name, its configuration and random weights."""
+
+    name: str
+    config: dict[str, Any]
+    state: dict[str, torch.Tensor]
+
+    def save(self, path: Path) -> Path:
+        """Write the weights as `torch.save(model.state_dict())` does; returns the path."""
+        torch.save(self.state, path)
+        return path
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tiny]:
+    """Makes tiny architectures: `tiny("name", context_length=6)` changes the text tower, `quick_gelu=True` both."""
+    folder = tmp_path_factory.mktemp("configs")
+    made: dict[str, Tiny] = {}
+
+    def make(name: str = "tiny", quick_gelu: bool = False, embed_dim: int = 16, **text: int) -> Tiny:
+        if name not in made:
+            config: dict[str, Any] = {
+                "embed_dim": embed_dim,
+                "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "patch_size": 16, "head_width": 16},
+                "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1, **text},
+            }
+            if quick_gelu:
+                config["quick_gelu"] = True
+            path = folder / f"{name}.json"
+            path.write_text(json.dumps(config))
+            open_clip.add_model_config(path)
+            torch.manual_seed(0)
+            made[name] = Tiny(name, config, open_clip.CLIP(**config).state_dict())
+        return made[name]
+
+    return make

@@ -1,0 +1,311 @@
+"""open_clip models: formats, activations, the library's own answers, and mistakes."""
+
+import contextlib
+import json
+import pickle
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from evaluator.models.open_clip import activation_of, weights_digest
+from evaluator.models.registry import load_model
+from evaluator.scoring import Needs, collect_needs, score
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.encoders import Counting
+
+TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
+
+
+def _folder(tiny: Tiny, path: Path) -> Path:
+    path.mkdir()
+    (path / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny.config, "preprocess_cfg": {}}))
+    save_file({k: v.contiguous() for k, v in tiny.state.items()}, path / "open_clip_model.safetensors")
+    return path
+
+
+def _formats(tiny: Tiny, folder: Path) -> list[str]:
+    """Every way to name the same weights."""
+    tiny.save(folder / "plain.pt")
+    torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in tiny.state.items()}}, folder / "epoch_3.pt")
+    save_file({k: v.contiguous() for k, v in tiny.state.items()}, folder / "weights.safetensors")
+    files = [f"open_clip:{tiny.name}@{folder / name}" for name in ("plain.pt", "epoch_3.pt", "weights.safetensors")]
+    return [*files, f"open_clip:local-dir:{_folder(tiny, folder / 'folder')}"]
+
+
+def _pictures(world: World, n: int) -> list[Image.Image]:
+    return [Image.open(world.image_path(f"{i:06d}")).convert("RGB") for i in range(n)]
+
+
+def _plainly(path: Path, name: str, images: list[Image.Image], texts: list[str]) -> np.ndarray:
+    """Cosines (images, texts) by the library's own API, one input at a time."""
+    model, _, preprocess = open_clip.create_model_and_transforms(name, pretrained=str(path))
+    tokenizer = open_clip.get_tokenizer(name)
+    model.eval()
+    with torch.no_grad():
+        left = [model.encode_image(preprocess(image)[None], normalize=True)[0] for image in images]
+        right = [model.encode_text(tokenizer([text]), normalize=True)[0] for text in texts]
+    return np.array([[float(a @ b) for b in right] for a in left])
+
+
+def test_every_format_gives_the_librarys_own_scores(tiny: Callable[..., Tiny], world: World, tmp_path: Path) -> None:
+    images = _pictures(world, 4)
+    expected = _plainly(tiny().save(tmp_path / "reference.pt"), "tiny", images, TEXTS)
+    assert expected.std() > 1e-3
+    keys = set()
+    for spec in _formats(tiny(), tmp_path):
+        model = load_model(spec, "cpu")
+        images_at, texts_at = model.encode_images(images), model.encode_texts(TEXTS)
+        assert images_at.dtype == texts_at.dtype == np.float32
+        assert np.linalg.norm(images_at, axis=1) == pytest.approx(np.ones(4), abs=1e-6)
+        assert images_at @ texts_at.T == pytest.approx(expected, abs=1e-5)
+        keys.add((model.key, model.info["weights_sha256"]))
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize("batch", [1, 7, 128])
+def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
+    tiny: Callable[..., Tiny], world: World, benchmark: Benchmark, tmp_path: Path, batch: int
+) -> None:
+    path = tiny().save(tmp_path / "tiny.pt")
+    model = Counting(load_model(f"open_clip:tiny@{path}", "cpu"))
+    full = collect_needs(benchmark, ["binary", "retrieval"])
+    rng = np.random.default_rng(batch)
+    (images, texts) = full.pools["grid"]
+    images, texts = [images[i] for i in rng.permutation(len(images))[:5]], [texts[i] for i in rng.permutation(len(texts))[:9]]
+    pairs = [full.pairs[i] for i in rng.permutation(len(full.pairs))[:20]]
+    needs = Needs(pairs, {"grid": (images, texts)})
+
+    scenes, words = needs.images, needs.texts
+    pictures = [Image.open(world.image_path(scene)).convert("RGB") for scene in scenes]
+    plain = _plainly(path, "tiny", pictures, [benchmark.text_of[t] for t in words])
+    expected = {(s, t): plain[i, j] for i, s in enumerate(scenes) for j, t in enumerate(words)}
+
+    half = Needs(pairs[:10], {"grid": (images[:2], texts[:4])})
+    for i, asked in enumerate((half, needs, needs)):  # nothing cached, some, all
+        out = tmp_path / f"run{i}"
+        out.mkdir()
+        seen = len(model.texts) + len(model.images)
+        score(model, world, benchmark, asked, out, batch, tmp_path / "embeddings")
+        rows = pq.read_table(out / "scores.parquet").to_pylist()
+        assert [(r["image_id"], r["text_id"]) for r in rows] == asked.pairs
+        assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in asked.pairs], abs=1e-5)
+        matrix = np.load(out / "pools" / "grid.npy")
+        assert matrix.dtype == np.float32
+        pool_images, pool_texts = asked.pools["grid"]
+        assert matrix == pytest.approx(np.array([[expected[s, t] for t in pool_texts] for s in pool_images]), abs=1e-5)
+    assert len(model.texts) + len(model.images) == seen
+
+
+def test_architectures_of_equal_tensors_keep_their_embeddings_apart(
+    tiny: Callable[..., Tiny], world: World, benchmark: Benchmark, tmp_path: Path
+) -> None:
+    two, four = tiny(), tiny("tiny-four-heads", heads=4)
+    path = two.save(tmp_path / "tiny.pt")
+    needs = Needs(collect_needs(benchmark, ["binary"]).pairs[:8], {})
+    scores = []
+    for name in ("tiny", "tiny-four-heads"):
+        out = tmp_path / name
+        out.mkdir()
+        score(load_model(f"open_clip:{name}@{path}", "cpu"), world, benchmark, needs, out, 8, tmp_path / "embeddings")
+        scores.append(pq.read_table(out / "scores.parquet")["score"].to_numpy())
+    assert {k: v.shape for k, v in two.state.items()} == {k: v.shape for k, v in four.state.items()}
+    assert np.abs(scores[0] - scores[1]).max() > 1e-4
+
+
+def test_other_weights_have_another_key_and_equal_weights_the_same(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    first = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'a.pt')}", "cpu")
+    same = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'b.pt')}", "cpu")
+    state = {**tiny().state, "logit_scale": tiny().state["logit_scale"] + 1}
+    torch.save(state, tmp_path / "c.pt")
+    other = load_model(f"open_clip:tiny@{tmp_path / 'c.pt'}", "cpu")
+    assert first.key == same.key != other.key
+    assert weights_digest(open_clip.CLIP(**tiny().config)) != first.info["weights_sha256"]
+
+
+def test_a_run_names_what_was_loaded(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    path = tiny().save(tmp_path / "tiny.pt")
+    info = load_model(f"open_clip:tiny@{path}", "cpu").info
+    assert info["weights"] == str(path)
+    assert (info["activation"], info["text_length"], info["precision"], info["device"]) == ("GELU", 16, "float32", "cpu")
+    assert info["parameters"] == sum(v.numel() for v in tiny().state.values() if v.dtype == torch.float32)
+    for part in ("Resize", "size=32", "CenterCrop", "Normalize", "0.48145466"):
+        assert part in info["preprocessing"]
+
+
+def test_activations_are_named() -> None:
+    gelu, quick, both = torch.nn.GELU(), open_clip.transformer.QuickGELU(), torch.nn.ReLU()
+    assert activation_of(torch.nn.Sequential(gelu)) == "GELU"
+    assert activation_of(torch.nn.Sequential(torch.nn.Linear(2, 2), quick)) == "QuickGELU"
+    assert activation_of(torch.nn.Sequential(quick, torch.nn.Sequential(both))) == "QuickGELU, ReLU"
+
+
+def test_quickgelu_is_what_the_architectures_name_says_of_a_file(tiny: Callable[..., Tiny], world: World, tmp_path: Path) -> None:
+    tiny("tiny-quickgelu", quick_gelu=True)
+    path = tiny().save(tmp_path / "tiny.pt")
+    images = _pictures(world, 3)
+    scores = {}
+    for name, activation in (("tiny", "GELU"), ("tiny-quickgelu", "QuickGELU")):
+        model = load_model(f"open_clip:{name}@{path}", "cpu")
+        assert model.info["activation"] == activation
+        scores[name] = model.encode_images(images) @ model.encode_texts(TEXTS).T
+        assert scores[name] == pytest.approx(_plainly(path, name, images, TEXTS), abs=1e-5)
+    assert np.abs(scores["tiny"] - scores["tiny-quickgelu"]).max() > 1e-4
+
+
+@pytest.fixture
+def published(tiny: Callable[..., Tiny], tmp_path: Path) -> Iterator[None]:
+    """Publishes weights of the tiny architectures under tags, as open_clip keeps them."""
+    tiny("tiny-quickgelu", quick_gelu=True)
+    table, file = open_clip.pretrained._PRETRAINED, str(tiny().save(tmp_path / "published.pt"))
+    gone = (tmp_path / "gone.pt").as_uri()
+    make = open_clip.pretrained._pcfg
+    table["tiny"] = {"quick": make(file=file, quick_gelu=True), "plain": make(file=file), "gone": make(url=gone)}
+    table["tiny-quickgelu"] = {"quick": make(file=file, quick_gelu=True), "plain": make(file=file)}
+    yield
+    del table["tiny"], table["tiny-quickgelu"]
+
+
+def test_quickgelu_follows_a_published_tag(published: None) -> None:
+    for spec, activation in (("tiny@quick", "QuickGELU"), ("tiny@plain", "GELU"), ("tiny-quickgelu@quick", "QuickGELU")):
+        assert load_model(f"open_clip:{spec}", "cpu").info["activation"] == activation
+
+
+def test_quickgelu_against_the_tag_is_refused(published: None) -> None:
+    with pytest.raises(UserError, match=r"trained with GELU, not QuickGELU: name the architecture tiny\."):
+        load_model("open_clip:tiny-quickgelu@plain", "cpu")
+
+
+def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UserError, match="'gone' cannot be downloaded .* check the network, or give a local file"):
+        load_model("open_clip:tiny@gone", "cpu")
+    with pytest.raises(UserError, match="no weights 'quik' for tiny: did you mean 'quick'"):
+        load_model("open_clip:tiny@quik", "cpu")
+
+
+class _Evil:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, trace: Path):
+        self._trace = trace
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Path.write_text, (self._trace, "executed")
+
+
+def _bad_files(tiny: Tiny, folder: Path) -> dict[str, Path]:
+    """Files that are no checkpoint of tensors, by what is wrong with them."""
+    trace = folder / "trace"
+    names = {
+        name: folder / f"{name.replace(' ', '_')}.pt"
+        for name in ("text", "empty", "truncated", "code", "code in zip", "list", "number", "no tensors")
+    }
+    whole = tiny.save(folder / "whole.pt").read_bytes()
+    names["text"].write_text("these are not the weights you are looking for\n" * 20)
+    names["empty"].write_bytes(b"")
+    names["truncated"].write_bytes(whole[: len(whole) // 2])
+    names["code"].write_bytes(pickle.dumps({"state_dict": _Evil(trace)}))
+    torch.save({"state_dict": _Evil(trace)}, names["code in zip"])
+    torch.save([1, 2], names["list"])
+    torch.save(3, names["number"])
+    torch.save({}, names["no tensors"])
+    names["truncated safetensors"] = folder / "truncated.safetensors"
+    save_file({k: v.contiguous() for k, v in tiny.state.items()}, names["truncated safetensors"])
+    with names["truncated safetensors"].open("r+b") as file:
+        file.truncate(10_000)
+    names["text safetensors"] = folder / "text.safetensors"
+    names["text safetensors"].write_text("no tensors here")
+    return names
+
+
+def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
+    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path
+) -> None:
+    files = _bad_files(tiny(), tmp_path)
+    trace = tmp_path / "trace"
+    for what in ("code", "code in zip"):  # the trap works
+        with contextlib.suppress(RuntimeError):
+            torch.load(files[what], weights_only=False)
+        trace.unlink()
+    for what, path in files.items():
+        done = score_command("run", drawn, "--model", f"open_clip:tiny@{path}", "--out", tmp_path / "run")
+        assert_one_sentence(done, str(path), "saved by open_clip")
+        assert "do not fit" not in done.stderr
+        assert not trace.exists(), what
+        assert not (tmp_path / "run").exists()
+
+
+def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
+    path = tiny("tiny-wide", embed_dim=24).save(tmp_path / "wide.pt")
+    done = score_command("run", drawn, "--model", f"open_clip:{tiny().name}@{path}", "--out", tmp_path / "run")
+    assert_one_sentence(done, str(path), "do not fit tiny", "name the architecture they were trained with")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
+        ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
+        ("open_clip:", "Expected --model to be family:name"),
+        ("open_clip:ViT-B32@openai", "Unknown open_clip architecture 'ViT-B32': did you mean 'ViT-B-32'?"),
+        ("open_clip:nonsense", "Unknown open_clip architecture 'nonsense'"),
+        ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
+        ("open_clip:tiny", "open_clip:tiny names no weights: add @ and a checkpoint's path."),
+        ("open_clip:ViT-B-32@opnai", "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?"),
+        ("open_clip:ViT-B-32@./missing.pt", "There are no weights './missing.pt' for ViT-B-32: give a path that exists."),
+        ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
+        ("open_clip:local-dir:/nowhere", "'local-dir:/nowhere' cannot be loaded"),
+        ("open_clip:local-dir:", "'local-dir:' cannot be loaded"),
+        ("jackalope:/nowhere", "There is no trained model at '/nowhere'"),
+    ],
+)
+def test_names_of_nothing_are_refused_in_one_sentence(
+    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, spec: str, said: str
+) -> None:
+    tiny()
+    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
+    assert_one_sentence(done, said)
+    assert not (tmp_path / "run").exists()
+
+
+def test_folders_that_are_not_whole_are_refused(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    folder = _folder(tiny(), tmp_path / "whole")
+    with pytest.raises(UserError, match=r"is a folder.*local-dir:"):
+        load_model(f"open_clip:tiny@{folder}", "cpu")
+
+    unweighted = Path(shutil.copytree(folder, tmp_path / "unweighted"))
+    (unweighted / "open_clip_model.safetensors").unlink()
+    with pytest.raises(UserError, match="unweighted' cannot be loaded"):
+        load_model(f"open_clip:local-dir:{unweighted}", "cpu")
+
+    for text in ("{", "{}", '{"model_cfg": {}}', '{"model_cfg": {"embed_dim": 16, "text_cfg": {}, "vision_cfg": {"colour": 1}}}'):
+        (unweighted / "open_clip_config.json").write_text(text)
+        with pytest.raises(UserError):
+            load_model(f"open_clip:local-dir:{unweighted}", "cpu")
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "xpu:7"])
+def test_a_device_that_is_not_there(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, device: str) -> None:
+    spec = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    done = score_command("run", drawn, "--model", spec, "--device", device, "--out", tmp_path / "run")
+    assert_one_sentence(done, f"The device '{device}' is not available")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_the_cpus_scores(tiny: Callable[..., Tiny], world: World, tmp_path: Path) -> None:
+    spec, images = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", _pictures(world, 8)
+    cpu, gpu = (load_model(spec, device) for device in ("cpu", None))
+    assert gpu.info["device"].startswith("cuda")
+    assert cpu.key != gpu.key
+    there, here = (m.encode_images(images) @ m.encode_texts(TEXTS).T for m in (gpu, cpu))
+    assert there == pytest.approx(here, abs=1e-5)

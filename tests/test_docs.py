@@ -1,0 +1,157 @@
+"""What the documentation says is so: examples run, tables are complete, links lead somewhere, the commands are as listed."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pyarrow as pa
+import pytest
+
+from generator import vocabulary as declared
+from generator.dataset.schema import BENCHMARK_TABLES, SCENES, SCORES
+from generator.holdout import draw_block
+from generator.sampling import place_scene, plan_scenes
+from generator.splits import SPLITS, SplitPlan
+from generator.vocabulary import parse_vocabulary
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page in that language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def rows(section: str) -> dict[str, list[str]]:
+    """The cells of each table row whose first cell names something in code style, by that name."""
+    cells = [re.split(r"(?<!\\)\|", line.strip("|")) for line in section.splitlines() if line.startswith("| `")]
+    return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
+
+
+def make_cli() -> ModuleType:
+    """docs/make_cli.py as a module."""
+    spec = importlib.util.spec_from_file_location("make_cli", DOCS / "make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def commands() -> list[click.Context]:
+    module = make_cli()
+    return [*module.walk(module.gen, "gen"), *module.walk(module.score, "score")]
+
+
+def test_the_list_of_commands_is_up_to_date() -> None:
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == make_cli().reference(), "run `python docs/make_cli.py`"
+
+
+@pytest.mark.parametrize("context", commands(), ids=lambda context: context.command_path)
+def test_every_command_and_option_has_help(context: click.Context) -> None:
+    assert context.command.help
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+        else:
+            assert parameter.human_readable_name in context.command.help, parameter.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:|#", target):
+            path, _, anchor = target.partition("#")
+            assert (page.parent / path).exists(), target
+            assert not anchor or anchor in _anchors(page.parent / path), target
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("code", blocks(DOCS / "dataset.md", "python"))
+def test_the_python_examples_run(
+    code: str, rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "world").symlink_to(rendered)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "dataset.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_the_example_family_can_be_rendered_from() -> None:
+    (text,) = blocks(DOCS / "vocabularies.md", "toml")
+    vocabulary = parse_vocabulary(text, "vocabularies.md")
+    plan = SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
+    planned = plan_scenes(vocabulary, plan, dict.fromkeys(SPLITS, 4), 0)
+    assert len(planned) == 20
+    for each in planned:
+        assert len(place_scene(each, vocabulary, 0, 0, 128, 128).objects) == 2
+
+
+@pytest.mark.parametrize(
+    ("heading", "model"),
+    [
+        ("## Top level", declared.Vocabulary),
+        ("## [attributes.KIND]", declared.AttributeValue),
+        ("## [objects]", declared.ObjectKind),
+        ("## [relations]", declared.Relation),
+        ("## [placement]", declared.Placement),
+        ("## [camera]", declared.CameraSpec),
+        ("## [lamps.NAME]", declared.LampSpec),
+    ],
+)
+def test_every_key_of_a_family_is_documented(heading: str, model: type[declared.Vocabulary]) -> None:
+    tables = {"attributes", "objects", "relations", "placement", "camera", "lamps"}
+    keys = set(model.model_fields) - (tables if model is declared.Vocabulary else set())
+    assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
+
+
+@pytest.mark.parametrize(
+    ("heading", "schema"),
+    [
+        ("## world/scenes.parquet", SCENES),
+        *((f"## benchmarks/NAME/{name}.parquet", schema) for name, schema in BENCHMARK_TABLES.items()),
+        ("**scores.parquet**", SCORES),
+    ],
+)
+def test_every_column_is_documented_with_its_type(heading: str, schema: pa.Schema) -> None:
+    found = rows(section(DOCS / "dataset.md", heading))
+    for name, kind in columns(schema):
+        assert name in found
+        assert found[name][0] == kind, name
+
+
+def section(page: Path, heading: str) -> str:
+    """The part of a page from a heading to the next of its kind."""
+    text = page.read_text(encoding="utf-8")
+    return re.split(r"^(?:## |\*\*\w)", text[text.index(heading) + len(heading) :], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Name and type, in the words of docs/dataset.md, of every column and of the fields of structs."""
+    found = []
+    for column in schema:
+        found.append((column.name, words(column.type)))
+        if pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type):
+            found += [(f"{column.name}.{part.name}", words(part.type)) for part in column.type.value_type]
+    return found
+
+
+def words(kind: pa.DataType) -> str:
+    if pa.types.is_map(kind):
+        return f"map of {words(kind.key_type)} to {words(kind.item_type)}"
+    if pa.types.is_fixed_size_list(kind):
+        return f"list of {kind.list_size} {words(kind.value_type)}"
+    if pa.types.is_list(kind):
+        return f"list of {words(kind.value_type)}"
+    if pa.types.is_struct(kind):
+        return "struct"
+    return {"float": "float32", "double": "float64"}.get(str(kind), str(kind))

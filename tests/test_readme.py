@@ -1,0 +1,59 @@
+"""The README's commands work as they stand, in its order, for someone who has just installed."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from generator.vocabulary import parse_vocabulary
+
+CHECKOUT = Path(__file__).parents[1]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+DEFAULT_RENDER = "gen render --holdout 3x3"
+
+
+def commands() -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    return [line.split("  #")[0].strip() for block in blocks for line in block.strip().splitlines()]
+
+
+def on_path() -> dict[str, str]:
+    """The environment with the commands of this very Python first."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_it_starts_with_the_two_commands_that_make_has() -> None:
+    assert commands()[:2] == ["make demo", "make test"]
+    makefile = (CHECKOUT / "Makefile").read_text()
+    for target in re.findall(r"`?make ([a-z-]+)", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
+    run = [line for line in commands() if not line.startswith("make ") and line != DEFAULT_RENDER]
+    assert {line.split()[0] for line in run} == {"gen", "score"}
+    for line in run:
+        done = subprocess.run(shlex.split(line), cwd=tmp_path, env=on_path(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
+    assert DEFAULT_RENDER in commands()
+    process = subprocess.Popen(shlex.split(DEFAULT_RENDER), cwd=tmp_path, env=on_path(), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    process.kill()
+    process.communicate()
+    assert re.match(r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", first)
+
+
+def test_its_colour_makes_a_family() -> None:
+    snippet = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert snippet
+    header, added = snippet[1].strip().splitlines()
+    clevr = (CHECKOUT / "scenes" / "clevr.toml").read_text(encoding="utf-8")
+    vocabulary = parse_vocabulary(clevr.replace(header, f"{header}\n{added}", 1), "mine.toml")
+    assert "teal" in vocabulary.values("color")
