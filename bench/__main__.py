@@ -1,17 +1,20 @@
 """Runs the benchmarks, each in a process of its own, and prints one table."""
 
-import resource
-from importlib import import_module
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import TypeVar
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bench.figures import Figure
+from bench.figures import Figure, measure
 from bench.machine import machine
 
+T = TypeVar("T")
+WIDTH = 100
 BENCHMARKS = ("startup", "planning", "rendering", "describing", "scoring")
 
 
@@ -21,8 +24,8 @@ BENCHMARKS = ("startup", "planning", "rendering", "describing", "scoring")
 )
 def main(only: tuple[str, ...]) -> None:
     """Measure how fast Jackalope is on this machine; a few minutes."""
-    console = Console()
-    console.print(machine(), highlight=False, soft_wrap=True)
+    console = Console(width=max(WIDTH, Console().width))
+    console.print(alone(machine), highlight=False, soft_wrap=True)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for column in ("benchmark", "figure"):
         table.add_column(column, no_wrap=True)
@@ -31,18 +34,16 @@ def main(only: tuple[str, ...]) -> None:
     table.add_column("unit", no_wrap=True)
     for name in only or BENCHMARKS:
         click.echo(f"{name} …", err=True)
-        with get_context("spawn").Pool(1) as pool:
-            figures = pool.apply(measure, (name,))
+        figures = alone(measure, name)
         for i, figure in enumerate(figures):
             table.add_row(name if i == 0 else "", *row(figure), end_section=i + 1 == len(figures))
     console.print(table)
 
 
-def measure(name: str) -> list[Figure]:
-    """The figures of a benchmark, and the most memory that it, or one of the processes it started, took."""
-    figures = import_module(f"bench.{name}").figures()
-    kilobytes = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]
+def alone(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function in a process of its own, so that it finds nothing loaded and its memory is its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        return process.submit(function, *arguments).result()
 
 
 def row(figure: Figure) -> tuple[str, str, str, str, str]:

@@ -1,8 +1,10 @@
 """What a benchmark hands back: named figures, measured several times."""
 
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from statistics import median
 
 
@@ -30,3 +32,10 @@ def seconds(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
+
+
+def measure(name: str) -> list[Figure]:
+    """The figures of a benchmark, and the most memory that it, or one of the processes it started, took."""
+    figures = import_module(f"bench.{name}").figures()
+    kilobytes = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]

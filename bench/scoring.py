@@ -17,6 +17,7 @@ from evaluator.scoring import collect_needs, score
 from evaluator.training.scratch import SMALL
 from generator.dataset.reader import Benchmark, Dataset, World
 
+SCENES = {"train": 24, "val": 100, "seen": 200, "partial": 200, "unseen": 100}
 BATCH = 128
 LOOPED = 200
 
@@ -25,7 +26,7 @@ def figures() -> list[Figure]:
     """Pairs a second of both ways, their ratio, and similarities a second of a retrieval pool; no embedding is cached before."""
     with tempfile.TemporaryDirectory() as folder:
         root, model = Path(folder) / "world", _model(Path(folder) / "model")
-        write_texts(root, write_world(root))
+        write_texts(root, write_world(root, SCENES))
         dataset = Dataset.open(root)
         world, benchmark = dataset.world, dataset.benchmark(BENCHMARK)
         pairs = repeated("binary, score run", "pairs/s", _scorer(model, world, benchmark, "binary", Path(folder)))

@@ -1,7 +1,8 @@
-"""A dataset made without rendering: placed scenes with plain images of one colour."""
+"""Datasets made without rendering: placed scenes with plain images of one colour."""
 
 import hashlib
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from generator.describe import describe
 from generator.render import Job, Prepared, prepare
 from generator.sampling import Planned, place_scene
 
-SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
 SIDE = 64
 BENCHMARK = "bench"
 
 
-def write_world(root: Path) -> Prepared:
-    """Write a world of 4,000 scenes into `root`."""
-    prepared = prepare(Job("clevr", "3x3", SCENES, SIDE, SIDE, "draft", 0, 0))
+def write_world(root: Path, scenes: Mapping[str, int]) -> Prepared:
+    """Write a world of so many scenes of each split into `root`."""
+    prepared = prepare(Job("clevr", "3x3", scenes, SIDE, SIDE, "draft", 0, 0))
     with WorldWriter(root, {"width": SIDE, "height": SIDE}) as writer:
         for planned in prepared.planned:
             writer.add(_record(planned, prepared, writer.images))

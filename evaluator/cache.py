@@ -38,10 +38,11 @@ class EmbeddingCache:
         found: dict[str, np.ndarray] = {}
         for start in range(0, len(inputs), 500):
             part = inputs[start : start + 500]
-            rows = self._database.execute(
-                f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
-            )
-            found |= {name: np.frombuffer(vector, dtype=np.float32) for name, vector in rows}
+            with self._mendable():
+                rows = self._database.execute(
+                    f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
+                )
+                found |= {name: np.frombuffer(vector, dtype=np.float32) for name, vector in rows}
         return found
 
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:

@@ -88,7 +88,7 @@ def _measure_binary(folder: Path, benchmark: Benchmark, indistinct: dict[str, st
 
 def _measure_retrieval(folder: Path, benchmark: Benchmark, indistinct: dict[str, str]) -> Measured:
     questions = _questions(benchmark, "retrieval")
-    parts, truths = [], []
+    parts, chances = [], []
     for pool, (images, members) in collect_needs(benchmark, ["retrieval"]).pools.items():
         chosen = [q for q in questions if q.item["pool_id"] == pool]
         matrix = np.load(folder / "pools" / f"{pool}.npy")
@@ -101,11 +101,12 @@ def _measure_retrieval(folder: Path, benchmark: Benchmark, indistinct: dict[str,
         parts.append(
             retrieval.retrieval_outcomes(*_columns(chosen), np.nan_to_num(scores), truth, np.array(members), unscored)
         )
-        truths.append(retrieval.chance(truth))
+        chances.append(retrieval.chance(truth))
     outcomes = Outcomes(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in Outcomes.__dataclass_fields__)
     )
-    return Measured(outcomes, summarise(outcomes, retrieval.METRIC, float(np.mean(truths))))
+    chance = float(np.average(chances, weights=[len(part.item_id) for part in parts]))
+    return Measured(outcomes, summarise(outcomes, retrieval.METRIC, chance))
 
 
 PROTOCOLS: dict[str, Callable[[Path, Benchmark, dict[str, str]], Measured]] = {

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
-from PIL import Image
 
 from evaluator.cache import EmbeddingCache
 from evaluator.models.registry import DualEncoder
@@ -94,7 +93,7 @@ def score(
         image_vectors = _embed(
             cache,
             [image_keys[i] for i in images],
-            lambda rows: model.encode_images([_open(world, images[r]) for r in rows]),
+            lambda rows: model.encode_images([world.image(images[r]) for r in rows]),
             batch,
             "images",
         )
@@ -146,11 +145,6 @@ def _embed(
             start += len(rows)
             bar.update(task, advance=len(rows))
     return np.stack([known[key] for key in keys]).astype(np.float32)
-
-
-def _open(world: World, scene_id: str) -> Image.Image:
-    with Image.open(world.image_path(scene_id)) as image:
-        return image.convert("RGB")
 
 
 def _write_pairs(

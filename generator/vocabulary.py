@@ -15,6 +15,10 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Vector = tuple[Finite, Finite, Finite]
 
 
+# What generator/blender/objects.py can build; said here too, so that a family is checked without Blender.
+SHAPES = ("arch", "cone", "crescent", "cross", "cube", "cylinder", "heart", "hourglass", "pyramid", "sphere", "star", "torus")
+
+
 class _Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,6 +108,9 @@ class Vocabulary(_Declared):
                 raise ValueError(
                     f"relation '{name}' has the converse '{relation.converse}', which is not declared; add it."
                 )
+        for name in self.objects:
+            if name not in SHAPES:
+                raise ValueError(f"there is no shape '{name}'; {did_you_mean(name, list(SHAPES))}")
         if len(self.objects) < 2:
             raise ValueError("expected at least two objects; add some to [objects].")
         self._check_inputs()

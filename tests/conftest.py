@@ -11,12 +11,16 @@ from filelock import FileLock
 SCENES = "train=110,val=4,seen=20,partial=20,unseen=20"
 
 
-def run_command(*arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run_command(
+    *arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run `gen` or `score` as a process of its own, as a user would."""
     name, *rest = map(str, arguments)
     module = {"gen": "generator.cli", "score": "evaluator.cli"}[name]
     code = f"import sys; sys.argv[0] = {name!r}; from {module} import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *rest], capture_output=True, text=True, cwd=cwd, env=env, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, *rest], capture_output=True, text=True, cwd=cwd, env=env, check=False
+    )
 
 
 def render_arguments(out: Path, *more: str | Path) -> list[str | Path]:

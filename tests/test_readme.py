@@ -35,19 +35,30 @@ def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
     run = [line for line in commands() if not line.startswith("make ") and line != DEFAULT_RENDER]
     assert {line.split()[0] for line in run} == {"gen", "score"}
     for line in run:
-        done = subprocess.run(shlex.split(line), cwd=tmp_path, env=on_path(), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            shlex.split(line), cwd=tmp_path, env=on_path(), capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
     assert DEFAULT_RENDER in commands()
-    process = subprocess.Popen(shlex.split(DEFAULT_RENDER), cwd=tmp_path, env=on_path(), stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        shlex.split(DEFAULT_RENDER),
+        cwd=tmp_path,
+        env=on_path(),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     assert process.stderr is not None
     first = process.stderr.readline()
     process.kill()
     process.communicate()
-    assert re.match(r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", first)
+    assert re.match(
+        r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", first
+    )
 
 
 def test_its_colour_makes_a_family() -> None:

@@ -6,6 +6,8 @@ from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 
+_TRAINED_ON = ("name", "benchmark", "world", "recipe")
+
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
     """Load the folder at `path`. Raises UserError when there is none, or when it is not a trained model."""
@@ -17,9 +19,13 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
     record = read_json(folder / "jackalope.json")
+    if lacking := [key for key in _TRAINED_ON if key not in record]:
+        raise UserError(
+            f"{folder / 'jackalope.json'} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
+        )
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {
         "weights": str(folder),
-        "trained_on": {key: record[key] for key in ("name", "benchmark", "world", "recipe")},
+        "trained_on": {key: record[key] for key in _TRAINED_ON},
     }
     return encoder

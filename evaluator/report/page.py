@@ -78,7 +78,7 @@ def _example(dataset: Dataset, texts: dict[str, str], outcomes: Outcomes, i: int
         (False, texts[outcomes.false_text[i]], float(outcomes.false[i])),
     ]
     return {
-        "image": _data_url(dataset.world.image_path(str(outcomes.scene_id[i]))),
+        "image": _data_url(dataset.world.image(str(outcomes.scene_id[i]))),
         "scene": str(outcomes.scene_id[i]),
         "lines": sorted(
             ({"true": true, "text": text, "score": f"{score:.3f}"} for true, text, score in lines),
@@ -87,8 +87,7 @@ def _example(dataset: Dataset, texts: dict[str, str], outcomes: Outcomes, i: int
     }
 
 
-def _data_url(path: Path) -> str:
-    with Image.open(path) as image:
-        buffer = io.BytesIO()
-        image.convert("RGB").save(buffer, "WEBP", quality=85)
+def _data_url(image: Image.Image) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=85)
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

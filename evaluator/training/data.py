@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import open_clip
 import torch
-from PIL import Image
 from torch import Tensor
 
 from generator.dataset.commands import progress
@@ -57,8 +56,7 @@ def _images(world: World, scenes: list[str], size: int) -> Tensor:
     with progress() as bar:
         task = bar.add_task("reading images", total=len(scenes), note="")
         for i, scene_id in enumerate(scenes):
-            with Image.open(world.image_path(scene_id)) as image:
-                picture = image.convert("RGB")
+            picture = world.image(scene_id)
             for step in crop:
                 picture = step(picture)
             images[i] = torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)

@@ -1,7 +1,7 @@
 """A worker process: reads planned scenes as JSON lines, renders them, answers with what it rendered.
 
 The first line it reads is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further
-line is a planned scene, answered by {"scene": {...}}, by {"failed": reason} when this scene cannot be rendered, or by
+line is a planned scene, answered by {"scene": {...}}, by {"failed": reason} when this scene cannot be rendered (with "final" where trying again would end the same), or by
 {"broken": reason} when no scene can be written. It ends when its input does, so it never outlives its parent by more
 than one image.
 """
@@ -124,7 +124,7 @@ def main() -> None:
             reason = _no_storage(error)
             _answer(answers, **({"broken": reason} if reason else {"failed": str(error).strip()}))
         except UserError as error:
-            _answer(answers, failed=error.message)
+            _answer(answers, failed=error.message, final=True)
 
 
 def _start(setup: str, answers: TextIO) -> Renderer | None:

@@ -10,7 +10,8 @@ import click
 from generator.dataset.errors import UserError
 
 _STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
-            errno.EROFS: "it is read-only", errno.EACCES: "you may not write there"}  # fmt: skip
+            errno.EROFS: "it is read-only", errno.EACCES: "you may not write there",
+            errno.ENOTDIR: "a part of that path is a file, not a folder"}  # fmt: skip
 
 
 class Commands(click.Group):

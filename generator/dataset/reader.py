@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
@@ -65,6 +66,14 @@ class World(Component):
     def image_path(self, scene_id: str) -> Path:
         """Path of a scene's image."""
         return self.folder / "images" / f"{scene_id}.png"
+
+    def image(self, scene_id: str) -> Image.Image:
+        """A scene's image, RGB. Raises UserError when its file is missing, or its bytes are not those of its sum."""
+        path = self.image_path(scene_id)
+        if not path.exists() or sha256(path) != self.image_digest(scene_id):
+            raise UserError(f"{path} is damaged or missing; restore it or make the dataset again.")
+        with Image.open(path) as image:
+            return image.convert("RGB")
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""

@@ -117,7 +117,7 @@ def _listen(
         if job is not None:
             if "scene" in answer:
                 yield answer
-            elif queue.failed(job):
+            elif answer.get("final") or queue.failed(job):
                 yield {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "failed": answer["failed"]}
         if queue.waiting:
             worker.job = queue.waiting.popleft()

@@ -29,7 +29,14 @@ from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
 SIZE = 64
 SCENES = {"train": 96, "val": 4, "seen": 12, "partial": 12, "unseen": 12}
 _LEFT_OUT = ("gray", "brown", "cylinder", "torus", "arch", "star", "crescent", "hourglass")
-_SIDES = {"cube": (20, 20), "sphere": (10, 10), "cone": (8, 26), "pyramid": (26, 8), "heart": (14, 20), "cross": (20, 14)}
+_SIDES = {
+    "cube": (20, 20),
+    "sphere": (10, 10),
+    "cone": (8, 26),
+    "pyramid": (26, 8),
+    "heart": (14, 20),
+    "cross": (20, 14),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -81,7 +81,10 @@ def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
     full = collect_needs(benchmark, ["binary", "retrieval"])
     rng = np.random.default_rng(batch)
     (images, texts) = full.pools["grid"]
-    images, texts = [images[i] for i in rng.permutation(len(images))[:5]], [texts[i] for i in rng.permutation(len(texts))[:9]]
+    images, texts = (
+        [images[i] for i in rng.permutation(len(images))[:5]],
+        [texts[i] for i in rng.permutation(len(texts))[:9]],
+    )
     pairs = [full.pairs[i] for i in rng.permutation(len(full.pairs))[:20]]
     needs = Needs(pairs, {"grid": (images, texts)})
 
@@ -136,7 +139,12 @@ def test_a_run_names_what_was_loaded(tiny: Callable[..., Tiny], tmp_path: Path) 
     path = tiny().save(tmp_path / "tiny.pt")
     info = load_model(f"open_clip:tiny@{path}", "cpu").info
     assert info["weights"] == str(path)
-    assert (info["activation"], info["text_length"], info["precision"], info["device"]) == ("GELU", 16, "float32", "cpu")
+    assert (info["activation"], info["text_length"], info["precision"], info["device"]) == (
+        "GELU",
+        16,
+        "float32",
+        "cpu",
+    )
     assert info["parameters"] == sum(v.numel() for v in tiny().state.values() if v.dtype == torch.float32)
     for part in ("Resize", "size=32", "CenterCrop", "Normalize", "0.48145466"):
         assert part in info["preprocessing"]
@@ -149,7 +157,9 @@ def test_activations_are_named() -> None:
     assert activation_of(torch.nn.Sequential(quick, torch.nn.Sequential(both))) == "QuickGELU, ReLU"
 
 
-def test_quickgelu_is_what_the_architectures_name_says_of_a_file(tiny: Callable[..., Tiny], world: World, tmp_path: Path) -> None:
+def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
+    tiny: Callable[..., Tiny], world: World, tmp_path: Path
+) -> None:
     tiny("tiny-quickgelu", quick_gelu=True)
     path = tiny().save(tmp_path / "tiny.pt")
     images = _pictures(world, 3)
@@ -176,7 +186,11 @@ def published(tiny: Callable[..., Tiny], tmp_path: Path) -> Iterator[None]:
 
 
 def test_quickgelu_follows_a_published_tag(published: None) -> None:
-    for spec, activation in (("tiny@quick", "QuickGELU"), ("tiny@plain", "GELU"), ("tiny-quickgelu@quick", "QuickGELU")):
+    for spec, activation in (
+        ("tiny@quick", "QuickGELU"),
+        ("tiny@plain", "GELU"),
+        ("tiny-quickgelu@quick", "QuickGELU"),
+    ):
         assert load_model(f"open_clip:{spec}", "cpu").info["activation"] == activation
 
 
@@ -187,7 +201,7 @@ def test_quickgelu_against_the_tag_is_refused(published: None) -> None:
 
 def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(UserError, match="'gone' cannot be downloaded .* check the network, or give a local file"):
+    with pytest.raises(UserError, match=r"'gone' cannot be downloaded .* check the network, or give a local file"):
         load_model("open_clip:tiny@gone", "cpu")
     with pytest.raises(UserError, match="no weights 'quik' for tiny: did you mean 'quick'"):
         load_model("open_clip:tiny@quik", "cpu")
@@ -262,7 +276,10 @@ def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], 
         ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
         ("open_clip:tiny", "open_clip:tiny names no weights: add @ and a checkpoint's path."),
         ("open_clip:ViT-B-32@opnai", "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?"),
-        ("open_clip:ViT-B-32@./missing.pt", "There are no weights './missing.pt' for ViT-B-32: give a path that exists."),
+        (
+            "open_clip:ViT-B-32@./missing.pt",
+            "There are no weights './missing.pt' for ViT-B-32: give a path that exists.",
+        ),
         ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
         ("open_clip:local-dir:/nowhere", "'local-dir:/nowhere' cannot be loaded"),
         ("open_clip:local-dir:", "'local-dir:' cannot be loaded"),
@@ -288,7 +305,12 @@ def test_folders_that_are_not_whole_are_refused(tiny: Callable[..., Tiny], tmp_p
     with pytest.raises(UserError, match="unweighted' cannot be loaded"):
         load_model(f"open_clip:local-dir:{unweighted}", "cpu")
 
-    for text in ("{", "{}", '{"model_cfg": {}}', '{"model_cfg": {"embed_dim": 16, "text_cfg": {}, "vision_cfg": {"colour": 1}}}'):
+    for text in (
+        "{",
+        "{}",
+        '{"model_cfg": {}}',
+        '{"model_cfg": {"embed_dim": 16, "text_cfg": {}, "vision_cfg": {"colour": 1}}}',
+    ):
         (unweighted / "open_clip_config.json").write_text(text)
         with pytest.raises(UserError):
             load_model(f"open_clip:local-dir:{unweighted}", "cpu")

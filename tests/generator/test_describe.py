@@ -51,7 +51,13 @@ def test_every_evaluation_scene_has_both_orders_and_their_swaps(dataset: Dataset
         true, false = rows[item["item_id"]]
         words = [f"{o.attributes['color']} {o.category}" for o in scenes[true["scene_id"]].objects]
         assert benchmark.text_of[true["text_id"]] in {f"a {a} and a {b}" for a, b in (words, words[::-1])}
-        assert (true["slot"], true["truth"], false["slot"], false["truth"], false["of"]) == ("c", True, "n", False, true["text_id"])
+        assert (true["slot"], true["truth"], false["slot"], false["truth"], false["of"]) == (
+            "c",
+            True,
+            "n",
+            False,
+            true["text_id"],
+        )
         assert len(false["changed"]) == 2
         assert item["held_out_positive"] == item["held_out_negative"]
     per_scene = Counter(rows[i][0]["scene_id"] for i in benchmark.items_of("binary")["item_id"].to_pylist())

@@ -62,7 +62,9 @@ def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     from generator.resources import resource
 
     text = resource("scenes/clevr.toml").read_text()
-    text = text.replace('name = "clevr"', 'name = "teal"').replace("gray = { linear = [87, 87, 87] }", "teal = { linear = [10, 120, 110] }")
+    text = text.replace('name = "clevr"', 'name = "teal"').replace(
+        "gray = { linear = [87, 87, 87] }", "teal = { linear = [10, 120, 110] }"
+    )
     (tmp_path / "teal.toml").write_text(text)
     done = run_command("gen", "render", "--family", "teal.toml", "--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32",
                        "--quality", "draft", "--block-seed", "2", "--json", cwd=tmp_path)  # fmt: skip

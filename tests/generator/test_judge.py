@@ -90,7 +90,9 @@ def test_a_leaked_text(copied: Path, benchmark: Path, truth: bool) -> None:
     leak = next(text for text in texts if f"{value} {thing}" in text)
 
     def plant(rows: Rows) -> None:
-        next(row for row in rows if row["item_id"].startswith("train-") and row["truth"] == truth)["text_id"] = texts[leak]
+        next(row for row in rows if row["item_id"].startswith("train-") and row["truth"] == truth)["text_id"] = texts[
+            leak
+        ]
 
     edit(benchmark, "candidates", plant)
     assert leak in said(judged(copied), "leaked binding")
@@ -130,7 +132,9 @@ def test_an_asymmetric_item(copied: Path, benchmark: Path) -> None:
     value, thing = held_out(benchmark)
 
     def plant(rows: Rows) -> None:
-        seen = {row["scene_id"] for row in pq.read_table(benchmark / "splits.parquet").to_pylist() if row["split"] == "seen"}
+        seen = {
+            row["scene_id"] for row in pq.read_table(benchmark / "splits.parquet").to_pylist() if row["split"] == "seen"
+        }
         foils = [row for row in rows if row["scene_id"] in seen and not row["truth"]]
         texts = {row["text"]: row["text_id"] for row in pq.read_table(benchmark / "texts.parquet").to_pylist()}
         foils[0]["text_id"] = next(text_id for text, text_id in texts.items() if f"{value} {thing}" in text)
@@ -214,9 +218,17 @@ def test_the_judge_imports_nothing_of_what_it_judges() -> None:
     allowed = ("generator.dataset", "generator.judge")
     for path in judge.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names = (
+                [node.module]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
             for name in names:
-                assert not (name or "").startswith("generator") or (name or "").startswith(allowed), f"{path.name} imports {name}"
+                assert not (name or "").startswith("generator") or (name or "").startswith(allowed), (
+                    f"{path.name} imports {name}"
+                )
 
 
 def test_only_the_dataset_folder_serves_both_packages() -> None:

@@ -19,7 +19,9 @@ LEXICON = Lexicon.of(resource("scenes/clevr.toml").read_text(encoding="utf-8"))
 mentions = st.builds(
     lambda category, values: Mention(category, tuple(sorted(values.items()))),
     st.sampled_from(list(VOCABULARY.objects)),
-    st.fixed_dictionaries({}, optional={kind: st.sampled_from(VOCABULARY.values(kind)) for kind in VOCABULARY.attributes}),
+    st.fixed_dictionaries(
+        {}, optional={kind: st.sampled_from(VOCABULARY.values(kind)) for kind in VOCABULARY.attributes}
+    ),
 )
 forms = st.builds(lambda found: Form(tuple(found)), st.lists(mentions, min_size=1, max_size=3))
 
@@ -29,7 +31,10 @@ def form(*objects: tuple[str, str]) -> Form:
 
 
 def scene_of(*objects: tuple[str, str]) -> Scene:
-    things = tuple(SceneObject(thing, {"color": color, "size": "large"}, (float(i), 0.0, 0.0), 0.0) for i, (color, thing) in enumerate(objects))
+    things = tuple(
+        SceneObject(thing, {"color": color, "size": "large"}, (float(i), 0.0, 0.0), 0.0)
+        for i, (color, thing) in enumerate(objects)
+    )
     return Scene(things, Camera((7.0, -6.0, 5.0), (0.0, 0.0, 0.0), 35.0, 32.0), {})
 
 
@@ -61,7 +66,9 @@ def test_two_forms_never_share_a_text(first: Form, second: Form) -> None:
     assert (realise(first, VOCABULARY) == realise(second, VOCABULARY)) == (first == second)
 
 
-@pytest.mark.parametrize("text", ["the red cube", "a red", "a red blue cube", "a crimson cube", "a red cube and", "red cube", "a cube red"])
+@pytest.mark.parametrize(
+    "text", ["the red cube", "a red", "a red blue cube", "a crimson cube", "a red cube and", "red cube", "a cube red"]
+)
 def test_the_judge_refuses_what_it_cannot_read(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_sentence(text, LEXICON)
@@ -72,7 +79,10 @@ things = st.tuples(st.sampled_from(["red", "blue"]), st.sampled_from(["cube", "s
 
 @given(st.lists(things, min_size=1, max_size=3), st.lists(things, min_size=1, max_size=4))
 def test_truth_is_a_matching_to_different_objects(said: list[tuple[str, str]], there: list[tuple[str, str]]) -> None:
-    expected = any(all(s == there[i] for s, i in zip(said, chosen, strict=True)) for chosen in permutations(range(len(there)), len(said)))
+    expected = any(
+        all(s == there[i] for s, i in zip(said, chosen, strict=True))
+        for chosen in permutations(range(len(there)), len(said))
+    )
     assert holds(form(*said), scene_of(*there)) == expected
 
 

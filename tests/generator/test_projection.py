@@ -27,7 +27,9 @@ def test_axes_are_a_right_handed_frame_that_looks_at_the_target(camera: Camera) 
 
 
 @given(cameras(), point, st.sampled_from([(320, 240), (96, 96), (100, 300)]))
-def test_project_agrees_with_the_matrix_form(camera: Camera, world: tuple[float, float, float], size: tuple[int, int]) -> None:
+def test_project_agrees_with_the_matrix_form(
+    camera: Camera, world: tuple[float, float, float], size: tuple[int, int]
+) -> None:
     width, height = size
     view = np.eye(4)
     view[:3, :3] = axes(camera.position, camera.target)
@@ -36,7 +38,9 @@ def test_project_agrees_with_the_matrix_form(camera: Camera, world: tuple[float,
     assume(-z > 0.1)
     focal = camera.lens / camera.sensor * max(size)
     column, row, depth = project(camera, *world, width, height)
-    np.testing.assert_allclose((column, row, depth), (width / 2 + focal * x / -z, height / 2 - focal * y / -z, -z), rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(
+        (column, row, depth), (width / 2 + focal * x / -z, height / 2 - focal * y / -z, -z), rtol=1e-9, atol=1e-6
+    )
 
 
 @given(cameras(), st.floats(0, 320), st.floats(0, 240), st.floats(0.5, 30))

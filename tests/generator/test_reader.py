@@ -26,13 +26,26 @@ def item_row(item_id: str, protocol: str, **more: object) -> dict:
 
 
 def candidate(item_id: str, scene_id: str, text: dict, slot: str, truth: bool, **more: object) -> dict:
-    return {"item_id": item_id, "scene_id": scene_id, "text_id": text["text_id"], "slot": slot, "truth": truth, "changed": [], "of": None, **more}
+    return {
+        "item_id": item_id,
+        "scene_id": scene_id,
+        "text_id": text["text_id"],
+        "slot": slot,
+        "truth": truth,
+        "changed": [],
+        "of": None,
+        **more,
+    }
 
 
 def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
     c0, c1 = text_row("a red cube and a blue sphere"), text_row("a blue cube and a red sphere")
     p, n = text_row("a blue sphere and a red cube"), text_row("a red sphere and a blue cube")
-    group = [candidate("pair", scene, text, slot, scene[-1] == slot) for scene in ("s0", "s1") for slot, text in (("0", c0), ("1", c1))]
+    group = [
+        candidate("pair", scene, text, slot, scene[-1] == slot)
+        for scene in ("s0", "s1")
+        for slot, text in (("0", c0), ("1", c1))
+    ]
     hard = [candidate("hard", "s0", c0, "c", True), candidate("hard", "s0", p, "p", True, of=c0["text_id"]),
             candidate("hard", "s0", n, "n", False, of=c0["text_id"], changed=["0:color:red>blue"])]  # fmt: skip
     tables = {
@@ -58,14 +71,24 @@ def test_a_pool_of_7392_captions(copied: Path) -> None:
     assert again.pools.num_rows == 7392
 
 
-@pytest.mark.skipif(not SUGARCREPE.exists(), reason="SugarCrepe lies beside the checkout only where the project is developed")
+@pytest.mark.skipif(
+    not SUGARCREPE.exists(), reason="SugarCrepe lies beside the checkout only where the project is developed"
+)
 def test_an_item_of_sugarcrepe(copied: Path) -> None:
     key, item = next(iter(json.loads(SUGARCREPE.read_text()).items()))
     texts = [text_row(item["caption"]), text_row(item["negative_caption"])]
-    rows = [candidate(key, item["filename"], texts[0], "c", True), candidate(key, item["filename"], texts[1], "n", False)]
-    write_benchmark(copied, "sugarcrepe", {"texts": texts, "items": [item_row(key, "binary")], "candidates": rows}, None, {})
+    rows = [
+        candidate(key, item["filename"], texts[0], "c", True),
+        candidate(key, item["filename"], texts[1], "n", False),
+    ]
+    write_benchmark(
+        copied, "sugarcrepe", {"texts": texts, "items": [item_row(key, "binary")], "candidates": rows}, None, {}
+    )
     read = Dataset.open(copied).benchmark("sugarcrepe")
-    assert [read.text_of[row["text_id"]] for row in read.candidates.to_pylist()] == [item["caption"], item["negative_caption"]]
+    assert [read.text_of[row["text_id"]] for row in read.candidates.to_pylist()] == [
+        item["caption"],
+        item["negative_caption"],
+    ]
     assert read.texts["form"].to_pylist() == [None, None]
 
 
@@ -82,12 +105,18 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (lambda root: (root / "world/manifest.json").unlink(), "is unfinished; run the same `gen render` command again"),
+        (
+            lambda root: (root / "world/manifest.json").unlink(),
+            "is unfinished; run the same `gen render` command again",
+        ),
         (lambda root: (root / BENCHMARK / "manifest.json").unlink(), "is unfinished; run `gen split`"),
         (lambda root: (root / "world/SHA256SUMS").write_text("x"), "SHA256SUMS is damaged"),
         (lambda root: (root / "world/manifest.json").write_text("{"), "manifest.json is damaged"),
         (lambda root: (root / BENCHMARK / "texts.parquet").unlink(), "texts.parquet is damaged or missing"),
-        (lambda root: (root / BENCHMARK / "splits.parquet").write_bytes(b"PAR1"), "splits.parquet is damaged or missing"),
+        (
+            lambda root: (root / BENCHMARK / "splits.parquet").write_bytes(b"PAR1"),
+            "splits.parquet is damaged or missing",
+        ),
         (lambda root: (root / "world").rename(root / "welt"), "is no dataset"),
     ],
 )

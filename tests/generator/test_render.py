@@ -14,7 +14,10 @@ import pytest
 from PIL import Image
 
 from generator.dataset.reader import Dataset
-from generator.render import parse_resolution, parse_scenes
+from generator.farm.local import render_scenes
+from generator.render import Job, parse_resolution, parse_scenes, prepare
+from generator.resources import resource
+from generator.vocabulary import SHAPES
 from tests.conftest import render_arguments, run_command
 
 FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
@@ -22,12 +25,21 @@ FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
 
 def files(root: Path) -> dict[str, str]:
     """Digest of every file of a dataset, by relative path."""
-    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(root.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(root.rglob("*"))
+        if p.is_file()
+    }
 
 
 def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
     code = "import sys; sys.argv[0] = 'gen'; from generator.cli import main; main()"
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments[1:])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments[1:])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> None:
@@ -93,6 +105,34 @@ def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path)
     assert files(root) == files(undisturbed)
 
 
+def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
+    job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64, "draft", 0, 0)
+    prepared = prepare(job)
+    setup = {"vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": 64, "height": 64, "seed": 0,
+             "folder": str(tmp_path), "workers": 1}  # fmt: skip
+    digests = {}
+    for answer in render_scenes(prepared.planned, setup, workers=1, timeout=10):
+        if len(digests) == 3:
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+            os.kill(int(children[-1]), signal.SIGSTOP)
+        digests[answer["scene"]["scene_id"]] = answer["scene"]["sha256"]
+    sums = Dataset.open(undisturbed).world.sums
+    assert digests == {planned.scene_id: sums[f"images/{planned.scene_id}.png"] for planned in prepared.planned}
+
+
+def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
+    text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace("min_pixels = 200 ", "min_pixels = 90000 ")
+    (tmp_path / "blind.toml").write_text(text)
+    done = run_command("gen", "render", "--family", tmp_path / "blind.toml", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1",
+                       "--resolution", "32x32", "--quality", "draft", "--out", tmp_path / "out")  # fmt: skip
+    assert done.returncode == 2
+    assert "6 scenes failed" in done.stderr
+    assert "leaves no rendered scene for train, val, seen, partial, unseen" in done.stderr
+    rows = Dataset.open(tmp_path / "out").world.scenes.to_pylist()
+    assert {row["status"] for row in rows} == {"failed"}
+    assert "lessen [placement] min_pixels or min_visible" in rows[0]["reason"]
+
+
 def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
     root = tmp_path / "torn"
     process = start(*render_arguments(root, *FEW))
@@ -114,6 +154,12 @@ def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path) -> 
     done = run_command(*render_arguments(undisturbed, *FEW))
     assert done.returncode == 0, done.stderr
     assert files(undisturbed) == before
+
+
+def test_every_shape_that_a_family_may_name_can_be_built() -> None:
+    code = "from generator.blender.objects import SHAPES, build_mesh; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
 
 
 RENDER_FROM_ROW = """
@@ -138,7 +184,9 @@ for row in reversed(world.scenes.to_pylist()[:6]):
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
-    subprocess.run([sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True
+    )
     again = sorted(tmp_path.glob("*.png"))
     assert len(again) == 6
     for path in again:
@@ -175,7 +223,9 @@ def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
 
 
 def test_missing_library_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bpy.py").write_text('raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")')
+    (tmp_path / "bpy.py").write_text(
+        'raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")'
+    )
     done = run_command(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr

@@ -96,13 +96,17 @@ def test_plans_do_not_depend_on_the_hash_seed() -> None:
         "print([place_scene(q, v, 0, 0, 96, 96).to_json() for q in p])"
     )
     printed = {
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
         for seed in ("0", "1", "random")
     }
     assert len(printed) == 1
 
 
 def test_positions_are_spread_over_the_stage() -> None:
-    places = np.array([o.position[:2] for planned in PLAN[:300] for o in place_scene(planned, VOCABULARY, 0, 0, 96, 96).objects])
+    places = np.array(
+        [o.position[:2] for planned in PLAN[:300] for o in place_scene(planned, VOCABULARY, 0, 0, 96, 96).objects]
+    )
     assert np.all(places.min(0) < -1.2)
     assert np.all(places.max(0) > 1.2)

@@ -12,7 +12,8 @@ VOCABULARY = read_vocabulary("clevr")
 
 def a_scene(seed: int) -> Scene:
     things = tuple(
-        (name, {"color": color, "material": "metal", "size": "small"}) for name, color in (("cube", "red"), ("arch", "cyan"))
+        (name, {"color": color, "material": "metal", "size": "small"})
+        for name, color in (("cube", "red"), ("arch", "cyan"))
     )
     return place_scene(Planned("000000", "", things), VOCABULARY, seed, 0, 320, 240)
 

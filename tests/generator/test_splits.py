@@ -17,7 +17,10 @@ def smaller(values: int, objects: int) -> Vocabulary:
     """The first values and objects of the clevr family."""
     colors = dict(list(VOCABULARY.attributes["color"].items())[:values])
     return VOCABULARY.model_copy(
-        update={"attributes": {**VOCABULARY.attributes, "color": colors}, "objects": dict(list(VOCABULARY.objects.items())[:objects])}
+        update={
+            "attributes": {**VOCABULARY.attributes, "color": colors},
+            "objects": dict(list(VOCABULARY.objects.items())[:objects]),
+        }
     )
 
 

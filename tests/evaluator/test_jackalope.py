@@ -1,0 +1,69 @@
+"""`jackalope:` folders that are not what they should be."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from safetensors.torch import save_file
+
+from evaluator.models.registry import FAMILIES, load_model
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+
+RECORD = {"name": "b", "benchmark": "0", "world": "1", "recipe": {"epochs": 1}, "losses": [1.0]}
+
+
+@pytest.fixture
+def model(tiny: Callable[..., Tiny], tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny().config, "preprocess_cfg": {}}))
+    save_file({k: v.contiguous() for k, v in tiny().state.items()}, folder / "open_clip_model.safetensors")
+    (folder / "jackalope.json").write_text(json.dumps(RECORD))
+    return folder
+
+
+def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
+    info = load_model(f"jackalope:{model}", "cpu").info
+    assert info["weights"] == str(model)
+    assert info["trained_on"] == {key: RECORD[key] for key in ("name", "benchmark", "world", "recipe")}
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("", "There is no trained model at"),
+        (
+            "jackalope.json",
+            "is not a model trained here: it has no jackalope.json; give a folder written by `score train`.",
+        ),
+        ("open_clip_config.json", "cannot be loaded"),
+        ("open_clip_model.safetensors", "cannot be loaded"),
+    ],
+)
+def test_a_folder_that_lacks_something_is_refused(
+    model: Path, drawn: Path, tmp_path: Path, missing: str, said: str
+) -> None:
+    if missing:
+        (model / missing).unlink()
+    else:
+        shutil.rmtree(model)
+    assert_one_sentence(score_command("run", drawn, "--model", f"jackalope:{model}", "--out", tmp_path / "run"), said)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"name": "b"}'])
+def test_a_damaged_record_is_refused(model: Path, text: str) -> None:
+    (model / "jackalope.json").write_text(text)
+    with pytest.raises(UserError, match=r"jackalope\.json is damaged"):
+        load_model(f"jackalope:{model}", "cpu")
+
+
+def test_every_family_names_a_loader_that_exists() -> None:
+    from importlib import import_module
+
+    for family in FAMILIES.values():
+        module, function = family.loader.split(":")
+        assert callable(getattr(import_module(module), function))

@@ -1,0 +1,206 @@
+"""The page: one file that needs nothing else, with figures, tables and examples right and wrong."""
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from evaluator.report.figures import accuracy_by_split
+from evaluator.report.page import write_page
+from evaluator.report.terminal import interval, percent, signed
+from evaluator.run import Request, run
+from generator.dataset.reader import Dataset
+from tests.evaluator.conftest import score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
+
+
+class _Page(HTMLParser):
+    """Collects what a page refers to, its tags and its text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.sources: list[str] = []
+        self.tags: list[str] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.words += " "
+        names = ("src", "href", "xlink:href", "srcset", "data", "poster", "action", "background")
+        self.sources += [value or "" for name, value in attrs if name in names]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+class HalfRight(Sharp):
+    """Binds, but reads every image whose caption names a heart as its swap."""
+
+    def encode_images(self, images: Any) -> Any:
+        captions = [self._captions[image.tobytes()] for image in images]
+        return self.encode_texts([self._misread(text) if "heart" in text else text for text in captions])
+
+    @staticmethod
+    def _misread(text: str) -> str:
+        _, a, first, _, _, b, second = text.split()
+        return f"a {b} {first} and a {a} {second}"
+
+
+@pytest.fixture
+def half_right(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(
+        "evaluator.run.load_model", lambda spec, device: HalfRight(captions_by_image(drawn), key="half")
+    )
+    return run(Request(drawn, None, "half:right", (), tmp_path / "run", 64, "cpu"))[0]
+
+
+def test_a_page_needs_no_other_file(half_right: Path) -> None:
+    done = score_command("report", half_right)
+    assert done.exit_code == 0
+    text = (half_right / "report.html").read_text(encoding="utf-8")
+    page = _Page(text)
+    assert {"svg", "img", "table"} <= set(page.tags)
+    assert not {"link", "script", "iframe", "object", "embed"} & set(page.tags)
+    assert all(source.startswith(("data:image/", "#")) for source in page.sources)
+    for target in re.findall(r"url\(([^)]*)\)", text):
+        assert target.strip("'\"").startswith(("#", "data:"))
+    assert "@import" not in text
+    assert str(half_right / "report.html") in done.stdout.replace("\n", "")
+
+
+def test_a_page_shows_scenes_that_were_right_and_wrong(half_right: Path, drawn: Path) -> None:
+    write_page([half_right], half_right / "report.html")
+    text = (half_right / "report.html").read_text(encoding="utf-8")
+    page, dataset = _Page(text), Dataset.open(drawn)
+    galleries = dict(zip(re.findall(r"<h3>(.*?)</h3>", text), re.split(r"<h3>.*?</h3>", text)[1:], strict=True))
+    shown = 0
+    for title in ("binary, seen", "binary, partial", "binary, unseen", "R@1, seen", "R@1, partial", "R@1, unseen"):
+        right, wrong = galleries[title].split('<div class="label wrong">')
+        for part, heart in ((right, False), (wrong, True)):
+            figures = re.findall(
+                r'<img src="data:image/webp;base64,([^"]+)" alt="scene (\d+)">(.*?)</figure>', part, re.DOTALL
+            )
+            assert 0 < len(figures) <= 4
+            shown += len(figures)
+            assert len({scene for _, scene, _ in figures}) == len(figures)
+            for data, scene, lines in figures:
+                image, kept = Image.open(io.BytesIO(base64.b64decode(data))), dataset.world.image(scene)
+                assert image.size == kept.size
+                assert (
+                    sum(
+                        abs(a - b)
+                        for a, b in zip(image.convert("L").tobytes(), kept.convert("L").tobytes(), strict=True)
+                    )
+                    < 64 * 64 * 8
+                )
+                said = re.findall(r'<span class="score">([-.\d]+)</span> <span( class="truth")?>(.*?)</span>', lines)
+                assert len(said) == 2
+                assert float(said[0][0]) >= float(said[1][0])
+                (truth,) = (words for _, true, words in said if true)
+                assert set(truth.split(" and ")) == set(_caption(dataset, scene).split(" and "))
+                assert ("heart" in truth) == heart
+                assert bool(said[0][1]) != heart
+    assert page.sources.count("") == 0
+    assert len([s for s in page.sources if s.startswith("data:")]) == shown
+
+
+def _caption(dataset: Dataset, scene: str) -> str:
+    benchmark = dataset.benchmark()
+    rows = benchmark.candidates.to_pylist()
+    return next(benchmark.text_of[r["text_id"]] for r in rows if r["scene_id"] == scene and r["truth"])
+
+
+def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> None:
+    (results,) = write_page([half_right], half_right / "report.html")
+    words = " ".join(_Page((half_right / "report.html").read_text(encoding="utf-8")).words.split())
+    for summary in results["protocols"].values():
+        for row in summary["splits"].values():
+            assert (
+                f"{percent(row['value'])} {interval(row)} {row['n_items']} {row['n_clusters']} {row['ties']}" in words
+            )
+        for gap in summary["gaps"].values():
+            assert f"{signed(gap['value'])} [{signed(gap['low'])}, {signed(gap['high'])}]" in words
+    assert "certificate: not verified" in words
+    assert "half:right on color-shape-3x3-b0" in words
+    assert "torch" in words
+
+
+def test_a_page_is_the_same_bytes_again(half_right: Path) -> None:
+    write_page([half_right], half_right / "a.html")
+    write_page([half_right], half_right / "b.html")
+    assert (half_right / "a.html").read_bytes() == (half_right / "b.html").read_bytes()
+
+
+def test_several_runs_share_a_page(
+    bags: None, half_right: Path, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
+    sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
+    done = score_command("report", half_right, sharp, "--out", tmp_path / "pages" / "both.html", "--json")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "pages" / "both.html").read_text(encoding="utf-8")
+    assert re.findall(r"<h2>(.*?) on", text) == ["half:right", "all:right"]
+    assert text.count("<svg") == 2
+
+
+def test_names_from_outside_are_text_and_no_markup(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
+    name = "x:<script>alert(1)</script>&"
+    folder = run(Request(drawn, None, name, ("binary",), tmp_path / "run", 64, "cpu"))[0]
+    write_page([folder, folder], tmp_path / "page.html")
+    page = _Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert name in page.words
+
+
+def _results(value: float | None) -> dict[str, Any]:
+    row = {
+        "value": value,
+        "low": value and value - 0.1,
+        "high": value and value + 0.05,
+        "n_items": 3,
+        "n_clusters": 3,
+        "ties": 0,
+        "unscored": 0,
+    }
+    summary = {
+        "metric": "binary",
+        "chance": 0.5,
+        "splits": dict.fromkeys(("val", "seen", "partial", "unseen"), row),
+    }
+    return {"model": "m", "protocols": {"binary": summary}}
+
+
+@pytest.mark.parametrize("value", [0.8, None])
+def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None:
+    svg = accuracy_by_split([_results(value), _results(0.6)], "binary")
+    words = "".join(ElementTree.fromstring(svg).itertext())
+    for word in ("seen", "partial", "unseen", "chance", "binary, %"):
+        assert word in words
+    assert "val" not in words
+    assert svg == accuracy_by_split([_results(value), _results(0.6)], "binary")
+
+
+def test_numbers_are_written_for_people() -> None:
+    assert [percent(x) for x in (0.0, 0.5, 1.0, 2 / 7392, 0.0009, 0.00101, None)] == [
+        "0.0",
+        "50.0",
+        "100.0",
+        "0.027",
+        "0.09",
+        "0.1",
+        "–",
+    ]
+    assert interval({"low": 0.1234, "high": 1.0}) == "12.3 – 100.0"
+    assert interval({"low": None, "high": None}) == "–"
+    assert [signed(0.05), signed(-0.123)] == ["+5.0", "-12.3"]
