@@ -14,7 +14,7 @@ from bench.figures import Figure, measure
 from bench.machine import machine
 
 T = TypeVar("T")
-WIDTH = 100
+WIDTH = 116
 BENCHMARKS = ("startup", "planning", "rendering", "describing", "scoring")
 
 

@@ -30,7 +30,7 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
     with tempfile.TemporaryDirectory() as folder:
         setup = {
             "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": width, "height": height, "seed": 0,
-            "folder": folder, "workers": workers,
+            "folder": folder,
         }  # fmt: skip
         start = time.perf_counter()
         answered = [

@@ -64,6 +64,8 @@ def measure_protocols(folder: Path) -> dict[str, Measured]:
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     record = read_json(folder / "run.json")
+    if not (folder / "scores.parquet").exists():
+        raise UserError(f"{folder} has lost its scores.parquet; run `score run` again.")
     dataset = Dataset.open(record["dataset"])
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):

@@ -41,6 +41,11 @@ def run(request: Request) -> tuple[Path, dict[str, Any]]:
         raise UserError(
             f"{benchmark.folder} was made over another world than {dataset.world.folder}; run `gen split` again."
         )
+    for protocol in request.protocols:
+        if not benchmark.items_of(protocol).num_rows:
+            raise UserError(
+                f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave --protocol out."
+            )
     protocols = request.protocols or tuple(p for p in PROTOCOLS if benchmark.items_of(p).num_rows)
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}

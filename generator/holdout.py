@@ -72,7 +72,9 @@ def draw_block(spec: str, vocabulary: Vocabulary, block_seed: int) -> Holdout:
 
 def _check_size(spec: str, size: int, what: str, available: int, starved: str) -> None:
     if available < 3:
-        raise UserError(f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; use another kind.")
+        raise UserError(
+            f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; use another kind."
+        )
     if size < 2:
         raise UserError(
             f"--holdout {spec}: with {size} {what} held out no scene of two different objects can have both bindings "

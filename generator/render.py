@@ -143,7 +143,7 @@ def _render_rest(prepared: Prepared, writer: WorldWriter, workers: int) -> None:
         say(f"{len(writer.done):,} images are already rendered.")
     setup = {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
-        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.images.resolve()), "workers": workers,
+        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.images.resolve()),
     }  # fmt: skip
     failed = 0
     with progress() as bar:

@@ -16,7 +16,20 @@ Vector = tuple[Finite, Finite, Finite]
 
 
 # What generator/blender/objects.py can build; said here too, so that a family is checked without Blender.
-SHAPES = ("arch", "cone", "crescent", "cross", "cube", "cylinder", "heart", "hourglass", "pyramid", "sphere", "star", "torus")
+SHAPES = (
+    "arch",
+    "cone",
+    "crescent",
+    "cross",
+    "cube",
+    "cylinder",
+    "heart",
+    "hourglass",
+    "pyramid",
+    "sphere",
+    "star",
+    "torus",
+)
 
 
 class _Declared(BaseModel):

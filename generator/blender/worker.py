@@ -35,7 +35,9 @@ class Renderer:
         self._seed: int = setup["seed"]
         self._size: tuple[int, int] = (setup["width"], setup["height"])
         self._folder = Path(setup["folder"])
-        self._stage = Stage(self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, setup["threads"])
+        self._stage = Stage(
+            self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, len(setup["cores"])
+        )
         self._eye = Eye(self._stage.meshes, *self._size)
 
     def render(self, planned: Planned) -> dict[str, Any]:
@@ -128,10 +130,12 @@ def main() -> None:
 
 
 def _start(setup: str, answers: TextIO) -> Renderer | None:
+    given = json.loads(setup)
+    os.sched_setaffinity(0, given["cores"])  # before Blender counts the cores
     try:
         import bpy
 
-        renderer = Renderer(json.loads(setup))
+        renderer = Renderer(given)
     except ImportError as error:
         from generator.blender.system import missing_library
 

@@ -21,6 +21,7 @@ _TRIES = 3
 class _Worker:
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
+    cores: list[int]
     ready: bool = False
     job: Planned | None = None
     partial: bytes = b""
@@ -44,8 +45,14 @@ class _Queue:
 
 
 def default_workers() -> int:
-    """One single-threaded worker for each core this process may use: denoising and scene updates do not spread over threads."""
+    """One worker for each core that this process may use: scene updates and files do not spread over threads."""
     return len(os.sched_getaffinity(0))
+
+
+def _shares(workers: int) -> list[list[int]]:
+    """The cores of each worker, none shared while there are enough: the denoiser starts a thread for every core it sees."""
+    cores = sorted(os.sched_getaffinity(0))
+    return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
 
 
 def render_scenes(
@@ -61,8 +68,8 @@ def render_scenes(
     selector = selectors.DefaultSelector()
     pool: list[_Worker] = []
     try:
-        for _ in range(min(workers, len(jobs))):
-            _start(setup, pool, selector)
+        for cores in _shares(min(workers, len(jobs))):
+            _start(setup, cores, pool, selector)
         left = len(jobs)
         while left:
             events = selector.select(timeout)
@@ -79,8 +86,7 @@ def render_scenes(
             worker.process.wait()
 
 
-def _start(setup: dict[str, Any], pool: list[_Worker], selector: selectors.BaseSelector) -> None:
-    threads = max(1, default_workers() // setup["workers"])
+def _start(setup: dict[str, Any], cores: list[int], pool: list[_Worker], selector: selectors.BaseSelector) -> None:
     errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the worker)
     process = subprocess.Popen(
         [sys.executable, "-m", "generator.blender.worker"],
@@ -89,11 +95,11 @@ def _start(setup: dict[str, Any], pool: list[_Worker], selector: selectors.BaseS
         stderr=errors,
         start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its workers itself
     )
-    worker = _Worker(process, errors)
+    worker = _Worker(process, errors, cores)
     pool.append(worker)
     assert process.stdout is not None
     selector.register(process.stdout, selectors.EVENT_READ, worker)
-    _send(worker, {**setup, "threads": threads})
+    _send(worker, {**setup, "cores": cores})
 
 
 def _listen(
@@ -106,7 +112,7 @@ def _listen(
         pool.remove(worker)
         yield from _bury(worker, queue)
         if queue.waiting or any(w.job for w in pool):
-            _start(setup, pool, selector)
+            _start(setup, worker.cores, pool, selector)
         return
     *lines, worker.partial = (worker.partial + data).split(b"\n")
     for line in lines:

@@ -109,7 +109,7 @@ def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> N
     job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64, "draft", 0, 0)
     prepared = prepare(job)
     setup = {"vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": 64, "height": 64, "seed": 0,
-             "folder": str(tmp_path), "workers": 1}  # fmt: skip
+             "folder": str(tmp_path), }  # fmt: skip
     digests = {}
     for answer in render_scenes(prepared.planned, setup, workers=1, timeout=10):
         if len(digests) == 3:
