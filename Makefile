@@ -12,7 +12,7 @@ demo: .venv/run  ## Render a held-out split, verify it, train a small model on t
 	$(BIN)/gen preview $(DEMO)/world --out $(DEMO)/preview.png
 	rm -rf $(DEMO)/model $(DEMO)/run
 	$(BIN)/score train scratch $(DEMO)/world --out $(DEMO)/model
-	$(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model --out $(DEMO)/run
+	$(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model --out $(DEMO)/run --json >/dev/null
 	$(BIN)/score report $(DEMO)/run --out $(DEMO)/report.html
 
 test: .venv/dev  ## Every test that CI runs.
