@@ -191,6 +191,35 @@ def test_a_benchmark_over_another_world(copied: Path) -> None:
     assert "another world" in judged(copied)["faults"]
 
 
+def test_a_benchmark_without_its_block_is_not_clean(copied: Path, benchmark: Path) -> None:
+    (benchmark / "holdout.json").unlink()
+    seal(benchmark)
+    certificate = judged(copied)
+    assert certificate["status"] == "failed"
+    assert set(certificate["faults"]) == {"missing holdout"}
+
+
+def test_a_training_item_over_an_evaluation_scene(copied: Path, benchmark: Path) -> None:
+    def plant(rows: Rows) -> None:
+        item = next(row for row in rows if row["protocol"] == "binary" and row["split"] == "seen")
+        item.update(protocol="train", split="train")
+
+    edit(benchmark, "items", plant)
+    assert "is in train, its scene" in said(judged(copied), "wrong split")
+
+
+def test_items_that_ask_nothing(copied: Path, benchmark: Path) -> None:
+    def plant(rows: Rows) -> None:
+        binary = [row for row in rows if row["item_id"].startswith("binary-")]
+        rows.remove(binary[0])
+        rows.remove(binary[3])
+
+    edit(benchmark, "candidates", plant)
+    found = said(judged(copied), "missing row")
+    assert "has no true text" in found
+    assert "has neither a false text nor a pool" in found
+
+
 def test_an_unreadable_table(copied: Path, benchmark: Path) -> None:
     (benchmark / "items.parquet").write_bytes(b"PAR1 nonsense")
     assert "items.parquet cannot be read" in said(judged(copied), "damaged file")
