@@ -13,6 +13,7 @@ Channel = Annotated[float, Field(ge=0, le=255)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Vector = tuple[Finite, Finite, Finite]
+Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
 
 
 # What generator/blender/objects.py can build; said here too, so that a family is checked without Blender.
@@ -60,12 +61,23 @@ class ObjectKind(_Declared):
 
 
 class Relation(_Declared):
-    """A relation: how it is said, its converse, and the ground direction and margin (metres) that decide it."""
+    """A relation: the words for it, its converse and opposite, and the ground direction and margin (metres) that decide it.
 
-    phrase: str
+    `converse` is what the second object is to the first; `opposite` is what the first is when it is not this, beyond doubt.
+    """
+
+    phrase: Words
+    synonyms: tuple[Words, ...] = ()
     converse: str
+    opposite: str
     direction: Literal["left", "right", "front", "behind"]
     margin: Positive
+
+
+class Environment(_Declared):
+    """Where a scene is: how it is said, such as "in a desert under a cloudy sky"."""
+
+    phrase: Words
 
 
 class Placement(_Declared):
@@ -99,10 +111,13 @@ class Vocabulary(_Declared):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
     category: str
+    generic: Words = "object"
     tested: str
+    adjectives: tuple[str, ...] = ()
     attributes: dict[str, dict[str, AttributeValue]]
     objects: dict[str, ObjectKind]
     relations: dict[str, Relation]
+    environments: dict[str, Environment]
     placement: Placement
     camera: CameraSpec
     sky: Annotated[float, Field(ge=0)]
@@ -117,15 +132,20 @@ class Vocabulary(_Declared):
         if self.category in self.attributes:
             raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
         for name, relation in self.relations.items():
-            if relation.converse not in self.relations:
-                raise ValueError(
-                    f"relation '{name}' has the converse '{relation.converse}', which is not declared; add it."
-                )
+            for role in ("converse", "opposite"):
+                if (other := getattr(relation, role)) not in self.relations:
+                    raise ValueError(f"relation '{name}' has the {role} '{other}', which is not declared; add it.")
         for name in self.objects:
             if name not in SHAPES:
                 raise ValueError(f"there is no shape '{name}'; {did_you_mean(name, list(SHAPES))}")
         if len(self.objects) < 2:
             raise ValueError("expected at least two objects; add some to [objects].")
+        if self.adjectives and sorted(self.adjectives) != sorted(self.attributes):
+            raise ValueError(
+                f"adjectives = {list(self.adjectives)} should name every attribute kind once: {', '.join(self.attributes)}."
+            )
+        if not self.environments:
+            raise ValueError("expected at least one environment; add one to [environments].")
         self._check_inputs()
         self._check_words()
         return self
@@ -150,13 +170,20 @@ class Vocabulary(_Declared):
         taken: dict[str, str] = {}
         values = [(v, f"{k}.{v}", a.synonyms) for k, vs in self.attributes.items() for v, a in vs.items()]
         nouns = [(o, f"{self.category}.{o}", kind.synonyms) for o, kind in self.objects.items()]
-        for name, place, synonyms in values + nouns:
+        relations = [(r.phrase, f"relations.{name}", r.synonyms) for name, r in self.relations.items()]
+        generic = [(self.generic, "generic", ())]
+        for name, place, synonyms in values + nouns + relations + generic:
             for word in (name, *synonyms):
                 if word in taken:
                     raise ValueError(
                         f"the word '{word}' means both {taken[word]} and {place}; choose another for one of them."
                     )
                 taken[word] = place
+
+    @property
+    def adjective_order(self) -> tuple[str, ...]:
+        """Attribute kinds in the order in which they stand before a noun."""
+        return self.adjectives or tuple(self.attributes)
 
     def values(self, kind: str) -> list[str]:
         """Names of the values of an attribute kind, in the order of the file."""
@@ -207,6 +234,7 @@ def _first_mistake(error: ValidationError) -> str:
             "objects": ObjectKind,
             "attributes": AttributeValue,
             "relations": Relation,
+            "environments": Environment,
         }
         model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
