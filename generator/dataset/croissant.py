@@ -66,6 +66,7 @@ MEANING = {
         "text_id": "the text",
         "slot": "role of the pair in its item",
         "truth": "whether the text is true of the image",
+        "kind": "kind of falsehood, where an item has several; null for none",
         "changed": "what was changed to make it, as place:kind:old>new",
         "of": "text_id of the text it was made from",
     },

@@ -88,6 +88,7 @@ CANDIDATES = pa.schema(
         ("text_id", pa.string()),
         ("slot", pa.string()),
         ("truth", pa.bool_()),
+        ("kind", pa.string()),
         ("changed", pa.list_(pa.string())),
         ("of", pa.string()),
     ]

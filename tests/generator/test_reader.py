@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from generator.dataset.reader import Dataset
+from generator.dataset.schema import CANDIDATES
 from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command
 
@@ -32,6 +34,7 @@ def candidate(item_id: str, scene_id: str, text: dict, slot: str, truth: bool, *
         "text_id": text["text_id"],
         "slot": slot,
         "truth": truth,
+        "kind": None,
         "changed": [],
         "of": None,
         **more,
@@ -61,6 +64,18 @@ def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
     assert read.text_of[p["text_id"]] == "a blue sphere and a red cube"
     assert read.holdout is None
     assert read.splits.num_rows == read.pools.num_rows == 0
+
+
+def test_candidates_written_before_they_had_a_kind_are_read(copied: Path) -> None:
+    folder = copied / "benchmarks" / "old"
+    row = candidate("i", "s0", text_row("a red cube"), "c", True)
+    old = pa.Table.from_pylist([row], schema=CANDIDATES).drop_columns("kind")
+    write_benchmark(copied, "old", {"candidates": old}, None, {})
+    assert "kind" not in pq.read_schema(folder / "candidates.parquet").names
+    assert Dataset.open(copied).benchmark("old").candidates.to_pylist() == [row]
+    without = {name: value for name, value in row.items() if name != "kind"}
+    write_benchmark(copied, "old", {"candidates": [without]}, None, {})
+    assert Dataset.open(copied).benchmark("old").candidates.to_pylist() == [row]
 
 
 def test_a_pool_of_7392_captions(copied: Path) -> None:
