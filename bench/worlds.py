@@ -18,9 +18,11 @@ SIDE = 64
 BENCHMARK = "bench"
 
 
-def write_world(root: Path, scenes: Mapping[str, int]) -> Prepared:
-    """Write a world of so many scenes of each split into `root`."""
-    prepared = prepare(Job("clevr", "3x3", scenes, SIDE, SIDE, "draft", 0, 0))
+def write_world(
+    root: Path, scenes: Mapping[str, int], family: str = "clevr", objects: tuple[int, int] = (2, 2)
+) -> Prepared:
+    """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
+    prepared = prepare(Job(family, "3x3", scenes, SIDE, SIDE, "draft", 0, 0, objects))
     with WorldWriter(root, {"width": SIDE, "height": SIDE}) as writer:
         for planned in prepared.planned:
             writer.add(_record(planned, prepared, writer.images))

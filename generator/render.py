@@ -35,6 +35,7 @@ class Job:
     quality: str
     seed: int
     block_seed: int
+    objects: tuple[int, int] = (2, 2)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def prepare(job: Job) -> Prepared:
     vocabulary = parse_vocabulary(text, job.family)
     quality = read_quality(job.quality)
     holdout = draw_block(job.holdout, vocabulary, job.block_seed)
-    planned = plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), job.scenes, job.seed)
+    planned = plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), job.scenes, job.seed, job.objects)
     return Prepared(job, text, vocabulary, quality, holdout, planned)
 
 

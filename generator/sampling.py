@@ -1,14 +1,16 @@
 """Scenes for a plan: what each holds, drawn so that all is balanced; where it stands, so that nothing is in doubt."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
+from generator.contents import Contents
 from generator.dataset.errors import UserError
 from generator.projection import project
 from generator.scene import Camera, Lamp, Point, Scene, SceneObject, along, ground_directions
-from generator.splits import SPLITS, Arrangement, SplitPlan, arrangements, cluster_of
+from generator.splits import Arrangement, SplitPlan, cluster_of
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
@@ -17,53 +19,72 @@ _TRIES = 2_000
 
 @dataclass(frozen=True)
 class Planned:
-    """What a scene shall hold, before anything has a place: (category, attribute values by kind), left object first."""
+    """What a scene shall hold, before anything has a place.
+
+    `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
+    front to behind, 0 the nearest to the camera.
+    """
 
     scene_id: str
     cluster_id: str
     objects: tuple[tuple[str, dict[str, str]], ...]
+    depth_order: tuple[int, ...]
+    environment: str
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Planned":
+        """The inverse of dataclasses.asdict, also when the data went through JSON."""
+        objects = tuple((category, attributes) for category, attributes in data["objects"])
+        return cls(data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"])
 
 
-def plan_scenes(vocabulary: Vocabulary, splits: SplitPlan, counts: Mapping[str, int], seed: int) -> list[Planned]:
-    """Draw the content of `counts[split]` scenes for each split.
+def plan_scenes(
+    vocabulary: Vocabulary, splits: SplitPlan, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
+) -> list[Planned]:
+    """Draw the content of `counts[split]` scenes for each split, each of so many `objects` (least, most).
 
-    Within a split, clusters are as frequent as one another up to one, so are the arrangements of a cluster, and so
-    are, for each place in the scene, the values of every attribute kind that is not under test. Scenes of all splits
-    are shuffled together, so that a number says nothing.
+    Scenes of one object only train: they pose no question of binding. Within a split are balanced: the number of objects, the groups of scenes or the bindings (see Contents), the
+    environment and, for each place in the scene, the values of every attribute kind that is not under test; every
+    order in depth is as likely as every other. Scenes of all splits are shuffled together, so that a number says
+    nothing. Raises UserError when a split has no scene.
     """
-    tested = splits.holdout.kind
-    by_split: dict[str, dict[str, list[Arrangement]]] = {split: {} for split in SPLITS}
-    for arrangement in arrangements(vocabulary, tested):
-        split = splits.place(arrangement).split
-        if split is not None:
-            by_split[split].setdefault(cluster_of(arrangement), []).append(arrangement)
-    drawn: list[tuple[str, tuple[tuple[str, dict[str, str]], ...]]] = []
-    for split, n in counts.items():
-        drawn += _draw_split(vocabulary, tested, by_split[split], n, Stream("plan", seed, split))
-    order = Stream("order", seed).shuffled(drawn)
-    return [Planned(f"{index:06d}", cluster, objects) for index, (cluster, objects) in enumerate(order)]
-
-
-def _draw_split(
-    vocabulary: Vocabulary, tested: str, clusters: dict[str, list[Arrangement]], n: int, stream: Stream
-) -> list[tuple[str, tuple[tuple[str, dict[str, str]], ...]]]:
-    names = stream.shuffled(list(clusters))
-    rounds = {name: stream.shuffled(clusters[name]) for name in names}
-    chosen = [
-        (name, rounds[name][i // len(names) % len(rounds[name])]) for i in range(n) for name in [names[i % len(names)]]
-    ]
-    others = [kind for kind in vocabulary.attributes if kind != tested]
-    extras = {(slot, kind): stream.balanced(vocabulary.values(kind), n) for slot in range(2) for kind in others}
-    return [
-        (
-            name,
-            tuple(
-                (thing, {tested: value, **{kind: extras[slot, kind][i] for kind in others}})
-                for slot, (value, thing) in enumerate(arrangement)
-            ),
+    least, most = objects
+    if most < 2:
+        raise UserError(
+            "--objects 1: one object alone poses no question of which attribute belongs to which object, so there would be "
+            "nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
-        for i, (name, arrangement) in enumerate(chosen)
+    contents = Contents(splits)
+    drawn: list[dict[str, Any]] = []
+    for split, n in counts.items():
+        stream = Stream("plan", seed, split)
+        numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
+        drawn += _dress(list(contents.draw(split, numbers, stream)), vocabulary, splits.holdout.kind, stream)
+    order = Stream("order", seed).shuffled(drawn)
+    return [Planned(scene_id=f"{index:06d}", **content) for index, content in enumerate(order)]
+
+
+def _dress(chosen: list[Arrangement], vocabulary: Vocabulary, tested: str, stream: Stream) -> Iterator[dict[str, Any]]:
+    """What else each scene holds: the attribute values that are not under test, order in depth, environment."""
+    others = [kind for kind in vocabulary.attributes if kind != tested]
+    places = [
+        sum(len(arrangement) > slot for arrangement in chosen) for slot in range(max(map(len, chosen), default=0))
     ]
+    extras = {
+        (slot, kind): iter(stream.balanced(vocabulary.values(kind), n))
+        for slot, n in enumerate(places)
+        for kind in others
+    }
+    environments = stream.balanced(list(vocabulary.environments), len(chosen))
+    for arrangement, environment in zip(chosen, environments, strict=True):
+        objects = tuple(
+            (thing, {tested: value, **{kind: next(extras[slot, kind]) for kind in others}})
+            for slot, (value, thing) in enumerate(arrangement)
+        )
+        yield {
+            "cluster_id": cluster_of(arrangement), "objects": objects,
+            "depth_order": tuple(stream.shuffled(range(len(objects)))), "environment": environment,
+        }  # fmt: skip
 
 
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
@@ -91,7 +112,7 @@ def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: in
         )
         for (thing, attributes), position in zip(planned.objects, positions, strict=True)
     )
-    return Scene(objects, camera, _draw_lamps(vocabulary, stream))
+    return Scene(objects, camera, _draw_lamps(vocabulary, stream), planned.environment)
 
 
 def _scale(attributes: Mapping[str, str], vocabulary: Vocabulary) -> float:

@@ -54,6 +54,7 @@ class Scene:
     objects: tuple[SceneObject, ...]
     camera: Camera
     lamps: dict[str, Lamp]
+    environment: str
 
     def to_json(self) -> str:
         """Compact JSON with sorted keys; numbers are written so that they read back exactly."""
@@ -75,6 +76,7 @@ class Scene:
             objects,
             Camera(_point(camera["position"]), _point(camera["target"]), camera["lens"], camera["sensor"]),
             lamps,
+            data["environment"],
         )
 
     def graph(self, relations: Mapping[str, Relation]) -> nx.MultiDiGraph:

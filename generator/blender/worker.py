@@ -118,10 +118,8 @@ def main() -> None:
     if renderer is None:
         return
     for line in sys.stdin:
-        job = json.loads(line)
-        planned = Planned(job["scene_id"], job["cluster_id"], tuple((c, a) for c, a in job["objects"]))
         try:
-            _answer(answers, scene=renderer.render(planned))
+            _answer(answers, scene=renderer.render(Planned.from_dict(json.loads(line))))
         except (RuntimeError, OSError, ValueError) as error:
             reason = _no_storage(error)
             _answer(answers, **({"broken": reason} if reason else {"failed": str(error).strip()}))
