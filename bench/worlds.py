@@ -10,7 +10,7 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe import describe
+from generator.describe import FIRST, describe
 from generator.render import Job, Prepared, prepare
 from generator.sampling import Planned, place_scene
 
@@ -32,7 +32,7 @@ def write_world(
 
 def write_texts(root: Path, prepared: Prepared) -> int:
     """Write the benchmark over the world in `root`; returns the number of its texts and items."""
-    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, False)
+    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, FIRST)
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     return int(benchmark.texts.num_rows + benchmark.items.num_rows)
 

@@ -1,5 +1,6 @@
 """The command `gen`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -46,7 +47,7 @@ def render(
 
     Stopped at any moment, it continues when run again with the same arguments.
     """
-    from generator.describe import benchmark_name, describe
+    from generator.describe import FIRST, benchmark_name, describe
     from generator.farm.local import default_workers
     from generator.render import Job, parse_resolution, parse_scenes, prepare, render_world
 
@@ -62,7 +63,8 @@ def render(
         f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
     )
     world = render_world(prepared, root, workers)
-    counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), exposed_negatives)
+    request = replace(FIRST, exposed_negatives=exposed_negatives)
+    counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), request).scenes
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")
     result({"dataset": str(root), "benchmark": benchmark_name(prepared.holdout), "scenes": counts}, as_json, str(root))
 
@@ -83,19 +85,94 @@ def split(
 ) -> None:
     """Put another held-out block over the images of DATASET: a new benchmark, nothing rendered."""
     from generator.dataset.reader import Dataset
-    from generator.describe import benchmark_name, check_name, describe
+    from generator.describe import FIRST, benchmark_name, check_name, describe
     from generator.holdout import draw_block
     from generator.vocabulary import parse_vocabulary
 
     opened = Dataset.open(dataset)
     block = draw_block(holdout, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml"), block_seed)
     name = check_name(name) if name else benchmark_name(block)
-    counts = describe(dataset, opened.world, block, name, exposed_negatives)
+    counts = describe(dataset, opened.world, block, name, replace(FIRST, exposed_negatives=exposed_negatives)).scenes
     say(f"Held out: {', '.join(block.values)} x {', '.join(block.objects)}.")
     say(
         f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {dataset} --benchmark {name}"
     )
     result({"dataset": str(dataset), "benchmark": name, "scenes": counts}, as_json, name)
+
+
+@main.command()
+@click.argument("dataset", type=_FOLDER)
+@click.option("--benchmark", help="Benchmark whose held-out block and splits are kept, where DATASET has several.")
+@click.option("--name", help="Name of the new benchmark.  [default: that of the block, with -texts]")
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="What to write items of: binary, retrieval, systematicity, productivity, integration, skill, hard_positives, "
+    "confusion, context or gzsl; may be given again.  [default: all that the world can give]",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    help="What graded captions name: L1 (objects), OA (with attributes), OR (with relations) or OAR; may be given again.  [default: all]",
+)
+@click.option("--complexity", default="1..12", help="Atoms of a graded caption: a number or a range.")
+@click.option("--counts", help="Exact numbers of objects, attributes and relations, such as O=3,A=5,R=2; any of them.")
+@click.option(
+    "--captions",
+    help="What training captions mention, such as density=0.5,completeness=0.7,saliency=1.0.  [default: every object with its tested value]",
+)
+@click.option(
+    "--template",
+    help="Say everything in one template, such as there-is.  [default: by chance, the same for truth and foils]",
+)
+@click.option(
+    "--exposed-negatives",
+    is_flag=True,
+    help="Let training negatives show held-out bindings (the dataset then says so).",
+)
+@click.option(
+    "--any-familiarity",
+    is_flag=True,
+    help="Let foils be more or less familiar than their captions (the dataset then says so).",
+)
+@click.option("--seed", type=_SEED, default=0, help="Seed of the texts.")
+@_JSON
+def describe(
+    dataset: Path, benchmark: str | None, name: str | None, protocols: tuple[str, ...], levels: tuple[str, ...], complexity: str,
+    counts: str | None, captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Write other texts for DATASET: captions of controlled complexity, foils proven false, paraphrases proven true.
+
+    A new benchmark over the same images and the same held-out block; nothing is rendered.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.describe import KINDS, Request, benchmark_name, check_name, check_request
+    from generator.describe import describe as write
+    from generator.holdout import Holdout
+    from generator.items.train import parse_statistics
+    from generator.language.complexity import LEVELS, parse_complexity, parse_counts
+
+    request = Request(
+        protocols or None, KINDS, levels or tuple(LEVELS), parse_complexity(complexity), parse_counts(counts),
+        parse_statistics(captions), template, exposed_negatives, not any_familiarity, seed,
+    )  # fmt: skip
+    check_request(request)
+    opened = Dataset.open(dataset)
+    holdout = Holdout.from_dict(opened.benchmark(benchmark).holdout_block())
+    name = check_name(name) if name else f"{benchmark_name(holdout)}-texts"
+    done = write(dataset, opened.world, holdout, name, request)
+    for what, n in done.items.items():
+        say(f"{what:30} {n:>9,} items")
+    dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
+    say(
+        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} were true), "
+        f"{dropped:,} items dropped: {name}/manifest.json counts them by reason. Next: gen verify {dataset} --benchmark {name}"
+    )
+    data = {"dataset": str(dataset), "benchmark": name, "scenes": done.scenes, "items": done.items, "texts": done.texts}
+    result({**data, "dropped": done.dropped, "refused": done.refused}, as_json, name)
 
 
 @main.command()

@@ -3,78 +3,129 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from generator.dataset.errors import UserError
+from generator.dataset.commands import progress
+from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import World
-from generator.dataset.writer import write_benchmark
+from generator.dataset.writer import BenchmarkWriter
 from generator.holdout import Holdout
-from generator.language.foils import swap_attribute
-from generator.language.form import Form, Mention
-from generator.language.grammar import TEMPLATE, realise
-from generator.language.truth import holds
+from generator.items.binary import KINDS, Binary
+from generator.items.confusion import Confusion
+from generator.items.context import Context
+from generator.items.gzsl import Gzsl
+from generator.items.hard_positives import HardPositives
+from generator.items.integration import Integration
+from generator.items.language import Grid, Item, Language, Subject, Text
+from generator.items.productivity import Productivity
+from generator.items.retrieval import Retrieval
+from generator.items.skill import Skill
+from generator.items.systematicity import Systematicity
+from generator.items.train import Statistics, Train
+from generator.language.complexity import LEVELS, cells
+from generator.language.grammar import TEMPLATES
+from generator.language.truth import Facts
 from generator.scene import Scene
-from generator.splits import SPLITS, Arrangement, Placing, SplitPlan, arrangements, cluster_of
-from generator.vocabulary import Vocabulary, parse_vocabulary
+from generator.splits import SPLITS, SplitPlan, cluster_of
+from generator.streams import Stream
+from generator.vocabulary import parse_vocabulary
 
-POOL = "grid"
-Row = dict[str, Any]
-
-
-@dataclass
-class _Tables:
-    """The rows of a benchmark while it is described; a text that is used twice is one row."""
-
-    splits: list[Row] = field(default_factory=list)
-    texts: dict[str, Row] = field(default_factory=dict)
-    items: list[Row] = field(default_factory=list)
-    candidates: list[Row] = field(default_factory=list)
-    pools: list[Row] = field(default_factory=list)
-    words: dict[Form, str] = field(default_factory=dict)
-
-    def text(self, form: Form, vocabulary: Vocabulary) -> str:
-        """The text_id of a form, its text noted on first use."""
-        if form not in self.words:
-            text = realise(form, vocabulary)
-            text_id = hashlib.sha256(text.encode()).hexdigest()[:16]
-            self.texts[text_id] = {
-                "text_id": text_id, "text": text, "form": form.to_json(), "template": TEMPLATE, "level": "OA",
-                "n_objects": len(form.objects), "n_attributes": sum(len(m.attributes) for m in form.objects), "n_relations": 0,
-            }  # fmt: skip
-            self.words[form] = text_id
-        return self.words[form]
+PLAIN = "a-and-a"
+PROTOCOLS = (
+    "binary", "retrieval", "systematicity", "productivity", "integration", "skill", "hard_positives", "confusion", "context",
+    "gzsl",
+)  # fmt: skip
+"""Protocols that `describe` can write items of, besides the training captions."""
+_NEEDS = {
+    "retrieval": "its pool is the world's two-object grid, so it needs scenes of exactly two objects (--objects 2)",
+    "productivity": "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in category",
+    "integration": "a caption's categories and values must occur once in the scene and leave others unused: more categories, or fewer objects",
+    "skill": "four foils need a scene whose objects differ in category and leave categories unused",
+}
 
 
-def describe(root: Path, world: World, holdout: Holdout, name: str, exposed_negatives: bool) -> dict[str, int]:
-    """Write the benchmark `name` for a held-out block over the world in `root`; returns the number of scenes by split.
+@dataclass(frozen=True)
+class Request:
+    """What texts a benchmark shall have. `protocols` None is all that the world can give; `strict` refuses to go without
+    items of a protocol that is named."""
 
-    Raises UserError when a split would be empty.
+    protocols: tuple[str, ...] | None = None
+    binary: tuple[str, ...] = KINDS
+    levels: tuple[str, ...] = tuple(LEVELS)
+    complexity: tuple[int, int] = (1, 12)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    statistics: Statistics | None = None
+    template: str | None = None
+    exposed_negatives: bool = False
+    equal_familiarity: bool = True
+    seed: int = 0
+    strict: bool = True
+
+
+FIRST = Request(("binary", "retrieval"), ("swap",), template=PLAIN, strict=False)
+"""The texts of a benchmark that is made with its world, or with a new block."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a benchmark came to hold: scenes by split, items by protocol and kind, texts, and what was dropped or refused."""
+
+    scenes: dict[str, int]
+    items: dict[str, int]
+    texts: int
+    dropped: dict[str, int]
+    refused: dict[str, int]
+
+
+class _Asker(Protocol):
+    name: str
+
+    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]: ...
+
+
+def describe(root: Path, world: World, holdout: Holdout, name: str, request: Request) -> Described:
+    """Write the benchmark `name` for a held-out block over the world in `root`.
+
+    No text is written that has not been decided on its scene. Raises UserError when a split would be empty, or when a
+    protocol that was asked for gets no item.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    plan = SplitPlan(vocabulary, holdout)
-    tables, counts = _Tables(), dict.fromkeys(SPLITS, 0)
-    for scene_id, text in _rendered(world):
-        scene = Scene.from_json(text)
-        placing = plan.place(_arrangement(scene, holdout.kind))
-        if placing.split is not None:
-            counts[placing.split] += 1
-        _add_scene(tables, scene_id, scene, placing, holdout.kind, vocabulary, exposed_negatives)
-    if empty := [split for split, n in counts.items() if n == 0]:
-        raise UserError(
-            f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
-            f"render more scenes."
-        )
-    _add_pool(tables, vocabulary, holdout.kind)
-    rows = {
-        name: list(rows.values()) if isinstance(rows, dict) else rows
-        for name, rows in vars(tables).items()
-        if name != "words"
-    }
-    write_benchmark(root, name, rows, holdout.to_dict(), _manifest(world, holdout, counts, exposed_negatives))
-    return counts
+    language = Language(vocabulary, holdout, request.equal_familiarity, request.template)
+    askers = _askers(language, request, _most_objects(world))
+    train = Train(language, request.statistics, request.exposed_negatives)
+    with BenchmarkWriter(root, name) as writer:
+        tables = _Tables(writer, language)
+        for row in _rendered(world, request.statistics is not None):
+            tables.add_scene(*row, SplitPlan(vocabulary, holdout), train, askers, request.seed)
+        if empty := [split for split, n in tables.scenes.items() if n == 0]:
+            raise UserError(
+                f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
+                f"render more scenes."
+            )
+        _check_given(tables, askers, request)
+        for asker in askers:
+            if isinstance(asker, Retrieval) and tables.items[f"{asker.name} grid"]:
+                for text in asker.pool():
+                    writer.add("pools", ("grid", tables.text(text)))
+        described = Described(
+            dict(tables.scenes), dict(sorted(tables.items.items())), len(tables.known),
+            dict(sorted(language.dropped.items())), dict(sorted(language.refused.items())),
+        )  # fmt: skip
+        writer.finish(holdout.to_dict(), _manifest(world, holdout, described, request, askers, train))
+    return described
+
+
+def check_request(request: Request) -> None:
+    """Raises UserError for protocols or templates that do not exist."""
+    for protocol in request.protocols or ():
+        if protocol not in PROTOCOLS:
+            raise UserError(f"Unknown protocol '{protocol}'; {did_you_mean(protocol, list(PROTOCOLS))}")
+    if request.template is not None and request.template not in TEMPLATES:
+        raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
 
 
 def benchmark_name(holdout: Holdout) -> str:
@@ -89,92 +140,188 @@ def check_name(name: str) -> str:
     return name
 
 
-def _rendered(world: World) -> Iterable[tuple[str, str]]:
-    columns = (world.scenes[column].to_pylist() for column in ("scene_id", "scene", "status"))
-    return ((scene_id, scene) for scene_id, scene, status in zip(*columns, strict=True) if status == "ok")
+def _askers(language: Language, request: Request, most: int) -> list[_Asker]:
+    check_request(request)
+    names = PROTOCOLS if request.protocols is None else request.protocols
+    graded = {"productivity", "integration", "skill"} & set(names)
+    found = cells(request.levels, request.complexity, request.counts, language.vocabulary, most) if graded else []
+    makers: dict[str, Any] = {
+        "binary": lambda: Binary(language, request.binary),
+        "retrieval": lambda: Retrieval(language),
+        "systematicity": lambda: Systematicity(language),
+        "productivity": lambda: Productivity(language, found),
+        "integration": lambda: Integration(language, found),
+        "skill": lambda: Skill(language, found),
+        "hard_positives": lambda: HardPositives(language),
+        "confusion": lambda: Confusion(language),
+        "context": lambda: Context(language),
+        "gzsl": lambda: Gzsl(language),
+    }
+    return [makers[name]() for name in PROTOCOLS if name in names]
 
 
-def _arrangement(scene: Scene, kind: str) -> Arrangement:
-    first, second = scene.objects
-    return ((first.attributes[kind], first.category), (second.attributes[kind], second.category))
+def _check_given(tables: "_Tables", askers: Sequence[_Asker], request: Request) -> None:
+    given = {name.split()[0] for name in tables.items}
+    for asker in askers:
+        if asker.name not in given and request.protocols is not None and request.strict:
+            why = _NEEDS.get(
+                asker.name,
+                "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the truth",
+            )
+            raise UserError(f"No scene gives an item of '{asker.name}': {why}.")
 
 
-def _form(arrangement: Arrangement, kind: str) -> Form:
-    return Form(tuple(Mention(thing, ((kind, value),)) for value, thing in arrangement))
+def _rendered(world: World, with_views: bool) -> Iterator[tuple[str, Scene, tuple[float, ...]]]:
+    """Id, scene and salience of the objects of every rendered scene, in the order of the table."""
+    columns = ["scene_id", "scene", "status", "width", "height", *(["objects"] if with_views else [])]
+    with progress() as bar:
+        task = bar.add_task("describing", total=None, note="")
+        for batch in world.batches("scenes", columns):
+            for row in batch.to_pylist():
+                if row["status"] == "ok":
+                    yield row["scene_id"], Scene.from_json(row["scene"]), _salience(row) if with_views else ()
+            bar.update(task, advance=batch.num_rows)
 
 
-def _add_scene(
-    tables: _Tables,
-    scene_id: str,
-    scene: Scene,
-    placing: Placing,
-    kind: str,
-    vocabulary: Vocabulary,
-    exposed_negatives: bool,
-) -> None:
-    arrangement = _arrangement(scene, kind)
-    tables.splits.append(
-        {"scene_id": scene_id, "split": placing.split, "held_out_triples": [],
-         "held_out_bindings": [" ".join(binding) for binding in placing.held_out]}
-    )  # fmt: skip
-    if placing.split is None:
-        return
-    pairs = [_caption_and_swap(tables, scene, order, kind, vocabulary) for order in (arrangement, arrangement[::-1])]
-    common = {
-        "skill": "attribute", "split": placing.split, "cluster_id": cluster_of(arrangement),
-        "held_out_positive": len(placing.held_out), "held_out_negative": placing.held_out_swapped,
-    }  # fmt: skip
-    if placing.split == "train":
-        shown = placing.held_out_swapped == 0 or exposed_negatives
-        rows = [row for caption, swap in pairs for row in ([caption, swap] if shown else [caption])]
-        negatives = common if shown else {**common, "held_out_negative": None}
-        _add_item(tables, f"train-{scene_id}", scene_id, rows, {"protocol": "train", "kind": "caption", **negatives})
-        return
-    for order, (caption, swap) in enumerate(pairs):
-        _add_item(
-            tables,
-            f"binary-{scene_id}-{order}",
-            scene_id,
-            [caption, swap],
-            {"protocol": "binary", "kind": "swap", **common},
+def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
+    """How much each object strikes the eye: the share of the image that it shows, and how near the middle it lies."""
+    width, height = row["width"], row["height"]
+    found = []
+    for thing in row["objects"]:
+        left, top, right, bottom = thing["box"]
+        area = max(0, right - left) * max(0, bottom - top) * thing["visible"] / (width * height)
+        x, y = (left + right) / width - 1, (top + bottom) / height - 1
+        found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
+    return tuple(found)
+
+
+def _most_objects(world: World) -> int:
+    return max(
+        (
+            len(row["objects"])
+            for batch in world.batches("scenes", ["objects", "status"], 500)
+            for row in batch.to_pylist()
+            if row["status"] == "ok"
+        ),
+        default=0,
+    )
+
+
+class _Tables:
+    """The rows of a benchmark while it is described; a text that is used twice is one row."""
+
+    def __init__(self, writer: BenchmarkWriter, language: Language):
+        self._writer, self._language = writer, language
+        self._kind = language.holdout.kind
+        self.known: set[int] = set()
+        self.scenes: Counter[str] = Counter(dict.fromkeys(SPLITS, 0))
+        self.items: Counter[str] = Counter()
+
+    def add_scene(
+        self,
+        scene_id: str,
+        scene: Scene,
+        salience: tuple[float, ...],
+        plan: SplitPlan,
+        train: Train,
+        askers: Sequence[_Asker],
+        seed: int,
+    ) -> None:
+        """Add a scene to its split, and its items."""
+        holdout = self._language.holdout
+        arrangement = tuple((thing.attributes[self._kind], thing.category) for thing in scene.objects)
+        placing = plan.place(arrangement)
+        self._writer.add("splits", (scene_id, placing.split, [" ".join(binding) for binding in placing.held_out], []))
+        if placing.split is None:
+            return
+        self.scenes[placing.split] += 1
+        vocabulary = self._language.vocabulary
+        facts = Facts(scene, vocabulary.relations, vocabulary.category)
+        held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
+        subject = Subject(scene_id, facts, placing.split, held_out, salience)
+        cluster = cluster_of(arrangement)
+        for asker in [train] if placing.split == "train" else askers:
+            for n, item in enumerate(asker.ask(subject, Stream("texts", seed, asker.name, scene_id))):
+                self._add_item(f"{asker.name}-{scene_id}-{n}", subject, cluster, item)
+
+    def _add_item(self, item_id: str, subject: Subject, cluster: str, item: Item) -> None:
+        self.items[f"{item.protocol} {item.kind}"] += 1
+        named: dict[bool, set[int]] = {True: set(), False: set()}
+        ids = {id(candidate.text): self.text(candidate.text) for candidate in item.candidates}
+        for candidate in item.candidates:
+            form = candidate.text.form
+            if subject.decide(form) is not candidate.truth:
+                raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {subject.scene_id}")
+            if candidate.slot in ("c", "n", "p"):
+                named[candidate.truth].add(self._language.familiarity(form))
+            of = ids[id(candidate.of)] if candidate.of is not None else None
+            self._writer.add(
+                "candidates",
+                (item_id, subject.scene_id, ids[id(candidate.text)], candidate.slot, candidate.truth, candidate.kind,
+                 list(candidate.changed), of),
+            )  # fmt: skip
+        positive, negative = (next(iter(named[truth])) if len(named[truth]) == 1 else None for truth in (True, False))
+        self._writer.add(
+            "items",
+            (item_id, item.protocol, item.kind, item.skill, subject.split, cluster, item.pool, positive, negative),
         )
-    captions = [caption for caption, _ in pairs]
-    _add_item(
-        tables,
-        f"retrieval-{scene_id}",
-        scene_id,
-        captions,
-        {"protocol": "retrieval", "kind": "grid", **common, "pool_id": POOL, "held_out_negative": None},
-    )
+
+    def text(self, text: Text) -> str:
+        """The text_id of a text, its row written on first use."""
+        words = self._language.grammar.realise(text.form, text.template, dict(text.wording))
+        digest = hashlib.sha256(words.encode()).digest()[:8]
+        text_id, number = digest.hex(), int.from_bytes(digest)
+        if number not in self.known:
+            self.known.add(number)
+            form = text.form
+            self._writer.add(
+                "texts",
+                (
+                    text_id,
+                    words,
+                    form.to_json(),
+                    text.template,
+                    form.level,
+                    form.n_objects,
+                    form.n_attributes,
+                    form.n_relations,
+                ),
+            )
+        return text_id
 
 
-def _caption_and_swap(
-    tables: _Tables, scene: Scene, arrangement: Arrangement, kind: str, vocabulary: Vocabulary
-) -> tuple[Row, Row]:
-    form = _form(arrangement, kind)
-    foil = swap_attribute(form, kind)
-    if not holds(form, scene) or holds(foil.form, scene):
-        raise AssertionError(f"{form} and its swap {foil.form} are not true and false of {scene}")
-    caption, swap = tables.text(form, vocabulary), tables.text(foil.form, vocabulary)
-    return (
-        {"text_id": caption, "slot": "c", "truth": True, "changed": [], "of": None},
-        {"text_id": swap, "slot": "n", "truth": False, "changed": list(foil.changed), "of": caption},
-    )
-
-
-def _add_item(tables: _Tables, item_id: str, scene_id: str, candidates: list[Row], item: Row) -> None:
-    tables.items.append({"item_id": item_id, **item})
-    tables.candidates += [{"item_id": item_id, "scene_id": scene_id, **row} for row in candidates]
-
-
-def _add_pool(tables: _Tables, vocabulary: Vocabulary, kind: str) -> None:
-    for arrangement in arrangements(vocabulary, kind):
-        tables.pools.append({"pool_id": POOL, "text_id": tables.text(_form(arrangement, kind), vocabulary)})
-
-
-def _manifest(world: World, holdout: Holdout, counts: Mapping[str, int], exposed_negatives: bool) -> Row:
-    declared = ["train negatives show held-out bindings (--exposed-negatives)"] if exposed_negatives else []
+def _manifest(
+    world: World, holdout: Holdout, described: Described, request: Request, askers: Sequence[_Asker], train: Train
+) -> dict[str, Any]:
+    declared = ["train negatives show held-out bindings (--exposed-negatives)"] if request.exposed_negatives else []
+    if not request.equal_familiarity:
+        declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
     return {
         "world": world.digest, "design": "bindsplit", "holdout": json.loads(json.dumps(holdout.to_dict())),
-        "scenes": dict(counts), "exposed_negatives": exposed_negatives, "declared_leaks": declared,
+        "scenes": described.scenes, "exposed_negatives": request.exposed_negatives,
+        "equal_familiarity": request.equal_familiarity, "declared_leaks": declared,
+        "texts": {
+            "seed": request.seed, "template": request.template, "items": described.items, "dropped": described.dropped,
+            "refused": described.refused, "cells": _filled(askers), "train": train.realised.to_dict() if request.statistics else None,
+        },
     }  # fmt: skip
+
+
+def _filled(askers: Sequence[_Asker]) -> dict[str, dict[str, int]]:
+    """How often each cell of complexity was filled, by protocol (and skill and level)."""
+    found: dict[str, dict[str, int]] = {}
+    for asker in askers:
+        grids: dict[str, Grid] = {}
+        if isinstance(asker, Skill):
+            grids = {f"skill {skill} {level}": grid for (skill, level), grid in asker.grids.items()}
+        elif isinstance(asker, Integration):
+            grids = {f"integration {level}": grid for level, grid in asker.grids.items()}
+        elif isinstance(asker, Productivity | Systematicity):
+            grids = {asker.name: asker.grid}
+        for name, grid in grids.items():
+            found[name] = {
+                f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": n
+                for c, n in zip(grid.cells, grid.filled, strict=True)
+                if n
+            }
+    return found

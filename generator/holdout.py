@@ -1,7 +1,9 @@
 """Held-out bindings: which attribute values never meet which objects."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.streams import Stream
@@ -37,6 +39,11 @@ class Holdout:
             "block_seed": self.block_seed,
             "bindings": [[value, thing] for value in self.values for thing in self.objects],
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
+        """The inverse of `to_dict`."""
+        return cls(data["kind"], data["category"], tuple(data["values"]), tuple(data["objects"]), data["block_seed"])
 
 
 def draw_block(spec: str, vocabulary: Vocabulary, block_seed: int) -> Holdout:

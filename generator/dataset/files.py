@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from generator.dataset.errors import UserError
 
 SUMS = "SHA256SUMS"
+ROW_GROUP = 50_000
 
 
 def sha256(path: Path) -> str:
@@ -45,6 +46,45 @@ def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+class TableWriter:
+    """A Parquet file that is written row by row; rows wait for their group in memory, then go to disk."""
+
+    def __init__(self, path: Path, schema: pa.Schema):
+        self._schema, self._rows = schema, 0
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
+        self._columns: list[list[Any]] = [[] for _ in schema]
+
+    def add(self, row: Sequence[Any]) -> None:
+        """Add a row, its values in the order of the schema."""
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
+        self._rows += 1
+        if self._rows >= ROW_GROUP:
+            self._flush()
+
+    def add_all(self, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
+        """Add many rows; columns that a row lacks are null."""
+        if isinstance(rows, pa.Table):
+            self._flush()
+            self._file.write_table(rows.cast(self._schema))
+            return
+        names = self._schema.names
+        for row in rows:
+            self.add([row.get(name) for name in names])
+
+    def close(self) -> None:
+        """Write what is left; may be called again."""
+        if self._file.is_open:
+            self._flush()
+            self._file.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            arrays = [pa.array(column, field.type) for column, field in zip(self._columns, self._schema, strict=True)]
+            self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+            self._columns, self._rows = [[] for _ in self._schema], 0
 
 
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:

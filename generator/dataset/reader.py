@@ -1,5 +1,6 @@
 """Read a dataset: a world and the benchmarks over it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +46,14 @@ class Component:
         if not path.exists() or sha256(path) != self.sums.get(path.name):
             raise UserError(f"{path} is damaged or missing; restore it or make it again.")
         return pq.read_table(path, schema=schema)
+
+    def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
+        """Some columns of a table of this component, a few rows at a time, checked against its sum."""
+        path = self.folder / f"{name}.parquet"
+        if not path.exists() or sha256(path) != self.sums.get(path.name):
+            raise UserError(f"{path} is damaged or missing; restore it or make it again.")
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(rows, columns=list(columns))
 
 
 class World(Component):
@@ -100,6 +109,14 @@ class Benchmark(Component):
         """The held-out block (holdout.json), None for a benchmark without one."""
         path = self.folder / "holdout.json"
         return read_json(path) if path.exists() else None
+
+    def holdout_block(self) -> dict[str, Any]:
+        """The held-out block. Raises UserError for a benchmark without one."""
+        if self.holdout is None:
+            raise UserError(
+                f"{self.folder} has no held-out block (holdout.json); give a benchmark made by `gen split`."
+            )
+        return self.holdout
 
     def items_of(self, protocol: str) -> pa.Table:
         """The items of one protocol."""

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from generator.dataset.card import write_card
 from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, sha256, write_json, write_sums, write_table, write_text
+from generator.dataset.files import TableWriter, read_json, sha256, write_json, write_sums, write_table, write_text
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 
 _REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
@@ -144,6 +144,58 @@ class WorldWriter:
         }
 
 
+class BenchmarkWriter:
+    """The benchmark `name` over the world in `root` while it is written, replacing one of that name at `finish`.
+
+    Rows go to disk as they come, so that memory does not grow with the benchmark. Used as a context; what is not
+    finished leaves nothing behind.
+    """
+
+    def __init__(self, root: Path, name: str):
+        self.folder = root / "benchmarks" / name
+        self._root, self._draft = root, root / "benchmarks" / f".{name}.{os.getpid()}"
+        self._tables: dict[str, TableWriter] = {}
+
+    def __enter__(self) -> "BenchmarkWriter":
+        for abandoned in self.folder.parent.glob(f".{self.folder.name}.*"):
+            shutil.rmtree(abandoned)
+        self._draft.mkdir(parents=True)
+        self._tables = {
+            table: TableWriter(self._draft / f"{table}.parquet", schema) for table, schema in BENCHMARK_TABLES.items()
+        }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for table in self._tables.values():
+            table.close()
+        shutil.rmtree(self._draft, ignore_errors=True)
+
+    def add(self, table: str, row: Sequence[Any]) -> None:
+        """Add a row to a table, its values in the order of the table's columns."""
+        self._tables[table].add(row)
+
+    def add_all(self, table: str, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
+        """Add many rows; columns that a row lacks are null."""
+        self._tables[table].add_all(rows)
+
+    def finish(self, holdout: Mapping[str, Any] | None, manifest: Mapping[str, Any]) -> None:
+        """Close the tables, write holdout, sums and manifest, and put the benchmark in its place."""
+        for table in self._tables.values():
+            table.close()
+        if holdout is not None:
+            write_json(self._draft / "holdout.json", holdout)
+        sums = write_sums(self._draft, {})
+        write_json(
+            self._draft / "manifest.json", {"format": FORMAT, "name": self.folder.name, **manifest, "sums": sums}
+        )
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        os.replace(self._draft, self.folder)
+        write_index(self._root)
+
+
 def write_benchmark(
     root: Path,
     name: str,
@@ -155,24 +207,11 @@ def write_benchmark(
 
     `tables` has the tables of schema.BENCHMARK_TABLES; a table that is left out is empty.
     """
-    folder, draft = root / "benchmarks" / name, root / "benchmarks" / f".{name}.{os.getpid()}"
-    for abandoned in folder.parent.glob(f".{name}.*"):
-        shutil.rmtree(abandoned)
-    draft.mkdir(parents=True)
-    try:
-        for table, schema in BENCHMARK_TABLES.items():
-            write_table(draft / f"{table}.parquet", tables.get(table, []), schema)
-        if holdout is not None:
-            write_json(draft / "holdout.json", holdout)
-        sums = write_sums(draft, {})
-        write_json(draft / "manifest.json", {"format": FORMAT, "name": name, **manifest, "sums": sums})
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(draft, folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    write_index(root)
-    return folder
+    with BenchmarkWriter(root, name) as writer:
+        for table, rows in tables.items():
+            writer.add_all(table, rows)
+        writer.finish(holdout, manifest)
+    return writer.folder
 
 
 def write_index(root: Path) -> None:

@@ -13,8 +13,8 @@ class Mention:
     """An object that a caption says exists.
 
     `category` is None for "an object"; `attributes` are (kind, value) in order of kind; `without` is one (kind, value)
-    that the object has not, the kind being the world's word for categories where it is not a such. `count` above 1
-    says exactly how many there are ("two red cubes").
+    that the object has not, the kind being the world's word for categories where it is not a such. A `count` other
+    than 1 says exactly how many there are ("no red cube", "two red cubes").
     """
 
     category: str | None
@@ -60,8 +60,8 @@ class Form:
 
     @property
     def n_objects(self) -> int:
-        """Objects asserted, "two cubes" being two."""
-        return sum(mention.count for mention in self.objects)
+        """Objects asserted or denied, "two cubes" being two and "no cube" one."""
+        return sum(max(1, mention.count) for mention in self.objects)
 
     @property
     def n_attributes(self) -> int:

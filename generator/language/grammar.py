@@ -1,23 +1,404 @@
-"""From form to words."""
+"""From form to words: one function a template (docs/language.md, Words)."""
 
-from generator.language.form import Form, Mention
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from generator.language.form import Form, Link, Mention
 from generator.vocabulary import Vocabulary
 
-TEMPLATE = "a-and-a"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+Place = tuple[int, str]
+"""Where a word stands: (place of the mention, attribute kind or the world's word for categories), or (place of the
+relation, "relation")."""
+Wording = Mapping[Place, str]
+"""Synonyms to be said instead of the usual words."""
+_PLAIN: Wording = {}
 
 
-def realise(form: Form, vocabulary: Vocabulary) -> str:
-    """The caption of a form: "a red cube and a blue sphere" (template "a-and-a"; the style of PUG:SPARE's captions)."""
-    *others, last = [_phrase(mention, vocabulary) for mention in form.objects]
+class Grammar:
+    """The words of a vocabulary, and the templates that put forms into them.
+
+    >>> from generator.vocabulary import read_vocabulary
+    >>> grammar = Grammar(read_vocabulary("clevr"))
+    >>> cubes = Form((Mention("cube", (("color", "red"),)), Mention("arch")), (Link(0, "left", 1),))
+    >>> grammar.realise(cubes, "clauses")
+    'A red cube is to the left of an arch.'
+    """
+
+    def __init__(self, vocabulary: Vocabulary):
+        self.vocabulary = vocabulary
+        self.kind_of_categories = vocabulary.category
+        self.order = vocabulary.adjective_order
+        self._phrase = lru_cache(1 << 16)(self._say_phrase)
+
+    def templates(self, form: Form) -> tuple[str, ...]:
+        """Names of the templates that can say a form, published styles included."""
+        return tuple(name for name, template in TEMPLATES.items() if template.fits(form))
+
+    def realise(self, form: Form, template: str, wording: Wording = _PLAIN) -> str:
+        """A form in the words of a template; `wording` replaces words by synonyms. The template must fit the form."""
+        telling = Telling(self, form, wording)
+        text = TEMPLATES[template].say(telling)
+        if form.environment is None:
+            return text
+        where = self.vocabulary.environments[form.environment].phrase
+        if not text.endswith("."):
+            return f"{text} {where}"
+        if template == "this-photo":
+            return f"{text[:-1]} {where}."
+        return f"{_capital(where)}, {text[0].lower()}{text[1:]}"
+
+    def phrase(self, mention: Mention, article: bool = True, bare: bool = False) -> str:
+        """A mention as a noun phrase, its usual words; `bare` leaves out what is said of it."""
+        return self._phrase(mention, article, bare)
+
+    def _say_phrase(self, mention: Mention, article: bool, bare: bool) -> str:
+        return self.noun_phrase(mention, article, bare, lambda kind: None)
+
+    def noun_phrase(self, mention: Mention, article: bool, bare: bool, synonym: Callable[[str], str | None]) -> str:
+        """A mention as a noun phrase, with the words that `synonym` gives for an attribute kind or the noun."""
+        words = [] if bare else [synonym(kind) or mention.values[kind] for kind in self.order if kind in mention.values]
+        name = synonym(self.kind_of_categories) or mention.category or self.vocabulary.generic
+        if mention.count > 1:
+            text = " ".join([NUMBERS[mention.count], *words, self._plural(mention.category, name)])
+        elif mention.count == 0:
+            text = " ".join(["no", *words, name])
+        else:
+            words.append(name)
+            text = " ".join([self.article(words[0]), *words] if article else words)
+        return text if bare else text + "".join(f" that is not {self.denied(*pair)}" for pair in mention.without)
+
+    def denied(self, kind: str, value: str) -> str:
+        """What follows "is not": a value, or a category with its article."""
+        return f"{self.article(value)} {value}" if kind == self.kind_of_categories else value
+
+    def article(self, word: str) -> str:
+        """The indefinite article before a word."""
+        declared = self.vocabulary.objects.get(word)
+        return (declared.article if declared else None) or ("an" if word[0] in "aeiou" else "a")
+
+    def _plural(self, category: str | None, noun: str) -> str:
+        declared = self.vocabulary.objects[category].plural if category is not None else None
+        return declared or f"{noun}s"
+
+
+class Telling:
+    """A form on its way into words."""
+
+    def __init__(self, grammar: Grammar, form: Form, wording: Wording):
+        self.grammar, self.form, self.wording = grammar, form, wording
+
+    def new(self, i: int, article: bool = True, bare: bool = False) -> str:
+        """Mention i as a noun phrase: "a red cube"."""
+        if not self.wording:
+            return self.grammar.phrase(self.form.objects[i], article, bare)
+        return self.grammar.noun_phrase(self.form.objects[i], article, bare, lambda kind: self.wording.get((i, kind)))
+
+    def known(self, i: int) -> str:
+        """Mention i taken up again: "the cube", "the red cube" or "the second cube"."""
+        mention = self.form.objects[i]
+        noun = (
+            self.wording.get((i, self.grammar.kind_of_categories))
+            or mention.category
+            or self.grammar.vocabulary.generic
+        )
+        same = [j for j, other in enumerate(self.form.objects) if other.category == mention.category]
+        if len(same) == 1:
+            return f"the {noun}"
+        kind = telling_kind(self.form, i, same, self.grammar.order)
+        if kind is not None:
+            return f"the {self.wording.get((i, kind)) or mention.values[kind]} {noun}"
+        return f"the {ORDINALS[same.index(i)]} {noun}"
+
+    def relation(self, k: int) -> str:
+        """Relation k's words, "not" before them when it is denied."""
+        link = self.form.relations[k]
+        phrase = self.wording.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
+        return phrase if link.holds else f"not {phrase}"
+
+    def listed(self, places: range, bare: bool = False) -> str:
+        """Mentions as a list: "a cube, a cone and a sphere"."""
+        return _joined([self.new(i, bare=bare) for i in places])
+
+    def all(self) -> range:
+        """The places of all mentions."""
+        return range(len(self.form.objects))
+
+
+def telling_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
+    """The first attribute kind whose value tells mention i from the others of its category."""
+    values = form.objects[i].values
+    for kind in order:
+        if kind in values and all(form.objects[j].values.get(kind) != values[kind] for j in same if j != i):
+            return kind
+    return None
+
+
+@dataclass(frozen=True)
+class Template:
+    """A way of saying forms: which it can say, and how."""
+
+    fits: Callable[[Form], bool]
+    say: Callable[[Telling], str]
+
+
+def _joined(parts: list[str]) -> str:
+    *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _phrase(mention: Mention, vocabulary: Vocabulary) -> str:
-    words = [value for _, value in mention.attributes] + [mention.category]
-    return f"{_article(words[0], vocabulary)} {' '.join(words)}"
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
-def _article(word: str, vocabulary: Vocabulary) -> str:
-    kind = vocabulary.objects.get(word)
-    declared = kind.article if kind else None
-    return declared or ("an" if word[0] in "aeiou" else "a")
+def _plain(form: Form) -> bool:
+    return not form.negated and not form.relations
+
+
+def _related(form: Form) -> bool:
+    return not form.negated and bool(form.relations)
+
+
+def _there(form: Form) -> bool:
+    return all(mention.count for mention in form.objects)
+
+
+def _single(form: Form) -> bool:
+    return all(mention.count == 1 and not mention.without for mention in form.objects)
+
+
+def _tails_last(form: Form) -> bool:
+    return not any(mention.without for mention in form.objects[:-1])
+
+
+def _told_apart(form: Form) -> bool:
+    """Whether no mention need be taken up as "the second cube"."""
+    kinds = tuple(sorted({kind for mention in form.objects for kind, _ in mention.attributes}))
+    categories = [mention.category for mention in form.objects]
+    if len(set(categories)) == len(categories):
+        return True
+    for i, category in enumerate(categories):
+        same = [j for j, other in enumerate(categories) if other == category]
+        if len(same) > 1 and telling_kind(form, i, same, kinds) is None:
+            return False
+    return True
+
+
+def _one_step(form: Form) -> bool:
+    """Whether the form is one relation, of its first object to its second."""
+    return len(form.objects) == 2 and [(link.subject, link.object) for link in form.relations] == [(0, 1)]
+
+
+def _star(form: Form) -> bool:
+    ends = [(link.subject, link.object) for link in form.relations]
+    clear = all(first.holds or not second.holds for first, second in pairwise(form.relations))
+    return _related(form) and clear and ends == [(0, i) for i in range(1, len(form.objects))] and _tails_last(form)
+
+
+def _all_named(form: Form) -> bool:
+    categories = [mention.category for mention in form.objects]
+    return (
+        not form.negated
+        and None not in categories
+        and len(set(categories)) == len(categories)
+        and form.n_attributes > 0
+        and all(mention.count == 1 for mention in form.objects)
+    )
+
+
+def _there_is(telling: Telling, text: str, first: int, also: bool) -> str:
+    verb = "are" if telling.form.objects[first].count > 1 else "is"
+    return f"There {verb} {'also ' if also else ''}{text}"
+
+
+def _say_list(telling: Telling) -> str:
+    return telling.listed(telling.all())
+
+
+def _say_photo(telling: Telling) -> str:
+    if telling.form.relations:
+        return f"a photo of {telling.new(0)} {telling.relation(0)} {telling.new(1)}"
+    return f"a photo of {telling.listed(telling.all())}"
+
+
+def _say_this_photo(telling: Telling) -> str:
+    return f"This is a photo of {telling.listed(telling.all())}."
+
+
+def _say_spare(telling: Telling) -> str:
+    return _joined([telling.new(i, article=False) for i in telling.all()])
+
+
+def _say_crepe(telling: Telling) -> str:
+    def phrase(i: int, article: bool) -> str:
+        mention = telling.form.objects[i]
+        kinds = [kind for kind in telling.grammar.order if kind in mention.values]
+        words = [telling.wording.get((i, kind)) or mention.values[kind] for kind in kinds]
+        noun = telling.new(i, article=False, bare=True)
+        text = f"{' and '.join(words)} {noun}" if words else noun
+        return f"{telling.grammar.article(text.split()[0])} {text}" if article else text
+
+    if telling.form.relations:
+        return f"{phrase(0, False)} {telling.relation(0)} {phrase(1, False)}"
+    return " and ".join(phrase(i, i > 0) for i in telling.all())
+
+
+def _say_that_is(telling: Telling) -> str:
+    steps = [f"{telling.relation(k)} {telling.new(link.object)}" for k, link in enumerate(telling.form.relations)]
+    return f"{telling.new(0)} that is {' and '.join(steps)}"
+
+
+def _say_there_is(telling: Telling) -> str:
+    return _there_is(telling, telling.listed(telling.all()), 0, False) + "."
+
+
+def _say_each(telling: Telling) -> str:
+    return " ".join(_there_is(telling, telling.new(i), i, False) + "." for i in telling.all())
+
+
+def _say_in_image(telling: Telling) -> str:
+    return f"There is {telling.new(0)} in the image."
+
+
+def _say_clauses(telling: Telling, that: bool = False) -> str:
+    return _Clauses(telling, that).say()
+
+
+def _say_there_is_that(telling: Telling) -> str:
+    return _say_clauses(telling, that=True)
+
+
+class _Clauses:
+    """Relations said one after the other, objects introduced on the way in the order of the form."""
+
+    def __init__(self, telling: Telling, that: bool, introduced: int = 0):
+        self._telling, self._that, self._introduced = telling, that, introduced
+        self._sentences: list[str] = []
+        self._joins_to: int | None = None
+
+    def say(self) -> str:
+        telling = self._telling
+        for k, link in enumerate(telling.form.relations):
+            self._prepare(link)
+            self._relate(k, link)
+        self._introduce(len(telling.form.objects))
+        return " ".join(f"{sentence}." for sentence in self._sentences)
+
+    def _prepare(self, link: Link) -> None:
+        """Introduce what must be known before, so that the objects are first mentioned in the order of the form."""
+        if link.subject >= self._introduced and link.object == link.subject + 1:
+            self._introduce(link.subject)
+        else:
+            newest = max(link.subject, link.object)
+            self._introduce(newest)
+
+    def _introduce(self, until: int) -> None:
+        for i in range(self._introduced, until):
+            self._sentences.append(_there_is(self._telling, self._telling.new(i), i, bool(self._sentences)))
+            self._joins_to = None
+        self._introduced = max(self._introduced, until)
+
+    def _relate(self, k: int, link: Link) -> None:
+        telling, objects = self._telling, self._telling.form.objects
+        fresh = link.subject >= self._introduced
+        known = link.object < self._introduced
+        target = telling.known(link.object) if known else telling.new(link.object)
+        step = f"{telling.relation(k)} {target}"
+        if self._joins_to == link.subject and not (link.holds and k and not telling.form.relations[k - 1].holds):
+            self._sentences[-1] += f" and {step}"
+        elif not fresh:
+            self._sentences.append(f"{_capital(telling.known(link.subject))} is {step}")
+        elif self._that and not objects[link.subject].without:
+            subject = _there_is(telling, telling.new(link.subject), link.subject, bool(self._sentences))
+            self._sentences.append(f"{subject} that is {step}")
+        else:
+            self._sentences.append(f"{_capital(telling.new(link.subject))} is {step}")
+        self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
+        self._joins_to = None if not known and objects[link.object].without else link.subject
+
+
+def _say_list_then_relate(telling: Telling) -> str:
+    listed = _there_is(telling, telling.listed(telling.all()), 0, False)
+    return f"{listed}. {_Clauses(telling, False, len(telling.form.objects)).say()}"
+
+
+def _say_then_attributes(telling: Telling) -> str:
+    sentences = [_there_is(telling, telling.listed(telling.all(), bare=True), 0, False)]
+    for i, mention in enumerate(telling.form.objects):
+        kinds = [kind for kind in telling.grammar.order if kind in mention.values]
+        if kinds:
+            words = [telling.wording.get((i, kind)) or mention.values[kind] for kind in kinds]
+            sentences.append(f"{_capital(telling.known(i))} is {_joined(words)}")
+        sentences += [
+            f"{_capital(telling.known(i))} is not {telling.grammar.denied(*pair)}" for pair in mention.without
+        ]
+    text = " ".join(f"{sentence}." for sentence in sentences)
+    if not telling.form.relations:
+        return text
+    return f"{text} {_Clauses(telling, False, len(telling.form.objects)).say()}"
+
+
+def _say_not_true(telling: Telling) -> str:
+    verb = "are" if telling.form.objects[0].count > 1 else "is"
+    steps = [
+        f"that {telling.known(link.subject)} is {telling.relation(k)} {telling.known(link.object)}"
+        for k, link in enumerate(telling.form.relations)
+    ]
+    joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
+    return f"It is not true that there {verb} {telling.listed(telling.all())}{joined}."
+
+
+TEMPLATES: dict[str, Template] = {
+    "a-and-a": Template(_plain, _say_list),
+    "that-is": Template(_star, _say_that_is),
+    "photo": Template(
+        lambda form: (
+            ((_plain(form) and _there(form)) or (not form.negated and _one_step(form) and _tails_last(form)))
+            and form.environment is None
+        ),
+        _say_photo,
+    ),
+    "this-photo": Template(lambda form: _plain(form) and _there(form), _say_this_photo),
+    "spare": Template(lambda form: _plain(form) and _single(form) and form.environment is None, _say_spare),
+    "crepe": Template(
+        lambda form: (
+            (_plain(form) or (not form.negated and _one_step(form))) and _single(form) and form.environment is None
+        ),
+        _say_crepe,
+    ),
+    "there-is": Template(_plain, _say_there_is),
+    "there-is-each": Template(lambda form: _plain(form) and form.environment is None, _say_each),
+    "in-image": Template(
+        lambda form: (
+            _plain(form)
+            and len(form.objects) == 1
+            and form.objects[0].count == 1
+            and not form.objects[0].without
+            and form.environment is None
+        ),
+        _say_in_image,
+    ),
+    "clauses": Template(lambda form: _related(form) and _told_apart(form), _say_clauses),
+    "there-is-that": Template(lambda form: _related(form) and _told_apart(form), _say_there_is_that),
+    "list-then-relate": Template(_related, _say_list_then_relate),
+    "then-attributes": Template(_all_named, _say_then_attributes),
+    "not-true": Template(lambda form: form.negated, _say_not_true),
+}
+"""Every way of saying a form, by name. The published ones are those of PUG:SPARE, PUG:SPAR, CREPE, COMPASS and
+Pearson et al.; docs/language.md shows each."""
+
+NATURAL = (
+    "a-and-a",
+    "there-is",
+    "there-is-each",
+    "that-is",
+    "clauses",
+    "there-is-that",
+    "list-then-relate",
+    "then-attributes",
+)
+"""Templates that captions are drawn from when none is asked for."""

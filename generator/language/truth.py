@@ -1,23 +1,171 @@
-"""Whether a form is true of a scene."""
+"""Whether a form is true of a scene: True, False, or None where it is undecided (docs/language.md, Truth)."""
 
-from generator.language.form import Form, Mention
-from generator.scene import Scene, SceneObject
+from collections.abc import Iterable, Mapping, Sequence
+
+from generator.language.form import Form, Link, Mention
+from generator.scene import Scene, along, ground_directions
+from generator.vocabulary import Relation
+
+Truth = bool | None
+Fits = Sequence[int]
 
 
-def holds(form: Form, scene: Scene) -> bool:
-    """Whether the scene has different objects for all that the form mentions (closed world, distinct referents).
+class Facts:
+    """What is so in a scene: its objects' categories and values, and every relation between two of them.
 
-    Categories and attributes are known exactly, so a form that asserts nothing else is never undecided.
+    `holds[relation][i][j]` says whether object i stands in the relation to object j; None where the margin does not
+    decide, and for i = j.
     """
-    return _matchable([[_fits(m, thing) for thing in scene.objects] for m in form.objects], frozenset())
+
+    def __init__(self, scene: Scene, relations: Mapping[str, Relation], category_kind: str):
+        self.categories = [thing.category for thing in scene.objects]
+        self.values = [thing.attributes for thing in scene.objects]
+        self.environment = scene.environment
+        self._category_kind = category_kind
+        self.holds = _relations(scene, relations)
+        self._fitting: dict[Mention, tuple[int, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    def fitting(self, mention: Mention) -> tuple[int, ...]:
+        """Places of the objects that fit a mention."""
+        known = self._fitting.get(mention)
+        if known is None:
+            known = self._fitting[mention] = tuple(i for i in range(len(self)) if self._fits(mention, i))
+        return known
+
+    def _fits(self, mention: Mention, i: int) -> bool:
+        values = self.values[i]
+        return (
+            mention.category in (None, self.categories[i])
+            and all(values.get(kind) == value for kind, value in mention.attributes)
+            and all(self._named(kind, i) != value for kind, value in mention.without)
+        )
+
+    def _named(self, kind: str, i: int) -> str | None:
+        return self.categories[i] if kind == self._category_kind else self.values[i].get(kind)
 
 
-def _fits(mention: Mention, thing: SceneObject) -> bool:
-    return mention.category == thing.category and all(thing.attributes.get(k) == v for k, v in mention.attributes)
+def decide(form: Form, facts: Facts) -> Truth:
+    """Whether a form is true of a scene: closed world, different objects for different mentions.
+
+    None where a relation lies within its margin, or where two readings of the words differ.
+    """
+    if all(mention.count == 1 for mention in form.objects):
+        value = _decide_single([facts.fitting(mention) for mention in form.objects], form.relations, facts)
+    else:
+        value = _decide_counted(form, facts)
+    if form.environment is not None:
+        known = None if facts.environment is None else facts.environment == form.environment
+        value = both(value, known)
+    return value if not form.negated or value is None else not value
 
 
-def _matchable(fits: list[list[bool]], used: frozenset[int]) -> bool:
-    if not fits:
-        return True
-    first, *rest = fits
-    return any(fit and i not in used and _matchable(rest, used | {i}) for i, fit in enumerate(first))
+def both(first: Truth, second: Truth) -> Truth:
+    """Kleene's "and"."""
+    if first is False or second is False:
+        return False
+    return None if first is None or second is None else True
+
+
+def _decide_counted(form: Form, facts: Facts) -> Truth:
+    value: Truth = True
+    places = [i for i, mention in enumerate(form.objects) if mention.count == 1]
+    for i, mention in enumerate(form.objects):
+        there = len(facts.fitting(mention))
+        if mention.count == 0:
+            value = both(value, there == 0)
+        elif mention.count > 1:
+            value = both(value, None if there > mention.count else there == mention.count)
+            if any(
+                set(facts.fitting(mention)) & set(facts.fitting(form.objects[j]))
+                for j in range(len(form.objects))
+                if j != i
+            ):
+                return None
+    new = {place: number for number, place in enumerate(places)}
+    links = [Link(new[link.subject], link.relation, new[link.object], link.holds) for link in form.relations]
+    return both(value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts))
+
+
+def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Facts) -> Truth:
+    if not all(fits) and all(link.holds for link in links):
+        return False
+    specific = _best(fits, [(link, None) for link in links], facts)
+    loose = [link for link in links if not link.holds and _only_here(link, links)]
+    if not loose:
+        return specific
+    # the object of a denied relation need not be there: "it is left of no sphere"
+    free = {link.object for link in loose}
+    kept = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
+    none = _best(kept, [(link, fits[link.object] if link in loose else None) for link in links], facts, free)
+    return specific if specific == none else None
+
+
+def _only_here(link: Link, links: Iterable[Link]) -> bool:
+    return not any(link.object in (other.subject, other.object) for other in links if other is not link)
+
+
+def _best(
+    fits: list[tuple[int, ...]],
+    links: Sequence[tuple[Link, Fits | None]],
+    facts: Facts,
+    skipped: set[int] | frozenset[int] = frozenset(),
+) -> Truth:
+    """The best that any assignment of different objects makes of all the links (Kleene's "or" of their "and")."""
+    order = sorted((i for i in range(len(fits)) if i not in skipped), key=lambda i: len(fits[i]))
+    ready: list[list[tuple[Link, Fits | None]]] = [[] for _ in order]
+    place = {mention: step for step, mention in enumerate(order)}
+    for link, free in links:
+        ready[max(place.get(link.subject, 0), place.get(link.object, 0))].append((link, free))
+    chosen: dict[int, int] = {}
+    best: Truth = False
+
+    def extend(step: int, value: Truth) -> bool:
+        nonlocal best
+        if step == len(order):
+            best = value if best is False else best or value
+            return best is True
+        mention = order[step]
+        taken = set(chosen.values())
+        for thing in fits[mention]:
+            if thing in taken:
+                continue
+            chosen[mention] = thing
+            here = value
+            for link, free in ready[step]:
+                here = both(here, _said(link, free, chosen, facts))
+                if here is False:
+                    break
+            if here is not False and extend(step + 1, here):
+                return True
+            del chosen[mention]
+        return False
+
+    extend(0, True)
+    return best
+
+
+def _said(link: Link, free: Fits | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
+    holds = facts.holds[link.relation]
+    first = chosen[link.subject]
+    if free is None:
+        value = holds[first][chosen[link.object]]
+        return value if link.holds or value is None else not value
+    values = [holds[first][thing] for thing in free if thing != first]
+    return False if True in values else None if None in values else True
+
+
+def _relations(scene: Scene, relations: Mapping[str, Relation]) -> dict[str, list[list[Truth]]]:
+    directions = ground_directions(scene.camera)
+    n = len(scene.objects)
+    found: dict[str, list[list[Truth]]] = {name: [[None] * n for _ in range(n)] for name in relations}
+    for name, relation in relations.items():
+        direction, rows = directions[relation.direction], found[name]
+        for i in range(n):
+            for j in range(i):
+                margin = along(direction, scene.objects[i].position, scene.objects[j].position)
+                if abs(margin) >= relation.margin:
+                    rows[i][j], rows[j][i] = margin > 0, margin < 0
+    return found
