@@ -3,18 +3,17 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
 from typing import Any
 
 from generator.contents import Contents
 from generator.dataset.errors import UserError
-from generator.projection import project
-from generator.scene import Camera, Lamp, Point, Scene, SceneObject, along, ground_directions
+from generator.placement import Ground
+from generator.scene import Camera, Lamp, Point, Scene, SceneObject
 from generator.splits import Arrangement, SplitPlan, cluster_of
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
-_TRIES = 2_000
+_TRIES = 30
 
 
 @dataclass(frozen=True)
@@ -90,21 +89,21 @@ def _dress(chosen: list[Arrangement], vocabulary: Vocabulary, tested: str, strea
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
     """Give the planned objects places, and the camera and lamps their jitter; a function of the arguments alone.
 
-    Objects stand from left to right in the order of the plan, `gap` apart, `clearance` apart along every ground
-    direction, wholly in view. A rejected placement is drawn again, never the content. Raises UserError when the
-    placement rules of the vocabulary leave no room.
+    Objects stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground
+    direction and `gap` apart, wholly in view, none much hidden. A rejected placement is drawn again, never the
+    content. Raises UserError when the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.scene_id, attempt)
     radii = [_scale(attributes, vocabulary) for _, attributes in planned.objects]
     for _ in range(_TRIES):
         camera = _draw_camera(vocabulary, stream)
-        positions = _draw_positions(len(radii), camera, vocabulary, stream)
-        if _well_placed(positions, radii, camera, vocabulary, width, height):
+        positions = Ground(camera, vocabulary.placement, width, height).find(radii, planned.depth_order, stream)
+        if positions is not None:
             break
     else:
         raise UserError(
-            f"No room for {len(radii)} objects in an image of {width}x{height}: take a --resolution nearer to a square, or "
-            f"lessen gap, clearance or the objects' scale in the family '{vocabulary.name}'."
+            f"No room for {len(radii)} objects in an image of {width}x{height}: take fewer --objects or a --resolution nearer to "
+            f"a square, or lessen gap, clearance, min_visible or the objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
         SceneObject(
@@ -135,44 +134,6 @@ def _draw_lamps(vocabulary: Vocabulary, stream: Stream) -> dict[str, Lamp]:
         name: Lamp(spec.kind, spec.energy, spec.size, spec.color, _jittered(spec.position, spec.jitter, stream))
         for name, spec in vocabulary.lamps.items()
     }
-
-
-def _draw_positions(n: int, camera: Camera, vocabulary: Vocabulary, stream: Stream) -> list[Point]:
-    extent = vocabulary.placement.extent
-    drawn = [
-        (round(stream.uniform(-extent, extent), 6), round(stream.uniform(-extent, extent), 6), 0.0) for _ in range(n)
-    ]
-    right = ground_directions(camera)["right"]
-    return sorted(drawn, key=lambda p: along(right, p, (0.0, 0.0, 0.0)))
-
-
-def _well_placed(
-    positions: list[Point], radii: list[float], camera: Camera, vocabulary: Vocabulary, width: int, height: int
-) -> bool:
-    rules = vocabulary.placement
-    directions = ground_directions(camera)
-    for i, j in combinations(range(len(positions)), 2):
-        a, b = positions[i], positions[j]
-        if math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) - radii[i] - radii[j] < rules.gap:
-            return False
-        if any(abs(along(directions[name], a, b)) < rules.clearance for name in ("right", "behind")):
-            return False
-    margin = (width - height) / 2 if rules.frame == "square" else 0
-    left, top = max(0, margin), max(0, -margin)
-    return all(_in_view(p, r, camera, width, height, left, top) for p, r in zip(positions, radii, strict=True))
-
-
-def _in_view(position: Point, radius: float, camera: Camera, width: int, height: int, left: float, top: float) -> bool:
-    """Whether the box around the unit mesh (radius 1, height 2, scaled) lies in the frame, whatever the heading.
-
-    `left` and `top` are the pixels beyond the frame on either side.
-    """
-    x, y, z = position
-    for sx, sy, sz in product((-radius, radius), (-radius, radius), (0.0, 2 * radius)):
-        column, row, depth = project(camera, x + sx, y + sy, z + sz, width, height)
-        if depth <= 0 or not (left <= column <= width - left and top <= row <= height - top):
-            return False
-    return True
 
 
 def _draw_heading(position: Point, camera: Camera, turn: float, stream: Stream) -> float:

@@ -80,8 +80,8 @@ class SplitPlan:
 
     def _familiar_split(self, arrangement: Arrangement) -> str:
         block = self.holdout
-        key = ("splits", block.block_seed, block.kind, *block.values, *block.objects, cluster_of(arrangement))
-        draw = Stream(*key).uniform(0, 1)
+        stream = Stream("splits", block.block_seed, block.kind, *block.values, *block.objects, cluster_of(arrangement))
+        draw = stream.uniform(0, 1)
         if draw < _VAL_SHARE:
             return "val"
         return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"
