@@ -1,10 +1,8 @@
 """Which scores a benchmark needs of a model, and computing them: each image and each text is encoded once."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +11,7 @@ import torch
 
 from evaluator.cache import EmbeddingCache
 from evaluator.models.registry import DualEncoder
+from evaluator.protocols.items import NOT_A_NUMBER
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_table
@@ -20,8 +19,7 @@ from generator.dataset.reader import Benchmark, World
 from generator.dataset.schema import SCORES
 
 CHANNEL = "cosine"
-TRUNCATED = "the tokenizer's truncation makes it identical to another candidate"
-NOT_A_NUMBER = "the model's score is not a number"
+_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def score(
     """Write `out`/scores.parquet and `out`/pools/*.npy (float32, images × texts, in the order of `needs`).
 
     Embeddings are taken from the cache or computed; similarities are computed in float32. Returns the texts that the
-    model cannot tell from another (see `indistinct_texts`).
+    model cannot tell from another (see `indistinct_texts`); which items that leaves unscored is for the measuring to say.
     """
     indistinct = indistinct_texts(model, benchmark, needs)
     images, texts = needs.images, needs.texts
@@ -98,7 +96,7 @@ def score(
             "images",
         )
     image_row, text_row = ({name: row for row, name in enumerate(names)} for names in (images, texts))
-    _write_pairs(out, needs, image_vectors, text_vectors, image_row, text_row, indistinct)
+    _write_pairs(out, needs, image_vectors, text_vectors, image_row, text_row)
     (out / "pools").mkdir(exist_ok=True)
     for pool, (pool_images, pool_texts) in needs.pools.items():
         matrix = image_vectors[[image_row[i] for i in pool_images]] @ text_vectors[[text_row[t] for t in pool_texts]].T
@@ -154,24 +152,19 @@ def _write_pairs(
     texts: np.ndarray,
     image_row: dict[str, int],
     text_row: dict[str, int],
-    indistinct: dict[str, str],
 ) -> None:
-    left = images[[image_row[i] for i, _ in needs.pairs]]
-    right = texts[[text_row[t] for _, t in needs.pairs]]
-    scores = np.einsum("nd,nd->n", left, right).astype(np.float32)
-    read = Counter((image, indistinct.get(text, text)) for image, text in needs.pairs)
-    rows: list[dict[str, Any]] = []
-    for (image, text), value in zip(needs.pairs, scores, strict=True):
-        reason = (
-            TRUNCATED if read[image, indistinct.get(text, text)] > 1 else None if np.isfinite(value) else NOT_A_NUMBER
-        )
-        rows.append(
-            {
-                "image_id": image,
-                "text_id": text,
-                "channel": CHANNEL,
-                "score": None if reason else float(value),
-                "unscored": reason,
-            }
-        )
-    write_table(out / "scores.parquet", rows, SCORES)
+    names = {"image_id": [image for image, _ in needs.pairs], "text_id": [text for _, text in needs.pairs]}
+    left = np.array([image_row[image] for image in names["image_id"]], dtype=np.int64)
+    right = np.array([text_row[text] for text in names["text_id"]], dtype=np.int64)
+    scores = np.empty(len(left), dtype=np.float32)
+    for start in range(0, len(left), _ROWS):
+        part = slice(start, start + _ROWS)
+        scores[part] = np.einsum("nd,nd->n", images[left[part]], texts[right[part]])
+    wrong = ~np.isfinite(scores)
+    columns = {
+        **names,
+        "channel": [CHANNEL] * len(scores),
+        "score": pa.array(scores, mask=wrong),
+        "unscored": pa.array([NOT_A_NUMBER if each else None for each in wrong.tolist()], pa.string()),
+    }
+    write_table(out / "scores.parquet", pa.table(columns, schema=SCORES), SCORES)

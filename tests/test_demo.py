@@ -18,9 +18,9 @@ def test_the_demo_shows_the_drop(tmp_path: Path) -> None:
     )
     for line in recipe.stdout.strip().splitlines():
         subprocess.run(line, shell=True, cwd=CHECKOUT, check=True)
-    protocols = json.loads((tmp_path / "run" / "results.json").read_text())["protocols"]
+    rows = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
     binary, retrieval = (
-        {split: row["value"] for split, row in protocols[name]["splits"].items()} for name in ("binary", "retrieval")
+        {row["split"]: row["value"] for row in rows if row["protocol"] == name} for name in ("binary", "retrieval")
     )
     assert binary["seen"] >= 0.85
     assert binary["seen"] > binary["partial"]

@@ -1,1 +1,14 @@
-"""One file for each protocol: pure functions from scores to results."""
+"""One file for each protocol, of its name: pure functions from scores to results."""
+
+NAMES = (
+    "binary",
+    "retrieval",
+    "systematicity",
+    "productivity",
+    "integration",
+    "skill",
+    "hard_positives",
+    "confusion",
+    "context",
+    "gzsl",
+)

@@ -1,64 +1,227 @@
-"""The outcome of every item of a protocol, and the summary by split that all protocols share."""
+"""What came of each item under a metric, and the rows of results that all protocols share."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Literal
 
 import numpy as np
 
-from evaluator.protocols.comparison import TOLERANCE
-from evaluator.statistics import DRAWS, Estimate, cluster_difference, cluster_mean
+from evaluator.protocols.comparison import beats, best, chance, ranked, tied
+from evaluator.protocols.items import COUNTS, Items, split_rank
+from evaluator.statistics import (
+    Estimate,
+    cluster_differences,
+    cluster_means,
+    means_over_strata,
+    paired_difference,
+    squared_and_added,
+)
 
 GAPS = (("seen", "partial"), ("seen", "unseen"), ("partial", "unseen"))
+MICRO, MACRO = "micro (over items)", "macro (over n)"
+TIE, UNNAMED = "tie", "unnamed"
+Row = dict[str, Any]
+Unit = Literal["share", "difference", "score"]
 
 
 @dataclass(frozen=True)
-class Outcomes:
-    """What came of each item (all arrays of length n).
+class Outcome:
+    """A metric on n items: value (n,), whether a tie decided it (n,), its value by chance (n,), nan for none.
 
-    correct, tie: bool; true, false: float32, the best score of a true and of a false text; true_text, false_text:
-    their ids; unscored: the reason, "" for a scored item.
+    unit: `share` (0..1), `difference` of two shares, which are its `parts`, or `score`, any number. error: the kind of
+    mistake that is counted, "" where it is no such count.
     """
 
-    item_id: np.ndarray
-    scene_id: np.ndarray
-    split: np.ndarray
-    cluster: np.ndarray
-    correct: np.ndarray
+    metric: str
+    value: np.ndarray
     tie: np.ndarray
-    true: np.ndarray
-    false: np.ndarray
-    true_text: np.ndarray
-    false_text: np.ndarray
-    unscored: np.ndarray
+    chance: np.ndarray
+    unit: Unit = "share"
+    parts: tuple[np.ndarray, np.ndarray] | None = None
+    error: str = ""
+
+    def take(self, mask: np.ndarray) -> "Outcome":
+        """The outcome on the items where the mask (n,) is true."""
+        parts = None if self.parts is None else (self.parts[0][mask], self.parts[1][mask])
+        return replace(self, value=self.value[mask], tie=self.tie[mask], chance=self.chance[mask], parts=parts)
 
 
-def summarise(outcomes: Outcomes, metric: str, chance: float) -> dict[str, Any]:
-    """Accuracy by split with 95% intervals by cluster, ties, unscored items, chance; and the gaps between splits."""
-    scored = outcomes.unscored == ""
-    splits = {}
-    for split in dict.fromkeys(outcomes.split.tolist()):
-        chosen = (outcomes.split == split) & scored
-        estimate = cluster_mean(outcomes.correct[chosen], outcomes.cluster[chosen])
-        splits[split] = {
-            **_shares(estimate),
-            "ties": int(outcomes.tie[chosen].sum()),
-            "unscored": int(((outcomes.split == split) & ~scored).sum()),
-        }
-    gaps = {}
-    for first, second in GAPS:
-        parts = [
-            (outcomes.correct[(outcomes.split == s) & scored], outcomes.cluster[(outcomes.split == s) & scored])
-            for s in (first, second)
-        ]
-        gaps[f"{first} - {second}"] = _shares(cluster_difference(parts[0], parts[1]))
+@dataclass(frozen=True)
+class Measured:
+    """What a protocol came to: its items, the outcomes of each (the first is the one to show), and the rows of results."""
+
+    items: Items
+    outcomes: list[Outcome]
+    rows: list[Row]
+    fits: list[Row] = field(default_factory=list)
+    cells: list[Row] = field(default_factory=list)
+
+
+def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1) -> Outcome:
+    """R@k of the true texts in slot c against the false texts of a mask (n, m)."""
+    true = items.truth & (items.slot == "c")
+    value, tie = ranked(items.scores, true, false, k)
+    return Outcome(metric, value.astype(float), tie, chance(true.sum(axis=1), false.sum(axis=1), k))
+
+
+def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
+    """first − second, item by item."""
+    return Outcome(
+        metric, first.value - second.value, first.tie | second.tie, first.chance - second.chance, "difference",
+        (first.value, second.value),
+    )  # fmt: skip
+
+
+def errors(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
+    """For each kind of false text, and for ties, the share (n,) of an item's prediction that falls to it.
+
+    The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
+    where a true text ties with it, it is counted as `tie`. By chance every text of the mask `among` (n, m) is as likely.
+    """
+    top, truth = best(items.scores, items.false), best(items.scores, items.truth)
+    with np.errstate(invalid="ignore"):
+        lost, tie = beats(top, truth), tied(top, truth)
+        winners = items.false & tied(items.scores, top[:, None]) & lost[:, None]
+    shares = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
+    sizes = np.maximum(among.sum(axis=1), 1)
+    none = np.zeros(len(items), dtype=bool)
+    found = []
+    for kind in sorted(set(items.candidate_kind[items.false].tolist())):
+        of = items.false & (items.candidate_kind == kind)
+        share, by_chance = (shares * of).sum(axis=1), (of & among).sum(axis=1) / sizes
+        found.append(Outcome(metric, share, none, by_chance, error=kind or UNNAMED))
+    return [*found, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
+
+
+def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), gaps: bool = True) -> list[Row]:
+    """A row for each outcome, group of items and split: mean, interval, numbers, ties, chance; then the gaps between splits.
+
+    `by` names what groups items: kind, skill, level, n (atoms of the caption) or one of its three counts. Unscored items
+    are counted and are in no mean.
+    """
+    rows: list[list[Row]] = [[] for _ in outcomes]
+    clusters, scored = cluster_codes(items), items.scored
+    groups = groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None})
+    for labels, members in groups:
+        of_split = {}
+        for named, chosen in members:
+            kept = chosen[scored[chosen]]
+            for of_outcome, new in zip(rows, _means(outcomes, clusters, chosen, kept, named), strict=True):
+                of_outcome.append(new)
+            if len(kept):
+                of_split[named["split"]] = kept
+        if gaps:
+            for of_outcome, found in zip(rows, _gaps(outcomes, clusters, of_split, labels), strict=True):
+                of_outcome += found
+    return [row for of_outcome in rows for row in of_outcome]
+
+
+def tabulate_over_n(items: Items, outcomes: Sequence[Outcome], by: Sequence[str]) -> list[Row]:
+    """A row for each outcome, group and split with the unweighted mean over n, and the sample standard deviation over n."""
+    rows: list[list[Row]] = [[] for _ in outcomes]
+    clusters, n = cluster_codes(items), atoms(items)
+    columns = [outcome.value for outcome in outcomes]
+    columns += [part for outcome in outcomes if outcome.parts for part in outcome.parts]
+    shares = [i >= len(outcomes) or outcomes[i].unit == "share" for i in range(len(columns))]
+    for labels, chosen in _groups(items, [*by, "split"]):
+        kept = chosen[items.scored[chosen]]
+        values = np.stack([column[kept] for column in columns], axis=1)
+        estimates, means = means_over_strata(values, clusters[kept], n[kept], shares)
+        parts = iter(estimates[len(outcomes) :])
+        for i, outcome in enumerate(outcomes):
+            estimate = estimates[i]
+            if outcome.parts:
+                first, second = next(parts), next(parts)
+                if np.isnan(estimate.low):
+                    estimate = squared_and_added(first, second, estimate.n_items, estimate.n_clusters)
+            by_chance = [outcome.chance[kept[n[kept] == size]].mean() for size in np.unique(n[kept])]
+            rows[i].append(
+                row(outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
+                    average=MACRO, sd=float(np.std(means[:, i], ddof=1)) if len(means) > 1 else None,
+                    chance=float(np.mean(by_chance)) if by_chance else None)
+            )  # fmt: skip
+    return [row for of_outcome in rows for row in of_outcome]
+
+
+def row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -> Row:
+    """A row of results: every column, None where it has no meaning. Shares and differences are not in percent."""
+    known = {name: labels[name] for name in COUNTS if name in labels}
     return {
-        "metric": metric, "average": "micro (over items)", "chance": chance, "splits": splits, "gaps": gaps,
-        "tie_tolerance": TOLERANCE, "interval": f"95%, cluster bootstrap, {DRAWS} draws, seed 0",
+        "metric": outcome.metric, "error": outcome.error or None, "kind": labels.get("kind"), "skill": labels.get("skill"),
+        "level": labels.get("level"), "n": labels.get("n"), **known, "split": labels["split"], "unit": outcome.unit,
+        "average": MICRO, "value": _number(estimate.value), "sd": None, "low": _number(estimate.low), "high": _number(estimate.high),
+        "items": estimate.n_items, "clusters": estimate.n_clusters, "ties": None, "unscored": None, "chance": None,
+        **{name: _number(value) if isinstance(value, float) else value for name, value in more.items()},
     }  # fmt: skip
 
 
-def _shares(estimate: Estimate) -> dict[str, Any]:
-    values = {
-        name: None if np.isnan(v := getattr(estimate, name)) else round(v, 6) for name in ("value", "low", "high")
-    }
-    return {**values, "n_items": estimate.n_items, "n_clusters": estimate.n_clusters}
+def atoms(items: Items) -> np.ndarray:
+    """Objects, attributes and relations that each item's caption names, in all (n,)."""
+    return np.maximum(items.counts, 0).sum(axis=1)
+
+
+def cluster_codes(items: Items) -> np.ndarray:
+    """A number (n,) for each item's cluster."""
+    return np.unique(items.cluster.astype(str), return_inverse=True)[1]
+
+
+def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Row, np.ndarray]]:
+    """Each group's labels and the places of its items, in the order of the labels."""
+    values, codes = zip(*(_coded(items, name) for name in by), strict=True)
+    keys, group = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+    for key, part in zip(keys.tolist(), parts, strict=True):
+        yield {name: known[code] for name, known, code in zip(by, values, key, strict=True)}, part
+
+
+def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
+    """The distinct labels of a name in their order, None for none, and the number (n,) of each item's."""
+    if name in ("n", *COUNTS):
+        numbers, code = np.unique(
+            atoms(items) if name == "n" else items.counts[:, COUNTS.index(name)], return_inverse=True
+        )
+        return numbers.tolist(), code
+    order = {"split": split_rank, "level": lambda label: (len(label), label)}.get(name)
+    known = sorted(set(getattr(items, name)), key=order)
+    code_of = {label: code for code, label in enumerate(known)}
+    return [label or None for label in known], np.array([code_of[label] for label in getattr(items, name)], dtype=int)
+
+
+def _means(
+    outcomes: Sequence[Outcome], clusters: np.ndarray, chosen: np.ndarray, kept: np.ndarray, labels: Row
+) -> list[Row]:
+    values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
+    estimates = cluster_means(values, clusters[kept], shares=[outcome.unit == "share" for outcome in outcomes])
+    for i, outcome in enumerate(outcomes):
+        if outcome.parts is not None and np.isnan(estimates[i].low):
+            first, second = outcome.parts
+            estimates[i] = paired_difference(first[kept], second[kept], clusters[kept])
+    return [
+        row(outcome, labels, estimates[i], ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
+            chance=float(outcome.chance[kept if len(kept) else chosen].mean()))
+        for i, outcome in enumerate(outcomes)
+    ]  # fmt: skip
+
+
+def _gaps(
+    outcomes: Sequence[Outcome], clusters: np.ndarray, of_split: dict[str, np.ndarray], labels: Row
+) -> list[list[Row]]:
+    """The differences between splits of each outcome that is a share."""
+    rows: list[list[Row]] = [[] for _ in outcomes]
+    shares = [i for i, outcome in enumerate(outcomes) if outcome.unit == "share"]
+    for first, second in GAPS:
+        if shares and first in of_split and second in of_split:
+            parts = [
+                (np.stack([outcomes[i].value[kept] for i in shares], axis=1), clusters[kept])
+                for kept in (of_split[first], of_split[second])
+            ]
+            for i, estimate in zip(shares, cluster_differences(parts[0], parts[1]), strict=True):
+                gap = replace(outcomes[i], unit="difference")
+                rows[i].append(row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
+    return rows
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)

@@ -8,46 +8,163 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from evaluator.report.terminal import is_gap
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
+_SPLITS = ("seen", "partial", "unseen")
+_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}
+Row = dict[str, Any]
+
+
+def figures(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Every figure that the results have numbers for, as <svg> elements."""
+    protocols = list(dict.fromkeys(row["protocol"] for run in results for row in run["rows"]))
+    made = []
+    for protocol in protocols:
+        if protocol in ("productivity", "integration"):
+            made.append(by_complexity(results, protocol))
+        elif protocol == "skill":
+            made += [skill_by_count(run) for run in results if run["cells"]]
+        if _splits(results, protocol):
+            made.append(accuracy_by_split(results, protocol))
+    return made
 
 
 def accuracy_by_split(results: Sequence[dict[str, Any]], protocol: str) -> str:
-    """Accuracy by split with 95% intervals, a line a run, and the chance level, as an <svg> element."""
-    runs = [run for run in results if protocol in run["protocols"]]
-    summary = runs[0]["protocols"][protocol]
-    splits = [split for split in summary["splits"] if split != "val"]
-    with plt.rc_context(
-        {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}
-    ):
+    """A protocol's first metric by split with 95% intervals and its chance level; a line a run and group of items."""
+    lines: dict[str, dict[str, Row]] = {}
+    metric = next(row["metric"] for run in results for row in run["rows"] if row["protocol"] == protocol)
+    for run in results:
+        for row in run["rows"]:
+            if (row["protocol"], row["metric"]) == (protocol, metric) and row["n"] is None and not is_gap(row):
+                lines.setdefault(_named(run, row, results), {})[row["split"]] = row
+    splits = _splits(results, protocol)
+    with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-        for i, run in enumerate(runs):
-            rows = [run["protocols"][protocol]["splits"][split] for split in splits]
-            values = [100 * row["value"] if row["value"] is not None else float("nan") for row in rows]
-            reach = [
-                [v - 100 * (r["low"] or 0) for v, r in zip(values, rows, strict=True)],
-                [100 * (r["high"] or 0) - v for v, r in zip(values, rows, strict=True)],
-            ]
-            places = [x + 0.06 * (i - (len(runs) - 1) / 2) for x in range(len(splits))]
-            axes.errorbar(
-                places, values, yerr=reach, marker="o", capsize=4, color=_COLOURS[i % len(_COLOURS)], label=run["model"]
-            )
-        axes.axhline(100 * summary["chance"], color="#888", linestyle="--", linewidth=1)
-        axes.annotate(
-            "chance",
-            (-0.28, 100 * summary["chance"]),
-            xytext=(0, 3),
-            textcoords="offset points",
-            color="#666",
-            fontsize=9,
+        for i, (name, rows) in enumerate(lines.items()):
+            shown = [rows.get(split, {"value": None, "low": None, "high": None}) for split in splits]
+            places = [x + 0.06 * (i - (len(lines) - 1) / 2) for x in range(len(splits))]
+            _line(axes, places, shown, name, _COLOURS[i % len(_COLOURS)])
+        levels = sorted(
+            {row["chance"] for rows in lines.values() for row in rows.values() if row["chance"] is not None}
         )
-        axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{summary['metric']}, %", ylim=(-3, 103))
-        axes.set_xlim(-0.3, len(splits) - 0.7)
+        for level in levels:
+            axes.axhline(100 * level, color="#888", linestyle="--", linewidth=1)
+        if levels:
+            axes.annotate(
+                "chance", (-0.28, 100 * levels[-1]), xytext=(0, 3), textcoords="offset points", color="#666", fontsize=9
+            )
+        axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{metric}, %", ylim=(-3, 103), title=protocol)
+        axes.set_xlim(-0.3, max(len(splits), 2) - 0.7)
+        return _finish(figure, [axes], len(lines) > 1)
+
+
+def by_complexity(results: Sequence[dict[str, Any]], protocol: str) -> str:
+    """Every share by the number of atoms n, a panel a kind or level, a line a run, metric and split; chance dashed."""
+    rows = [
+        (run, row) for run in results for row in run["rows"]
+        if row["protocol"] == protocol and row["n"] is not None and row["unit"] == "share" and row["split"] != "val"
+    ]  # fmt: skip
+    rows.sort(
+        key=lambda each: each[1]["split"] if each[1]["split"] not in _SPLITS else str(_SPLITS.index(each[1]["split"]))
+    )
+    panels = list(dict.fromkeys(row["kind"] or row["level"] or "" for _, row in rows))
+    with plt.rc_context(_STYLE):
+        figure, grid = _panels(len(panels))
+        for axes, panel in zip(grid, panels, strict=True):
+            lines: dict[tuple[str, str], list[Row]] = {}
+            for run, row in rows:
+                if (row["kind"] or row["level"] or "") == panel:
+                    model = f"{run['model']}, " if len(results) > 1 else ""
+                    lines.setdefault((f"{model}{row['metric']}, {row['split']}", row["metric"]), []).append(row)
+            by_chance = {(metric, row["n"]): row["chance"] for (_, metric), part in lines.items() for row in part}
+            for i, ((name, _), part) in enumerate(lines.items()):
+                _line(axes, [row["n"] for row in part], part, name, _COLOURS[i % len(_COLOURS)])
+            for metric in dict.fromkeys(metric for metric, _ in by_chance):
+                places = sorted(n for name, n in by_chance if name == metric)
+                axes.plot(
+                    places, [100 * by_chance[metric, n] for n in places], color="#888", linestyle="--", linewidth=1
+                )
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set(title=f"{protocol}, {panel}".strip(", "), xlabel="atoms n", ylabel="%", ylim=(-3, 103))
+        return _finish(figure, grid, True)
+
+
+def skill_by_count(run: dict[str, Any]) -> str:
+    """R@1 against one count, a line for each value of another: a panel a skill and pair of counts that vary together."""
+    cells = [cell for cell in run["cells"] if cell["protocol"] == "skill" and cell["value"] is not None]
+    panels = []
+    for skill, level in dict.fromkeys((cell["skill"], cell["level"]) for cell in cells):
+        part = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level) and cell["split"] != "val"]
+        counts = [
+            name for name in ("n_objects", "n_attributes", "n_relations") if len({cell[name] for cell in part}) > 1
+        ]
+        pairs: list[tuple[str, str | None]] = [(x, by) for x in counts for by in counts if x != by]
+        pairs = pairs or [(x, None) for x in counts]
+        panels += [(skill, level, x, by, part) for x, by in pairs]
+    with plt.rc_context(_STYLE):
+        figure, grid = _panels(max(1, len(panels)))
+        for axes, (skill, level, x, by, part) in zip(grid, panels, strict=False):
+            for i, value in enumerate(sorted({cell[by] for cell in part}) if by else [None]):
+                chosen = [cell for cell in part if by is None or cell[by] == value]
+                places = sorted({cell[x] for cell in chosen})
+                heights = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
+                label = None if by is None else f"{by} = {value}"
+                axes.plot(places, heights, marker="o", color=_COLOURS[i % len(_COLOURS)], label=label)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set(title=f"{skill}, {level}", xlabel=x, ylabel="R@1, %", ylim=(-3, 103))
+        return _finish(figure, grid, True)
+
+
+def _mean(cells: Sequence[Row]) -> float:
+    """Percent right over the items of some cells."""
+    return 100 * sum(cell["value"] * cell["items"] for cell in cells) / sum(cell["items"] for cell in cells)
+
+
+def _splits(results: Sequence[dict[str, Any]], protocol: str) -> list[str]:
+    found = {row["split"] for run in results for row in run["rows"] if row["protocol"] == protocol}
+    return [split for split in _SPLITS if split in found]
+
+
+def _named(run: Row, row: Row, results: Sequence[Row]) -> str:
+    labels = [str(row[name]) for name in ("kind", "skill", "level") if row[name]]
+    return ", ".join([run["model"], *labels] if len(results) > 1 else labels) or "all"
+
+
+def _line(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str, colour: str) -> None:
+    values = [float("nan") if row["value"] is None else 100 * row["value"] for row in rows]
+    bounds = [
+        [v if row[side] is None else 100 * row[side] for v, row in zip(values, rows, strict=True)]
+        for side in ("low", "high")
+    ]
+    reach = [
+        [max(0.0, sign * (v - b)) for v, b in zip(values, side, strict=True)]
+        for sign, side in zip((1, -1), bounds, strict=True)
+    ]
+    axes.errorbar(places, values, yerr=reach, marker="o", capsize=4, color=colour, label=label)
+
+
+def _panels(n: int) -> tuple[Figure, list[Axes]]:
+    columns = min(n, 3)
+    rows = -(-n // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.2 * rows), layout="constrained", squeeze=False)
+    flat = list(grid.flat)
+    for spare in flat[n:]:
+        spare.set_axis_off()
+    return figure, flat[:n]
+
+
+def _finish(figure: Figure, grid: Sequence[Axes], legend: bool) -> str:
+    for axes in grid:
         axes.spines[["top", "right"]].set_visible(False)
-        if len(runs) > 1:
+        if legend and axes.get_legend_handles_labels()[1]:
             axes.legend(fontsize=8, frameon=False)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
     text = buffer.getvalue()
     return text[text.index("<svg") :]

@@ -10,10 +10,10 @@ import numpy as np
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.measure import Measured, measure, measure_protocols
-from evaluator.protocols.outcomes import Outcomes
-from evaluator.report.figures import accuracy_by_split
-from evaluator.report.terminal import interval, percent, signed
+from evaluator.measure import measure_protocols, results_of
+from evaluator.protocols.outcomes import Measured
+from evaluator.report.figures import figures
+from evaluator.report.terminal import chance, interval, value, varying
 from generator.dataset.files import read_json, write_text
 from generator.dataset.reader import Dataset
 
@@ -23,67 +23,63 @@ _SPLITS = ("seen", "partial", "unseen")
 
 def write_page(runs: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     """Measure the runs and write the page `out`; returns their results. Raises UserError when one is no run."""
-    results = [measure(run) for run in runs]
+    measured = [measure_protocols(run) for run in runs]
+    results = [results_of(run, each) for run, each in zip(runs, measured, strict=True)]
     records = [read_json(run / "run.json") for run in runs]
-    protocols = list(dict.fromkeys(name for result in results for name in result["protocols"]))
     environment = Environment(
         loader=PackageLoader("evaluator", "report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"percent": percent, "interval": interval, "signed": signed}
+    environment.filters |= {"value": value, "interval": interval, "chance": chance, "varying": varying}
     page = environment.get_template("page.html.jinja").render(
         results=results,
         records=records,
-        figures=[accuracy_by_split(results, protocol) for protocol in protocols],
-        galleries=[_gallery(run, record) for run, record in zip(runs, records, strict=True)],
+        figures=figures(results),
+        galleries=[_gallery(each, record) for each, record in zip(measured, records, strict=True)],
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
     return results
 
 
-def _gallery(run: Path, record: dict[str, Any]) -> list[dict[str, Any]]:
+def _gallery(protocols: dict[str, Measured], record: dict[str, Any]) -> list[dict[str, Any]]:
     """Examples of every protocol and split: some right, some wrong, chosen by a fixed seed."""
     dataset = Dataset.open(record["dataset"])
     texts = dataset.benchmark(record["benchmark_name"]).text_of
-    return [
-        {
-            "title": f"{measured.summary['metric']}, {split}",
-            "rows": [
-                {
-                    "label": label,
-                    "examples": [
-                        _example(dataset, texts, measured.outcomes, i) for i in _choose(measured, split, right)
-                    ],
-                }
-                for label, right in (("right", True), ("wrong", False))
-            ],
-        }
-        for measured in measure_protocols(run).values()
-        for split in _SPLITS
-    ]
+    galleries = []
+    for name, measured in protocols.items():
+        shown = measured.items.shown()
+        for split in _SPLITS:
+            chosen = {right: _choose(measured, split, right) for right in (True, False)}
+            if any(chosen.values()):
+                rows = [
+                    {"label": "right" if right else "wrong", "examples": [_example(dataset, texts, measured, shown, i) for i in places]}
+                    for right, places in chosen.items()
+                ]  # fmt: skip
+                galleries.append({"title": f"{name}, {measured.outcomes[0].metric}, {split}", "rows": rows})
+    return galleries
 
 
 def _choose(measured: Measured, split: str, right: bool) -> list[int]:
-    outcomes = measured.outcomes
-    fitting = np.flatnonzero((outcomes.split == split) & (outcomes.correct == right) & (outcomes.unscored == ""))
+    items = measured.items
+    fitting = np.flatnonzero((items.split == split) & ((measured.outcomes[0].value == 1) == right) & items.scored)
     # one example a scene: an item and its twin in the other order would say the same
-    _, first = np.unique(outcomes.scene_id[fitting], return_index=True)
+    _, first = np.unique(items.scene_id[fitting].astype(str), return_index=True)
     different = fitting[np.sort(first)]
     return sorted(np.random.default_rng(0).permutation(different)[:_EXAMPLES].tolist())
 
 
-def _example(dataset: Dataset, texts: dict[str, str], outcomes: Outcomes, i: int) -> dict[str, Any]:
-    lines = [
-        (True, texts[outcomes.true_text[i]], float(outcomes.true[i])),
-        (False, texts[outcomes.false_text[i]], float(outcomes.false[i])),
-    ]
+def _example(
+    dataset: Dataset, texts: dict[str, str], measured: Measured, shown: dict[str, np.ndarray], i: int
+) -> dict[str, Any]:
+    lines = [(name == "true", texts[shown[f"{name}_text"][i]], float(shown[name][i])) for name in ("true", "false")]
+    scene = str(measured.items.scene_id[i])
     return {
-        "image": _data_url(dataset.world.image(str(outcomes.scene_id[i]))),
-        "scene": str(outcomes.scene_id[i]),
-        "lines": sorted(
-            ({"true": true, "text": text, "score": f"{score:.3f}"} for true, text, score in lines),
-            key=lambda line: -float(line["score"]),
-        ),
+        "image": _data_url(dataset.world.image(scene)),
+        "scene": scene,
+        "lines": [
+            {"true": true, "text": text, "score": f"{score:.3f}"}
+            for true, text, score in sorted(lines, key=lambda line: -line[2])
+        ],
     }
 
 

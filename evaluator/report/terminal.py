@@ -1,48 +1,97 @@
 """The table of results in a terminal."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
+
+GROUPS = ("error", "kind", "skill", "level", "n")
 
 
 def print_table(results: Sequence[dict[str, Any]]) -> None:
-    """Print the splits of every run's protocols to stdout: accuracy with interval, n, ties, unscored, chance; then the gaps."""
+    """Print a table for every protocol of every run to stdout: value, interval, numbers, ties, unscored, chance.
+
+    Rows by number of atoms are left to the report and to tables/summary.csv.
+    """
     console = Console()
     for run in results:
-        console.print(
-            f"{run['model']} on {run['benchmark']} (dataset {run['certificate']})",
-            style="bold",
-            highlight=False,
-            soft_wrap=True,
-        )
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for column in ("metric", "split"):
-            table.add_column(column, no_wrap=True)
-        for column in ("%", "95% interval", "items", "groups", "ties", "unscored", "chance %"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for summary in run["protocols"].values():
-            for i, (split, row) in enumerate(summary["splits"].items()):
-                table.add_row(
-                    summary["metric"] if i == 0 else "", split, percent(row["value"]), interval(row), f"{row['n_items']:,}", f"{row['n_clusters']:,}",
-                    str(row["ties"]), str(row["unscored"]), percent(summary["chance"]), end_section=i + 1 == len(summary["splits"]),
-                )  # fmt: skip
-        console.print(table)
-        for summary in run["protocols"].values():
-            for name, row in summary["gaps"].items():
-                if row["value"] is not None:
-                    console.print(
-                        f"{summary['metric']}: {name} = {signed(row['value'])} points [{signed(row['low'])}, {signed(row['high'])}]",
-                        highlight=False,
-                        soft_wrap=True,
-                    )
-    console.print(
-        "Averages over items, intervals by group of scenes with the same values and objects; a tie is never correct.",
-        style="dim",
-        soft_wrap=True,
+        _say(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']})", "bold")
+        for protocol, rows in groupby(run["rows"], key=lambda row: row["protocol"]):
+            table = _table(protocol, [row for row in rows if row["n"] is None])
+            # lines that are longer than the terminal is wide are better than numbers cut short
+            width = Measurement.get(console, console.options.update(max_width=400), table).maximum
+            Console(width=max(width, console.width)).print(table)
+        for protocol, n in run["unknown_protocols"].items():
+            _say(console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know.")
+    _say(
+        console,
+        "Averages over items where nothing else is said, intervals by group of scenes with the same values and objects; a tie is "
+        "never correct. Differences are in points.",
+        "dim",
     )
+
+
+def _table(protocol: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=protocol, title_justify="left")
+    named = varying(rows)
+    for column in ("metric", *named, "split"):
+        table.add_column(column, no_wrap=True)
+    for column in ("%", "95% interval", "items", "groups", "ties", "unscored", "chance %"):
+        table.add_column(column, justify="right", no_wrap=True)
+    before: list[str] = []
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        labels = [row["metric"], *(str(row[name] or "") for name in named)]
+        table.add_row(
+            *(labels if labels != before else [""] * len(labels)), row["split"], value(row), interval(row), f"{row['items']:,}",
+            f"{row['clusters']:,}", *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")), chance(row),
+            end_section=following is None or following["metric"] != row["metric"],
+        )  # fmt: skip
+        before = labels
+    return table
+
+
+def _say(console: Console, line: str, style: str | None = None) -> None:
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def is_gap(row: dict[str, Any]) -> bool:
+    """Whether a row is the difference between two splits."""
+    return " - " in row["split"]
+
+
+def varying(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The labels that some row has, but for what is the same everywhere."""
+    return [name for name in GROUPS if len({row[name] for row in rows}) > 1]
+
+
+def value(row: dict[str, Any]) -> str:
+    """A row's value: percent, points with a sign, or a score; with its standard deviation over n where it has one."""
+    said = _number(row["value"], row["unit"])
+    return said if row["sd"] is None else f"{said} ± {_number(row['sd'], 'share')}"
+
+
+def chance(row: dict[str, Any]) -> str:
+    """A row's value by chance."""
+    return _number(row["chance"], row["unit"])
+
+
+def interval(row: dict[str, Any]) -> str:
+    """The interval of a row, in its unit."""
+    if row["low"] is None:
+        return "–"
+    if row["unit"] == "share":
+        return f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"
+    return f"{_number(row['low'], row['unit'])}, {_number(row['high'], row['unit'])}"
+
+
+def _number(number: float | None, unit: str) -> str:
+    if number is None:
+        return "–"
+    return {"share": percent, "difference": signed, "score": "{:.3f}".format}[unit](number)
 
 
 def percent(share: float | None) -> str:
@@ -55,11 +104,6 @@ def percent(share: float | None) -> str:
         return "–"
     value = 100 * share
     return f"{value:.1f}" if value == 0 or value >= 0.1 else f"{value:.2g}"
-
-
-def interval(row: dict[str, Any]) -> str:
-    """The interval of a row, in percent."""
-    return "–" if row["low"] is None else f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"
 
 
 def signed(share: float) -> str:

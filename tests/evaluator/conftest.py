@@ -19,7 +19,7 @@ from evaluator.cli import main
 from evaluator.models.registry import FAMILIES, Family
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe import benchmark_name, describe
+from generator.describe import FIRST, benchmark_name, describe
 from generator.holdout import draw_block
 from generator.sampling import place_scene, plan_scenes
 from generator.scene import Scene
@@ -107,7 +107,7 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 0) ->
             (writer.images / f"{planned.scene_id}.png").write_bytes(png)
             writer.add(_record(planned.scene_id, planned.cluster_id, scene, boxes, vocabulary, png))
         writer.finish(text)
-    describe(root, World(root / "world"), holdout, benchmark_name(holdout), False)
+    describe(root, World(root / "world"), holdout, benchmark_name(holdout), FIRST)
     return root
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluator.report.figures import accuracy_by_split
 from evaluator.report.page import write_page
-from evaluator.report.terminal import interval, percent, signed
+from evaluator.report.terminal import chance, interval, percent, signed, value
 from evaluator.run import Request, run
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import score_command
@@ -81,7 +81,9 @@ def test_a_page_shows_scenes_that_were_right_and_wrong(half_right: Path, drawn: 
     page, dataset = _Page(text), Dataset.open(drawn)
     galleries = dict(zip(re.findall(r"<h3>(.*?)</h3>", text), re.split(r"<h3>.*?</h3>", text)[1:], strict=True))
     shown = 0
-    for title in ("binary, seen", "binary, partial", "binary, unseen", "R@1, seen", "R@1, partial", "R@1, unseen"):
+    for title in (
+        f"{name}, {split}" for name in ("binary, accuracy", "retrieval, R@1") for split in ("seen", "partial", "unseen")
+    ):
         right, wrong = galleries[title].split('<div class="label wrong">')
         for part, heart in ((right, False), (wrong, True)):
             figures = re.findall(
@@ -120,13 +122,12 @@ def _caption(dataset: Dataset, scene: str) -> str:
 def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> None:
     (results,) = write_page([half_right], half_right / "report.html")
     words = " ".join(_Page((half_right / "report.html").read_text(encoding="utf-8")).words.split())
-    for summary in results["protocols"].values():
-        for row in summary["splits"].values():
-            assert (
-                f"{percent(row['value'])} {interval(row)} {row['n_items']} {row['n_clusters']} {row['ties']}" in words
-            )
-        for gap in summary["gaps"].values():
-            assert f"{signed(gap['value'])} [{signed(gap['low'])}, {signed(gap['high'])}]" in words
+    assert len(results["rows"]) == 14
+    for row in results["rows"]:
+        numbers = " ".join(
+            "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")
+        )
+        assert " ".join(f"{row['split']} {value(row)} {interval(row)} {numbers} {chance(row)}".split()) in words
     assert "certificate: not verified" in words
     assert "half:right on color-shape-3x3-b0" in words
     assert "torch" in words
@@ -165,27 +166,17 @@ def test_names_from_outside_are_text_and_no_markup(
 
 def _results(value: float | None) -> dict[str, Any]:
     row = {
-        "value": value,
-        "low": value and value - 0.1,
-        "high": value and value + 0.05,
-        "n_items": 3,
-        "n_clusters": 3,
-        "ties": 0,
-        "unscored": 0,
-    }
-    summary = {
-        "metric": "binary",
-        "chance": 0.5,
-        "splits": dict.fromkeys(("val", "seen", "partial", "unseen"), row),
-    }
-    return {"model": "m", "protocols": {"binary": summary}}
+        "protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
+        "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
+    }  # fmt: skip
+    return {"model": "m", "cells": [], "rows": [{**row, "split": s} for s in ("val", "seen", "partial", "unseen")]}
 
 
 @pytest.mark.parametrize("value", [0.8, None])
 def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None:
     svg = accuracy_by_split([_results(value), _results(0.6)], "binary")
     words = "".join(ElementTree.fromstring(svg).itertext())
-    for word in ("seen", "partial", "unseen", "chance", "binary, %"):
+    for word in ("seen", "partial", "unseen", "chance", "accuracy, %"):
         assert word in words
     assert "val" not in words
     assert svg == accuracy_by_split([_results(value), _results(0.6)], "binary")
@@ -201,6 +192,8 @@ def test_numbers_are_written_for_people() -> None:
         "0.1",
         "–",
     ]
-    assert interval({"low": 0.1234, "high": 1.0}) == "12.3 – 100.0"
-    assert interval({"low": None, "high": None}) == "–"
+    assert interval({"low": 0.1234, "high": 1.0, "unit": "share"}) == "12.3 – 100.0"
+    assert interval({"low": -0.1, "high": 0.2, "unit": "difference"}) == "-10.0, +20.0"
+    assert interval({"low": None, "high": None, "unit": "share"}) == "–"
+    assert value({"value": 0.5, "sd": 0.125, "unit": "share"}) == "50.0 ± 12.5"
     assert [signed(0.05), signed(-0.123)] == ["+5.0", "-12.3"]

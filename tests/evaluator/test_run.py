@@ -5,26 +5,27 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evaluator.measure import measure, measure_protocols
+from evaluator.protocols.outcomes import GAPS
 from evaluator.run import Request, run
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.synthetic import find
 
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
 
 
-def _run(
-    dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()
-) -> dict[str, dict[str, object]]:
+def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()) -> dict[str, Any]:
     _, results = run(Request(dataset, None, model, protocols, out, batch, "cpu"))
-    return results["protocols"]
+    return results
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])
@@ -33,36 +34,37 @@ def test_a_bag_of_words_ties_on_every_swap(
     bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{batch}"))
-    protocols = _run(drawn, f"bag:{kind}@{drawn}", tmp_path / "run", batch)
+    results = _run(drawn, f"bag:{kind}@{drawn}", tmp_path / "run", batch)
     for split, scenes in SPLITS.items():
-        binary, retrieval = (protocols[name]["splits"][split] for name in ("binary", "retrieval"))
-        assert (binary["n_items"], binary["ties"], binary["value"], binary["unscored"]) == (
+        binary, retrieval = (find(results, name, split) for name in ("binary", "retrieval"))
+        assert (binary["items"], binary["ties"], binary["value"], binary["unscored"]) == (
             2 * scenes,
             2 * scenes,
             0,
             0,
         )
         # its image is the bag of the truth, so the truth is on top, and the swap with it
-        assert (retrieval["n_items"], retrieval["ties"], retrieval["value"]) == (scenes, scenes, 0)
-    outcomes = measure_protocols(tmp_path / "run")["binary"].outcomes
-    assert outcomes.true == pytest.approx(outcomes.false, abs=1e-6)
+        assert (retrieval["items"], retrieval["ties"], retrieval["value"]) == (scenes, scenes, 0)
+    shown = measure_protocols(tmp_path / "run")["binary"].items.shown()
+    assert shown["true"] == pytest.approx(shown["false"], abs=1e-6)
     if kind == "float32":  # bits differ: without the tolerance some would count as right
-        assert (outcomes.true > outcomes.false).any()
+        assert (shown["true"] > shown["false"]).any()
 
 
 def test_a_model_that_binds_is_right_on_everything(bags: None, drawn: Path, tmp_path: Path) -> None:
-    protocols = _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+    results = _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
     for protocol, items in (("binary", 2), ("retrieval", 1)):
         for split, scenes in SPLITS.items():
-            row = protocols[protocol]["splits"][split]
-            assert (row["n_items"], row["ties"], row["value"], row["high"]) == (items * scenes, 0, 1, 1)
-        assert {gap["value"] for gap in protocols[protocol]["gaps"].values()} == {0}
+            row = find(results, protocol, split)
+            assert (row["items"], row["ties"], row["value"], row["high"]) == (items * scenes, 0, 1, 1)
+        gaps = [row for row in results["rows"] if row["protocol"] == protocol and row["unit"] == "difference"]
+        assert [(gap["split"], gap["value"]) for gap in gaps] == [(f"{a} - {b}", 0) for a, b in GAPS]
 
 
 def test_results_are_those_of_a_plain_loop_over_the_tables(
     tiny: Callable[..., Tiny], drawn: Path, benchmark: Benchmark, tmp_path: Path
 ) -> None:
-    protocols = _run(drawn, f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", tmp_path / "run")
+    results = _run(drawn, f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", tmp_path / "run")
     scores = {(r["image_id"], r["text_id"]): r["score"] for r in _rows(tmp_path / "run" / "scores.parquet")}
     grid = np.load(tmp_path / "run" / "pools" / "grid.npy").astype(float)
     pool = benchmark.pools["text_id"].to_pylist()
@@ -88,12 +90,12 @@ def test_results_are_those_of_a_plain_loop_over_the_tables(
         clusters.setdefault(key, set()).add(item["cluster_id"])
     assert len(right) == 8
     for (protocol, split), outcomes in right.items():
-        row = protocols[protocol]["splits"][split]
+        row = find(results, protocol, split)
         assert row["value"] == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-6)
-        assert (row["n_items"], row["n_clusters"]) == (len(outcomes), len(clusters[protocol, split]))
+        assert (row["items"], row["clusters"]) == (len(outcomes), len(clusters[protocol, split]))
     assert 0 < sum(right["binary", "seen"]) < 24
-    assert protocols["binary"]["chance"] == 0.5
-    assert protocols["retrieval"]["chance"] == 2 / 900
+    assert find(results, "binary", "seen")["chance"] == 0.5
+    assert find(results, "retrieval", "seen")["chance"] == pytest.approx(2 / 900, abs=1e-6)
 
 
 def _rows(path: Path) -> list[dict[str, object]]:
@@ -103,21 +105,19 @@ def _rows(path: Path) -> list[dict[str, object]]:
 
 
 def test_tables_say_what_the_results_say(bags: None, drawn: Path, tmp_path: Path) -> None:
-    protocols = _run(drawn, f"bag:float32@{drawn}", tmp_path / "run")
+    results = _run(drawn, f"bag:float32@{drawn}", tmp_path / "run")
     with (tmp_path / "run" / "tables" / "summary.csv").open() as file:
         summary = list(csv.DictReader(file))
-    assert [(row["protocol"], row["split"]) for row in summary] == [
-        (p, s) for p in ("binary", "retrieval") for s in SPLITS
-    ]
-    for row in summary:
-        values = protocols[row["protocol"]]["splits"][row["split"]]
-        assert {name: float(row[name]) for name in values} == values
-        assert float(row["chance"]) == protocols[row["protocol"]]["chance"]
+    assert len(summary) == len(results["rows"]) == 2 * (4 + 3)
+    for said, row in zip(summary, results["rows"], strict=True):
+        for name, value in row.items():
+            assert said[name] == ("" if value is None else str(value)) or float(said[name]) == value
     with (tmp_path / "run" / "tables" / "items.csv").open() as file:
         items = list(csv.DictReader(file))
     assert len(items) == 40 * 3
-    assert sum(row["tie"] == "True" for row in items) == 120
-    assert {row["correct"] for row in items} == {"False"}
+    assert {row["tie"] for row in items} == {"true"}
+    assert {row["value"] for row in items} == {"0"}
+    assert {row["true_text"] for row in items} <= set(Dataset.open(drawn).benchmark().text_of)
 
 
 def test_measuring_again_needs_no_model_and_gives_the_same_bytes(

@@ -1,0 +1,154 @@
+"""A run without a model: a benchmark of every protocol with items drawn at random, and random scores with planted ties."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from generator.dataset.files import write_json, write_table
+from generator.dataset.reader import Dataset
+from generator.dataset.schema import SCORES
+from generator.dataset.writer import WorldWriter, write_benchmark
+
+Row = dict[str, Any]
+SPLITS = ("val", "seen", "partial", "unseen")
+LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
+
+
+def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
+    """The one row of results with these labels; of a protocol with one metric, that metric's row."""
+    wanted = {"protocol": protocol, "split": split, **labels}
+    (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
+    return found
+
+
+class Builder:
+    """Collects the rows of a benchmark: `add` makes an item from its candidates (slot, truth, kind)."""
+
+    def __init__(self, seed: int = 0, scenes: int = 60):
+        self.rng = np.random.default_rng(seed)
+        self.scenes = scenes
+        self.texts: list[Row] = []
+        self.items: list[Row] = []
+        self.candidates: list[Row] = []
+
+    def add(
+        self,
+        protocol: str,
+        kind: str | None,
+        candidates: Sequence[tuple[str, bool, str | None]],
+        skill: str | None = None,
+        level: str = "OA",
+        counts: tuple[int, int, int] = (2, 2, 0),
+    ) -> str:
+        """Add an item over a random scene; returns its id. Every scene has one cluster and one split, two scenes a cluster."""
+        scene = int(self.rng.integers(self.scenes))
+        item_id = f"{protocol}-{len(self.items):06d}"
+        self.items.append({
+            "item_id": item_id, "protocol": protocol, "kind": kind, "skill": skill, "split": SPLITS[scene // 2 % 4],
+            "cluster_id": f"k{scene // 2}", "held_out_positive": 0, "held_out_negative": 0,
+        })  # fmt: skip
+        for slot, truth, candidate_kind in candidates:
+            text_id = f"t{len(self.texts):07d}"
+            self.texts.append({
+                "text_id": text_id, "text": f"text {text_id}", "level": level, "n_objects": counts[0], "n_attributes": counts[1],
+                "n_relations": counts[2],
+            })  # fmt: skip
+            self.candidates.append({
+                "item_id": item_id, "scene_id": f"s{scene:04d}", "text_id": text_id, "slot": slot, "truth": truth, "kind": candidate_kind,
+                "changed": [],
+            })  # fmt: skip
+        return item_id
+
+    def counts(self, level: str, most: int = 3) -> tuple[int, int, int]:
+        """Random counts at a level."""
+        a, b, c = (int(self.rng.integers(1, most + 1)) * part for part in LEVELS[level])
+        return a, b, c
+
+    def write(self, root: Path, name: str = "all") -> Path:
+        """Write a world without images and the benchmark over it."""
+        request = {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
+        with WorldWriter(root, request) as writer:
+            writer.finish("")
+        tables = {"texts": self.texts, "items": self.items, "candidates": self.candidates}
+        write_benchmark(root, name, tables, None, {})
+        return root
+
+
+def one_of_each(builder: Builder, times: int) -> Builder:
+    """Items of every protocol but retrieval, `times` of each kind."""
+    rng, false = builder.rng, ("n", False, None)
+    for _ in range(times):
+        for kind in ("swap", "flip", "order"):
+            builder.add("binary", kind, [("c", True, None), false])
+        atom, comp = [("n", False, "atom")] * 4, [("n", False, "comp")] * 6
+        for kind, negatives in (("atom", atom), ("comp", comp), ("both", atom + comp)):
+            builder.add("systematicity", kind, [("c", True, None), *negatives])
+        for kind, size in (("atom", 5), ("swap", 5), ("neg", 5), ("all", 15)):
+            builder.add(
+                "productivity", kind, [("c", True, None), *[false] * size], counts=(2, 1, int(rng.integers(1, 4)))
+            )
+        for level in ("OA", "OAR"):
+            counts = builder.counts(level)
+            n = sum(counts)
+            decomposed = [(f"d{i}", truth, None) for i in range(1, n + 1) for truth in (True, False)]
+            builder.add("integration", None, [("c", True, None), *[false] * n, *decomposed], None, level, counts)
+        for skill in ("object", "attribute", "relation"):
+            for level in LEVELS:
+                builder.add("skill", None, [("c", True, None), *[false] * 4], skill, level, builder.counts(level))
+        for kind, skill in (
+            ("replace", "attribute"),
+            ("replace", "relation"),
+            ("swap", "attribute"),
+            ("converse", "relation"),
+        ):
+            builder.add("hard_positives", kind, [("c", True, None), false, ("p", True, None)], skill)
+        patterns = [
+            ("n", False, str(rng.choice(["none", "attribute", "category", "both"])))
+            for _ in range(int(rng.integers(3, 16)))
+        ]
+        builder.add("confusion", None, [*[("c", True, None)] * int(rng.integers(1, 3)), *patterns])
+        builder.add("context", "swap", [("c", True, None), false, ("context", True, None), ("context", False, None)])
+        for kind, hard in (("two-object", ("color", "shape")), ("relational", ("flip", "order"))):
+            negatives = [("n", False, k) for k in (*hard, "distractor", "distractor")]
+            builder.add("gzsl", kind, [("c", True, None), *negatives])
+    return builder  # fmt: skip
+
+
+def planted(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Scores (n,) float32 with many ties: few distinct values, and steps just within and just beyond the tolerance."""
+    steps = rng.choice([0, 0, 0.4, 3, -0.4, -3], n) * 1e-5
+    return (rng.choice([0.1, 0.2, 0.2, 0.3, 0.9, 120.0], n) + steps).astype(np.float32)
+
+
+def write_run(
+    root: Path,
+    folder: Path,
+    score: Callable[[int], np.ndarray],
+    broken: Sequence[int] = (),
+    absent: Sequence[int] = (),
+    indistinct: dict[str, str] | None = None,
+) -> Path:
+    """Write a run of the benchmark `all`: `score(n)` gives the scores of its candidates, in their order.
+
+    Those in `broken` are no number, those in `absent` are left out.
+    """
+    dataset = Dataset.open(root)
+    benchmark = dataset.benchmark("all")
+    rows = benchmark.candidates
+    n = rows.num_rows
+    values, wrong = score(n).astype(np.float32), np.isin(np.arange(n), broken)
+    table = pa.table({
+        "image_id": rows["scene_id"], "text_id": rows["text_id"], "channel": ["cosine"] * n, "score": pa.array(values, mask=wrong),
+        "unscored": pa.array(np.where(wrong, "the model's score is not a number", None), pa.string()),
+    }, schema=SCORES)  # fmt: skip
+    folder.mkdir()
+    write_table(folder / "scores.parquet", table.filter(pa.array(~np.isin(np.arange(n), absent))), SCORES)
+    protocols = sorted(set(benchmark.items["protocol"].to_pylist()) - {"train", "unheard-of"})
+    write_json(folder / "run.json", {
+        "model": "random", "benchmark": benchmark.digest, "world": dataset.world.digest, "dataset": str(root), "benchmark_name": "all",
+        "protocols": protocols, "certificate": "not verified", "indistinct_texts": indistinct or {}, "info": {}, "python": "", "versions": {},
+    })  # fmt: skip
+    return folder
