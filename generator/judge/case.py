@@ -1,40 +1,76 @@
 """What is judged: a world and a benchmark over it, and what their words and scenes say."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from generator.dataset.files import read_json
-from generator.judge.files import Row, file_faults, finding, readable_table, readable_toml
-from generator.judge.geometry import read_scene, record_faults
-from generator.judge.words import Claim, Lexicon, UnreadableError, read_sentence
+from generator.dataset.schema import SCENES
+from generator.judge.decide import decide
+from generator.judge.files import file_faults, finding, labels, places, readable_table, readable_toml, watched
+from generator.judge.geometry import Shown, Terms, read_scene
+from generator.judge.records import record_faults
+from generator.judge.said import Said
+from generator.judge.words import Lexicon, UnreadableError, read_sentence
+
+TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 
 
 class World:
-    """A world's files, judged once for all benchmarks over it."""
+    """A world's files, judged once for all benchmarks over it. `shown` has the scenes that could be read, by id."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.digest = read_json(folder / "manifest.json").get("sums")
         self.findings = list(file_faults(folder, self.digest, images=True))
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
-        self.scenes: dict[str, Row] = {}
-        if (table := readable_table(folder / "scenes.parquet", self.findings)) is not None:
-            self.scenes = {row["scene_id"]: row for row in table if row["status"] == "ok"}
-        for scene_id, row in self.scenes.items():
-            self.findings += [
-                finding("wrong record", f"scene {scene_id}: {fault}") for fault in record_faults(row, self.vocabulary)
-            ]
-        self.shown = {scene_id: read_scene(row["scene"]) for scene_id, row in self.scenes.items()}
+        self.terms = Terms.of(self.vocabulary)
+        self.shown: dict[str, Shown] = {}
+        table = readable_table(folder / "scenes.parquet", SCENES, self.findings)
+        if table is not None:
+            self._read(table.filter(pc.equal(table["status"], "ok")))
+
+    def _read(self, table: pa.Table) -> None:
+        ids, kept = table["scene_id"].to_pylist(), []
+        for row, (scene_id, record) in enumerate(zip(ids, values(table["scene"]), strict=True)):
+            try:
+                self.shown[scene_id] = read_scene(record, self.terms)
+                kept.append(row)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                self.findings.append(finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}"))
+        if len(self.shown) < len(kept):
+            self.findings.append(finding("wrong record", "scenes.parquet names a scene twice"))
+            return
+        for place, fault in record_faults(table.take(kept), list(self.shown.values()), self.terms):
+            self.findings.append(finding("wrong record", f"scene {ids[kept[place]]}: {fault}"))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates by columns: rows of the items and texts tables, places of scenes (-1 for none), truth, slot."""
+
+    item: np.ndarray
+    scene: np.ndarray
+    text: np.ndarray
+    truth: np.ndarray
+    slot: np.ndarray
 
 
 @dataclass
 class Case:
-    """What is judged: a benchmark's tables, and what their words and scenes say."""
+    """What is judged: a benchmark's tables, and what their words and scenes say.
+
+    Texts are named by their row in the texts table, items by theirs, scenes by their place in `scene_ids`.
+    """
 
     world: World
-    tables: dict[str, list[Row]]
+    tables: dict[str, pa.Table]
     manifest: dict[str, Any]
     holdout: dict[str, Any]
 
@@ -47,47 +83,121 @@ class Case:
         return {(self.holdout["kind"], value, thing) for value, thing in self.holdout["bindings"]}
 
     @cached_property
+    def scene_ids(self) -> list[str]:
+        return list(self.world.shown)
+
+    @cached_property
+    def shown(self) -> list[Shown]:
+        return list(self.world.shown.values())
+
+    @cached_property
     def split_of(self) -> dict[str, str | None]:
-        return {row["scene_id"]: row["split"] for row in self.tables["splits"]}
+        splits = self.tables["splits"]
+        return dict(zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
 
     @cached_property
-    def item_of(self) -> dict[str, Row]:
-        return {row["item_id"]: row for row in self.tables["items"]}
+    def item_split(self) -> np.ndarray:
+        """Split of each item."""
+        return labels(self.tables["items"]["split"])
 
     @cached_property
-    def text_of(self) -> dict[str, str]:
-        return {row["text_id"]: row["text"] for row in self.tables["texts"]}
-
-    @cached_property
-    def claims(self) -> dict[str, list[Claim] | None]:
-        """What each text says; None where it cannot be read."""
-        return {row["text_id"]: _read_or_none(row["text"], self.lexicon) for row in self.tables["texts"]}
-
-    def said_held_out(self, text_id: str) -> int:
-        """Number of objects that a text gives a held-out binding."""
-        return sum(
-            any((kind, value, category) in self.held_out for kind, value in values)
-            for category, values in self.claims[text_id] or []
+    def candidates(self) -> Candidates:
+        table = self.tables["candidates"]
+        return Candidates(
+            item=places(table["item_id"], self.tables["items"]["item_id"]),
+            scene=places(table["scene_id"], pa.array(self.scene_ids, pa.string())),
+            text=places(table["text_id"], self.tables["texts"]["text_id"]),
+            truth=np.asarray(table["truth"].to_numpy(), dtype=bool),
+            slot=labels(table["slot"]),
         )
 
+    @cached_property
+    def claims(self) -> list[Said | None]:
+        """What each text says; None where it cannot be read."""
+        texts = self.tables["texts"]["text"]
+        return [self._read(text) for text in watched(values(texts), len(texts), "texts")]
+
+    def _read(self, text: str) -> Said | None:
+        try:
+            return read_sentence(text, self.lexicon)
+        except UnreadableError:
+            return None
+
+    @cached_property
+    def named(self) -> np.ndarray:
+        """Number of mentions that name a held-out binding, by text; -1 where it cannot be read."""
+        return np.array([-1 if said is None else self.said_held_out(said) for said in self.claims], np.int64)
+
+    def said_held_out(self, said: Said) -> int:
+        """Number of mentions of a text that name a held-out binding, asserting or denying it."""
+        kind, named = self.holdout["kind"], 0
+        for category, attributes, without, _ in said.things:
+            pairs = (*attributes, without) if without else attributes
+            categories = (category, without[1]) if without and without[0] == self.lexicon.category else (category,)
+            named += any(
+                (kind, value, thing) in self.held_out for of, value in pairs if of == kind for thing in categories
+            )
+        return named
+
+    @cached_property
+    def verdicts(self) -> np.ndarray:
+        """What the poses say of each candidate: TRUE, FALSE, UNDECIDED or UNREADABLE. Each text is decided once a scene."""
+        rows = self.candidates
+        known = (rows.item >= 0) & (rows.scene >= 0) & (rows.text >= 0)
+        width = max(len(self.claims), 1)
+        pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
+        verdicts = np.full(len(known), UNREADABLE, np.int8)
+        decided = watched(self._decided(pairs.tolist(), width), len(pairs), "candidates")
+        verdicts[known] = np.fromiter(decided, np.int8, len(pairs))[back]
+        return verdicts
+
+    def _decided(self, pairs: list[int], width: int) -> Iterator[int]:
+        last = -1
+        for pair in pairs:
+            scene, text = divmod(pair, width)
+            if scene != last and last >= 0:
+                self.shown[last].forget()
+            last, said = scene, self.claims[text]
+            yield UNREADABLE if said is None else _verdict(decide(said, self.shown[scene]))
+
+    def text(self, row: int) -> str:
+        """The words of a text."""
+        return str(self.tables["texts"]["text"][row].as_py())
+
+    def listed(self, row: int, column: str) -> Any:
+        """What a row of the candidates table has in a column."""
+        return self.tables["candidates"][column][row].as_py()
+
+    def scene_id(self, row: int) -> str:
+        """The scene that a row of the candidates table names."""
+        return str(self.listed(row, "scene_id"))
+
+    def item_id(self, row: int) -> str:
+        """The id of an item."""
+        return str(self.tables["items"]["item_id"][row].as_py())
+
     def shown_held_out(self, scene_id: str) -> list[str]:
-        """Held-out bindings that a scene shows."""
+        """Held-out bindings that a scene shows, one an object at most."""
+        kind = self.holdout["kind"]
         return [
-            f"{value} {category}"
+            f"{values[kind]} {category}"
             for category, values in self.world.shown[scene_id].objects
-            for kind, value in values.items()
-            if (kind, value, category) in self.held_out
+            if kind in values and (kind, values[kind], category) in self.held_out
         ]
 
     def cluster(self, scene_id: str) -> str:
         """The group of scenes with the same objects and tested values in any order or pairing."""
         objects = self.world.shown[scene_id].objects
-        values = sorted(values[self.holdout["kind"]] for _, values in objects)
+        values = sorted(values.get(self.holdout["kind"], "") for _, values in objects)
         return "+".join(values) + "|" + "+".join(sorted(category for category, _ in objects))
 
 
-def _read_or_none(text: str, lexicon: Lexicon) -> list[Claim] | None:
-    try:
-        return read_sentence(text, lexicon)
-    except UnreadableError:
-        return None
+def _verdict(truth: bool | None) -> int:
+    return UNDECIDED if truth is None else TRUE if truth else FALSE
+
+
+def values(column: pa.ChunkedArray) -> Iterator[Any]:
+    """The values of a column one by one, some thousands in memory at a time."""
+    for chunk in column.chunks:
+        for start in range(0, len(chunk), 8192):
+            yield from chunk[start : start + 8192].to_pylist()

@@ -1,10 +1,13 @@
 """Whether a component's files are whole: sums, images, tables."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from PIL import Image
 
@@ -13,7 +16,9 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
 
 Finding = dict[str, str]
-Row = dict[str, Any]
+
+_OPTIONAL = frozenset({"kind"})  # of candidates; tables that are older than the column can be judged without it
+_FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 
 
 def finding(fault: str, what: str) -> Finding:
@@ -52,13 +57,58 @@ def _image_fault(path: Path) -> str | None:
     return None
 
 
-def readable_table(path: Path, findings: list[Finding]) -> list[Row] | None:
-    """The rows of a table; None, and a finding more, where it cannot be read."""
+class Findings(Protocol):
+    """Where findings are put."""
+
+    def append(self, found: Finding, /) -> None: ...
+
+
+def readable_table(path: Path, schema: pa.Schema, findings: Findings) -> pa.Table | None:
+    """A table with the columns of a schema; None, and a finding more, where it cannot be read."""
     try:
-        return list(pq.read_table(path).to_pylist())
-    except (OSError, ValueError) as error:
+        table = pq.read_table(path)
+        for name in _OPTIONAL.intersection(schema.names).difference(table.column_names):
+            table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
+        table = table.select(schema.names).cast(schema)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         findings.append(finding("damaged file", f"{path.name} cannot be read: {error}"))
         return None
+    empty = [name for name in sorted(_FILLED.intersection(schema.names)) if table[name].null_count]
+    if empty:
+        findings.append(finding("damaged file", f"{path.name} has rows without {' or '.join(empty)}"))
+        return None
+    return table
+
+
+def labels(column: pa.ChunkedArray) -> np.ndarray:
+    """The strings of a column with few different ones; each is held once."""
+    coded = pc.dictionary_encode(column).combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    names = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+    return names[np.asarray(pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False))]
+
+
+def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """The place of each value of a column among others, -1 where it is not among them."""
+    return np.asarray(pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64)
+
+
+def repeated(column: pa.ChunkedArray) -> list[str]:
+    """The values that stand in a column more than once."""
+    if pc.count_distinct(column).as_py() == len(column):
+        return []
+    return [entry["values"] for entry in pc.value_counts(column).to_pylist() if entry["counts"] > 1]
+
+
+def watched(rows: Iterable[Any], total: int, what: str) -> Iterator[Any]:
+    """Go through rows and show how far it got."""
+    with progress() as bar:
+        task = bar.add_task(what, total=total, note="")
+        for n, row in enumerate(rows, 1):
+            yield row
+            if n % 2000 == 0 or n == total:
+                bar.update(task, completed=n)
 
 
 def readable_toml(path: Path) -> str:

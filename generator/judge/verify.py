@@ -3,9 +3,12 @@
 Imports nothing of the code that plans, splits or writes captions; a test keeps it so.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
@@ -13,7 +16,7 @@ from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.judge.case import Case, World
 from generator.judge.checks import CHECKS
-from generator.judge.files import Finding, Row, file_faults, finding, readable_table
+from generator.judge.files import Finding, file_faults, finding, readable_table
 
 _LISTED = 20  # findings of one fault that are named one by one
 
@@ -45,45 +48,67 @@ def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
 
 def _judge(world: World, folder: Path) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
-    findings = world.findings + list(file_faults(folder, manifest.get("sums"), images=False))
-    tables = {name: readable_table(folder / f"{name}.parquet", findings) for name in BENCHMARK_TABLES}
-    whole = {name: rows for name, rows in tables.items() if rows is not None}
+    ledger = _Ledger()
+    ledger.enter(world.findings)
+    ledger.enter(file_faults(folder, manifest.get("sums"), images=False))
+    tables = {
+        name: readable_table(folder / f"{name}.parquet", schema, ledger) for name, schema in BENCHMARK_TABLES.items()
+    }
+    whole = {name: table for name, table in tables.items() if table is not None}
     if not (folder / "holdout.json").exists():
-        findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
+        ledger.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
     elif len(whole) == len(tables):
         case = Case(world, whole, manifest, read_json(folder / "holdout.json"))
         for check in CHECKS:
-            findings += check(case)
-    return _certificate(findings, manifest, whole, world)
+            ledger.enter(check(case))
+    return _certificate(ledger, manifest, whole, world)
+
+
+class _Ledger:
+    """Findings: the number of each fault, and the first twenty of it."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, list[Finding]] = defaultdict(list)
+
+    def append(self, found: Finding) -> None:
+        self.counts[found["fault"]] += 1
+        if self.counts[found["fault"]] <= _LISTED:
+            self.first[found["fault"]].append(found)
+
+    def enter(self, findings: Iterable[Finding]) -> None:
+        for found in findings:
+            self.append(found)
+
+    def listed(self) -> Iterator[Finding]:
+        """The first findings of each fault, and how many more there are."""
+        for fault, n in sorted(self.counts.items()):
+            yield from self.first[fault]
+            if n > _LISTED:
+                yield finding(fault, f"and {n - _LISTED} more")
 
 
 def _certificate(
-    findings: list[Finding], manifest: dict[str, Any], tables: dict[str, list[Row]], world: World
+    ledger: _Ledger, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World
 ) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
-    status = "failed" if findings else "as declared" if declared else "clean"
-    counts = {"scenes": len(world.scenes)} | {
-        name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")
-    }
-    faults = Counter(found["fault"] for found in findings)
-    if findings:
-        sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in sorted(faults.items())) + "."
+    faults = dict(sorted(ledger.counts.items()))
+    counts = {"scenes": len(world.shown)}
+    counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
+    if faults:
+        sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
     else:
         leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
+        symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
         sentence = (
-            f"{status}: {counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every "
-            f"positive is true, every negative false, familiarity symmetric, every file whole."
+            f"{'as declared' if declared else 'clean'}: {counts['scenes']:,} scenes, {counts['texts']:,} texts and "
+            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}every file whole."
         )
-    shown: list[Finding] = []
-    for fault, n in sorted(faults.items()):
-        shown += [found for found in findings if found["fault"] == fault][:_LISTED]
-        if n > _LISTED:
-            shown.append(finding(fault, f"and {n - _LISTED} more"))
     return {
-        "status": status,
+        "status": "failed" if faults else "as declared" if declared else "clean",
         "sentence": sentence,
-        "findings": shown,
-        "faults": dict(faults),
+        "findings": list(ledger.listed()),
+        "faults": faults,
         "declared_leaks": declared,
         "counts": counts,
         "world": world.digest,

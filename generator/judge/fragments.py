@@ -1,0 +1,66 @@
+"""Texts without a capital and a full stop: lists of noun phrases, and a thing with its relations."""
+
+from generator.judge.phrases import Reader
+from generator.judge.said import Said
+
+
+class FragmentReader(Reader):
+    """Reads a fragment in one of four ways; a fragment may be readable in more than one."""
+
+    def phrases(self) -> Said:
+        """`a-and-a`: a list of noun phrases; or `that-is`: a thing and its relations. Then perhaps the environment."""
+        self.mention()
+        if self.words[self.at] == "that":
+            self.take("that", "is")
+            self.refuse_without(1)
+            self.relations(0)
+            if any(link[2] != place for place, link in enumerate(self.links, 1)):
+                raise self.fault("new objects in the relations, each once")
+        else:
+            self.more_mentions()
+        return self.said(environment=self.environment())
+
+    def photo(self) -> Said:
+        """`photo`: "a photo of" a list of noun phrases, or of a thing and its relation to another."""
+        self.take("a", "photo", "of")
+        self.mention()
+        if self.words[self.at] in self.lexicon.relations:
+            self.relation(0)
+            if self.links[0][2] != 1:
+                raise self.fault("a new object in the relation")
+        else:
+            self.more_mentions()
+        self.refuse_without(len(self.things) - 1)
+        self.refuse_none()
+        return self.said()
+
+    def spare(self) -> Said:
+        """`spare`: a list of noun phrases without articles."""
+        self.mentions(article=False)
+        self.refuse_none()
+        return self.said()
+
+    def crepe(self) -> Said:
+        """`crepe`: adjectives joined by "and", articles only after an "and" between objects, at most one relation."""
+        self.mention(article=False, joined=True)
+        name = self.lexicon.relations.get(self.words[self.at])
+        if name is not None:
+            self.refuse_without(1)
+            self.at += 1
+            self.links.append((0, name, self.mention(article=False, joined=True), True))
+        else:
+            commas = 0
+            while self.comes(","):
+                self.mention(article=False, joined=True)
+                commas += 1
+            if self.comes("and"):
+                self.mention(joined=True)
+            elif commas:
+                raise self.fault("'and' before the last of a list")
+        self.refuse_none()
+        return self.said()
+
+    def refuse_without(self, n: int) -> None:
+        """Refuse "that is not …" of any of the first `n` things, where more is said of one or after it."""
+        if any(thing.without is not None for thing in self.things[:n]):
+            raise self.fault("'that is not …' of the last object only")

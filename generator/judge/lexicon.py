@@ -1,0 +1,179 @@
+"""What each word of a world's vocabulary means, and how a text falls into words."""
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from generator.judge.said import Pair, Thing
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+COUNTS = {word: n for n, word in enumerate(NUMBERS) if n != 1}
+ORDINALS = {word: n for n, word in enumerate(PLACES, 1)}
+IN_IMAGE = "in the image"
+_GRAMMAR = frozenset({"a", "an", "and", "the", "is", "are", "that", "not", "there", ",", ".", *COUNTS, *ORDINALS})
+_READINGS = 64  # ways to divide a text into words that are tried before it is refused
+
+
+class UnreadableError(Exception):
+    """A text that has no reading, or more than one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """The words of a world: what values, nouns, plurals, relations and environments mean.
+
+    A word that means two things, or that the grammar needs, is left out: a text that uses it cannot be read.
+    `articles` are those that a noun takes; `rank` is the place of an attribute kind before the noun; `openings` are the
+    environments' phrases as they open a sentence; `longer` gives the words and phrases of several words by their first.
+    """
+
+    values: dict[str, Pair]
+    nouns: dict[str, str | None]
+    plurals: dict[str, str | None]
+    relations: dict[str, str]
+    environments: dict[str, str]
+    openings: dict[str, str]
+    articles: dict[str, tuple[str, ...]]
+    rank: dict[str, int]
+    category: str
+    longer: dict[str, list[list[str]]]
+    unsure: frozenset[str]
+    things: dict[Thing, Thing] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, vocabulary_toml: str) -> "Lexicon":
+        """Read the words of a family: names and synonyms of objects, values and relations, phrases of environments."""
+        data = tomllib.loads(vocabulary_toml)
+        objects, generic = data["objects"], data.get("generic", "object")
+        nouns = [(word, name) for name, kind in objects.items() for word in (name, *kind.get("synonyms", []))]
+        plurals = [(kind.get("plural", f"{name}s"), name) for name, kind in objects.items()]
+        plurals += [(f"{word}s", name) for name, kind in objects.items() for word in kind.get("synonyms", [])]
+        environments = _meanings((place["phrase"], name) for name, place in data.get("environments", {}).items())
+        values = [
+            (word, (kind, name))
+            for kind, declared in data["attributes"].items()
+            for name, value in declared.items()
+            for word in (name, *value.get("synonyms", []))
+        ]
+        relations = [
+            (word, name)
+            for name, relation in data.get("relations", {}).items()
+            for word in (relation["phrase"], *relation.get("synonyms", []))
+        ]
+        tables = {
+            "values": _meanings(values),
+            "nouns": _meanings([*nouns, (generic, None)]),
+            "plurals": _meanings([*plurals, (f"{generic}s", None)]),
+            "relations": _meanings(relations),
+            "environments": environments,
+            "openings": {phrase[:1].upper() + phrase[1:]: name for phrase, name in environments.items()},
+        }
+        longer, unsure = _longer([*(word for table in tables.values() for word in table), IN_IMAGE])
+        return cls(
+            **tables,
+            articles=_articles(objects, generic),
+            rank={kind: place for place, kind in enumerate(data.get("adjectives") or data["attributes"])},
+            category=data["category"],
+            longer=longer,
+            unsure=unsure,
+        )
+
+    def thing(self, category: str | None, pairs: tuple[Pair, ...], without: Pair | None, count: int) -> Thing:
+        """A thing, the same one for the same meaning, so that a million texts share them."""
+        thing = Thing(category, pairs, without, count)
+        return self.things.setdefault(thing, thing)
+
+    def divide(self, text: str) -> Iterator[list[str]]:
+        """The words of a text, phrases of the vocabulary and punctuation being words; every way to divide it.
+
+        The first way takes the longest words. Raises UnreadableError where spaces are missing or too many, or where there are more
+        than 64 ways.
+        """
+        words = _spaced(text).split(" ")
+        if "" in words:
+            raise UnreadableError(
+                f"'{text}': expected one space between words, none at the ends and none before , or ."
+            )
+        if self.longer.keys().isdisjoint(words):
+            yield words
+            return
+        longest, unsure = self._longest(words)
+        yield longest
+        if unsure:
+            for n, others in enumerate(self._others(words)):
+                if n == _READINGS:
+                    raise UnreadableError(
+                        f"'{text}': expected words that can be told apart, got more than {_READINGS} ways"
+                    )
+                if others != longest:
+                    yield others
+
+    def _longest(self, words: list[str]) -> tuple[list[str], bool]:
+        longer, found, at, unsure = self.longer, [], 0, False
+        while at < len(words):
+            word = words[at]
+            for parts in longer.get(word, ()):
+                if words[at : at + len(parts)] == parts:
+                    word = " ".join(parts)
+                    unsure = unsure or word in self.unsure
+                    at += len(parts) - 1
+                    break
+            found.append(word)
+            at += 1
+        return found, unsure
+
+    def _others(self, words: list[str]) -> Iterator[list[str]]:
+        begun: list[tuple[int, list[str]]] = [(0, [])]
+        while begun:
+            at, found = begun.pop()
+            if at == len(words):
+                yield found
+                continue
+            for parts in ([words[at]], *self.longer.get(words[at], ())):
+                if words[at : at + len(parts)] == parts:
+                    begun.append((at + len(parts), [*found, " ".join(parts)]))
+
+
+def _spaced(text: str) -> str:
+    return text.replace(",", " ,").replace(".", " .")
+
+
+def _meanings(pairs: Iterable[tuple[str, object]]) -> dict:
+    """The one meaning of each word; words with two, or needed by the grammar, are left out."""
+    found: dict[str, set[object]] = {}
+    for word, meaning in pairs:
+        found.setdefault(_spaced(word), set()).add(meaning)
+    return {word: next(iter(given)) for word, given in found.items() if len(given) == 1 and word not in _GRAMMAR}
+
+
+def _articles(objects: dict, generic: str) -> dict[str, tuple[str, ...]]:
+    """Articles that each noun may take: as its letters say, or as the object declares (for a synonym of it, either)."""
+    articles: dict[str, tuple[str, ...]] = {_spaced(generic): (article_of(generic),)}
+    for name, kind in objects.items():
+        declared = kind.get("article", article_of(name))
+        articles[_spaced(name)] = (declared,)
+        for word in kind.get("synonyms", []):
+            articles[_spaced(word)] = (article_of(word), declared) if "article" in kind else (article_of(word),)
+    return articles
+
+
+def article_of(word: str) -> str:
+    """The article that the first letter of a word asks for."""
+    return "an" if word[:1].lower() in "aeiou" else "a"
+
+
+def _longer(words: list[str]) -> tuple[dict[str, list[list[str]]], frozenset[str]]:
+    """Words of several words by their first, longest first; and those that begin with another word of a text."""
+    known = {*words, *_GRAMMAR}
+    found: dict[str, list[list[str]]] = {}
+    unsure = set()
+    for word in sorted(set(words)):
+        parts = word.split(" ")
+        if len(parts) > 1:
+            found.setdefault(parts[0], []).append(parts)
+            if any(" ".join(parts[:n]) in known for n in range(1, len(parts))):
+                unsure.add(" ".join(parts))
+    for entries in found.values():
+        entries.sort(key=len, reverse=True)
+    return found, frozenset(unsure)

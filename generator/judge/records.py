@@ -1,0 +1,118 @@
+"""Whether the scenes table says what the recorded poses say: objects, relations, margins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from generator.judge.geometry import Shown, Terms, towards
+
+_TOLERANCE = 1e-5  # metres; records are rounded to the micrometre
+
+
+def record_faults(table: pa.Table, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Row of the scenes table, and what in it does not follow from the recorded poses. `shown` is the scene of each row."""
+    yield from _object_faults(table["objects"], shown)
+    listed = _Listed.of(table["relations"], shown, terms)
+    yield from _missing_relations(listed, shown, terms)
+    yield from _wrong_relations(listed, shown, terms)
+
+
+def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, dict[str, pa.Array]]:
+    """The entries of a list column: the row of each, and their fields."""
+    lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    entries = pc.list_flatten(lists)
+    names = [entries.type.field(i).name for i in range(entries.type.num_fields)]
+    rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    return rows, dict(zip(names, entries.flatten(), strict=True))
+
+
+def _object_faults(column: pa.ChunkedArray, shown: list[Shown]) -> Iterator[tuple[int, str]]:
+    rows, fields = _flat(column)
+    listed = np.bincount(rows, minlength=len(shown))
+    before = np.cumsum(listed) - listed
+    categories, attributes = fields["category"].to_pylist(), fields["attributes"].to_pylist()
+    for n, row in enumerate(rows.tolist()):
+        i = n - int(before[row])
+        said = (categories[n], dict(attributes[n] or ()))
+        if i < len(shown[row].objects) and said != (posed := shown[row].objects[i]):
+            yield row, f"object {i} is listed as {said[0]} {said[1]}, its pose says {posed[0]} {posed[1]}"
+    for row, scene in enumerate(shown):
+        if listed[row] != len(scene.objects):
+            yield row, f"{listed[row]} objects are listed and {len(scene.objects)} posed"
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The relations that the table lists, an entry each: its scene's row, objects and relation by number, -1 for none.
+
+    `sound` tells those between two objects of the scene; `holds` is 1, 0, or -1 for null.
+    """
+
+    row: np.ndarray
+    subject: np.ndarray
+    relation: np.ndarray
+    object: np.ndarray
+    margin: np.ndarray
+    holds: np.ndarray
+    sound: np.ndarray
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, shown: list[Shown], terms: Terms) -> "_Listed":
+        row, fields = _flat(column)
+        subject, thing = _numbers(fields["subject"]), _numbers(fields["object"])
+        names = pa.array(list(terms.relations), pa.string())
+        relation = _numbers(pc.index_in(fields["relation"], value_set=names))
+        size = _sizes(shown)[row]
+        sound = (subject >= 0) & (subject < size) & (thing >= 0) & (thing < size) & (subject != thing) & (relation >= 0)
+        margin = pc.fill_null(fields["margin"], float("nan")).to_numpy(zero_copy_only=False)
+        return cls(row, subject, relation, thing, margin, _numbers(fields["holds"]), sound)
+
+
+def _numbers(column: pa.Array) -> np.ndarray:
+    """Whole numbers, -1 where there is none."""
+    return np.asarray(pc.fill_null(pc.cast(column, pa.int64()), -1).to_numpy(zero_copy_only=False))
+
+
+def _sizes(shown: list[Shown]) -> np.ndarray:
+    return np.array([len(scene.objects) for scene in shown], np.int64)
+
+
+def _missing_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Scenes that do not list each relation of each ordered pair of objects once."""
+    sizes = _sizes(shown)
+    widest = int(sizes.max(initial=0))
+    key = ((listed.row * widest + listed.subject) * widest + listed.object) * len(terms.relations) + listed.relation
+    _, kept = np.unique(key[listed.sound], return_index=True)
+    distinct = np.bincount(listed.row[listed.sound][kept], minlength=len(shown))
+    number = np.bincount(listed.row, minlength=len(shown))
+    due = sizes * (sizes - 1) * len(terms.relations)
+    for row in np.flatnonzero((distinct != due) | (number != due)).tolist():
+        yield row, f"{number[row]} relations are listed, not one for each ordered pair and relation"
+
+
+def _wrong_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Relations that the poses do not bear out."""
+    which = np.flatnonzero(listed.sound)
+    if not len(which):
+        return
+    sizes, names = _sizes(shown), list(terms.relations)
+    first = (np.cumsum(sizes) - sizes)[listed.row[which]]
+    steps = np.array(
+        [[step for scene in shown for step in towards(scene.along, way)] for way, _ in terms.relations.values()]
+    )
+    relation, subject, thing = listed.relation[which], listed.subject[which], listed.object[which]
+    margin = steps[relation, first + subject] - steps[relation, first + thing]
+    least = np.array([least for _, least in terms.relations.values()])[relation]
+    holds = np.where(np.abs(margin) < least, -1, margin > 0)
+    wrong = ~(np.abs(margin - listed.margin[which]) <= _TOLERANCE) | (holds != listed.holds[which])
+    truths = {-1: None, 0: False, 1: True}
+    for n in np.flatnonzero(wrong).tolist():
+        entry = int(which[n])
+        yield (
+            int(listed.row[entry]),
+            f"object {subject[n]} {names[relation[n]]} of object {thing[n]} is listed as "
+            f"{truths[int(listed.holds[entry])]} by {listed.margin[entry]} m, the poses say {truths[int(holds[n])]} by {margin[n]:.6f} m",
+        )
