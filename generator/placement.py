@@ -9,7 +9,7 @@ from generator.scene import Camera, Point, ground_directions
 from generator.streams import Stream
 from generator.vocabulary import Placement
 
-_SWEEPS = 120
+_SWEEPS = 1_000
 _WORSE = 0.02  # by how much a move may make things worse, lest objects that are in each other's way stay so, metres
 _GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
 

@@ -11,6 +11,7 @@ from mathutils.bvhtree import BVHTree
 from generator.projection import project, ray
 from generator.scene import Camera, Scene, SceneObject
 
+_Bounds = tuple[float, float, float, float]  # left, top, right, bottom in the image, in pixels
 _SIDE = 24  # rays along the longer side of an object's box: its area is known within a few percent
 
 
@@ -44,17 +45,19 @@ class Eye:
 
     def look(self, scene: Scene, scales: list[float]) -> list[Seen]:
         """What the camera sees of each object, `scales` being the objects' scales."""
-        return [self._look_at(scene, scales, index) for index in range(len(scene.objects))]
+        bounds = [self._bounds(scene.camera, thing, scale) for thing, scale in zip(scene.objects, scales, strict=True)]
+        return [self._look_at(scene, scales, index, bounds) for index in range(len(bounds))]
 
-    def _look_at(self, scene: Scene, scales: list[float], index: int) -> Seen:
-        left, top, right, bottom = self._bounds(scene.camera, scene.objects[index], scales[index])
+    def _look_at(self, scene: Scene, scales: list[float], index: int, bounds: list[_Bounds]) -> Seen:
+        left, top, right, bottom = bounds[index]
+        near = [k for k, other in enumerate(bounds) if k != index and _overlap(bounds[index], other)]
         step = max(right - left, bottom - top) / _SIDE
         hit = free = 0
         for i in range(math.ceil((bottom - top) / step)):
             for j in range(math.ceil((right - left) / step)):
-                distances = self._cast(scene, scales, index, left + (j + 0.5) * step, top + (i + 0.5) * step)
-                hit += distances[index] < math.inf
-                free += distances[index] < math.inf and distances[index] == min(distances)
+                distances = self._cast(scene, scales, [index, *near], left + (j + 0.5) * step, top + (i + 0.5) * step)
+                hit += distances[0] < math.inf
+                free += distances[0] < math.inf and distances[0] == min(distances)
         width, height = self._size
         box = (
             max(0, math.floor(left)),
@@ -64,7 +67,7 @@ class Eye:
         )
         return Seen(box, round(free * step * step, 1), round(free / hit, 3) if hit else 0.0)
 
-    def _bounds(self, camera: Camera, thing: SceneObject, scale: float) -> tuple[float, float, float, float]:
+    def _bounds(self, camera: Camera, thing: SceneObject, scale: float) -> _Bounds:
         x, y, z = (self._vertices[thing.category] * scale).T
         cos, sin = math.cos(thing.heading), math.sin(thing.heading)
         column, row, _ = project(
@@ -76,14 +79,14 @@ class Eye:
         )
         return float(column.min()), float(row.min()), float(column.max()), float(row.max())
 
-    def _cast(self, scene: Scene, scales: list[float], index: int, column: float, row: float) -> list[float]:
-        """Distance to each object along the ray through a point of the image; infinite for a miss.
+    def _cast(self, scene: Scene, scales: list[float], things: list[int], column: float, row: float) -> list[float]:
+        """Distance to each of `things` along the ray through a point of the image; infinite for a miss.
 
-        The others are asked only when the object of interest is hit.
+        The others are asked only when the first is hit.
         """
         origin, direction = scene.camera.position, ray(scene.camera, column, row, *self._size)
-        distances = [math.inf] * len(scene.objects)
-        for i in [index, *(k for k in range(len(distances)) if k != index)]:
+        distances = [math.inf] * len(things)
+        for place, i in enumerate(things):
             thing, scale = scene.objects[i], scales[i]
             cos, sin = math.cos(thing.heading), math.sin(thing.heading)
             dx, dy, dz = (o - p for o, p in zip(origin, thing.position, strict=True))
@@ -93,7 +96,11 @@ class Eye:
             )
             distance = self._trees[thing.category].ray_cast(local_origin, local_direction)[3]
             if distance is not None:
-                distances[i] = distance * scale
-            elif i == index:
+                distances[place] = distance * scale
+            elif place == 0:
                 break
         return distances
+
+
+def _overlap(a: _Bounds, b: _Bounds) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
