@@ -23,6 +23,7 @@ def main() -> None:
     "--holdout", default="3x3", help="Block of held-out bindings: values x objects, e.g. 3x3 or color:shape=2x4."
 )
 @click.option("--family", default="clevr", help="World family: a name, or the path of a TOML file of your own.")
+@click.option("--objects", default="2", help="Objects in a scene: a number, or a range such as 3..10.")
 @click.option(
     "--scenes",
     help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]",
@@ -40,8 +41,8 @@ def main() -> None:
 @click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
 @_JSON
 def render(
-    holdout: str, family: str, scenes: str | None, resolution: str, quality: str, workers: int | None, seed: int,
-    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, workers: int | None,
+    seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
 
@@ -49,16 +50,17 @@ def render(
     """
     from generator.describe import FIRST, benchmark_name, describe
     from generator.farm.local import default_workers
-    from generator.render import Job, parse_resolution, parse_scenes, prepare, render_world
+    from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
 
     width, height = parse_resolution(resolution)
-    prepared = prepare(Job(family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed))
-    root = out or Path(
-        f"{prepared.vocabulary.name}-{holdout.replace(':', '-').replace('=', '-')}-b{block_seed}-s{seed}-{width}x{height}"
-    )
+    numbers = parse_objects(objects)
+    prepared = prepare(Job(family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers))
+    block = holdout.replace(":", "-").replace("=", "-")
+    many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
+    root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}")
     workers = workers or default_workers()
     say(
-        f"{len(prepared.planned):,} images of {width}x{height} ({quality}) into {root}, "
+        f"{len(prepared.planned):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
         f"about {duration(prepared.seconds(workers))} with {workers} worker{'s' * (workers > 1)}.\n"
         f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
     )

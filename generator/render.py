@@ -1,7 +1,7 @@
 """Render a world: plan, workers, journal, tables. Continues where an earlier run stopped."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,18 +14,20 @@ from generator.dataset.writer import WorldWriter
 from generator.farm.local import render_scenes
 from generator.holdout import Holdout, draw_block
 from generator.quality import Quality, read_quality
-from generator.sampling import Planned, plan_scenes
+from generator.sampling import Planned, place_scene, plan_scenes
 from generator.splits import SPLITS, SplitPlan
 from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
 
 DEFAULT_SCENES = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
+MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
-_SECONDS_A_SCENE = 0.02
+_SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.014, 0.003
+_TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
 
 
 @dataclass(frozen=True)
 class Job:
-    """What `gen render` was asked for."""
+    """What `gen render` was asked for; `objects` are the fewest and the most of a scene."""
 
     family: str
     holdout: str
@@ -52,7 +54,8 @@ class Prepared:
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
         one = self.job.width * self.job.height * self.quality.microseconds / 1e6 + _SECONDS_A_SCENE
-        return len(self.planned) * one / workers + 5
+        objects = sum(len(planned.objects) for planned in self.planned)
+        return (len(self.planned) * one + objects * _SECONDS_AN_OBJECT) / workers + 5
 
 
 def prepare(job: Job) -> Prepared:
@@ -62,6 +65,7 @@ def prepare(job: Job) -> Prepared:
     quality = read_quality(job.quality)
     holdout = draw_block(job.holdout, vocabulary, job.block_seed)
     planned = plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), job.scenes, job.seed, job.objects)
+    _check_room(planned, vocabulary, job)
     return Prepared(job, text, vocabulary, quality, holdout, planned)
 
 
@@ -96,6 +100,32 @@ def parse_resolution(spec: str) -> tuple[int, int]:
     if not all(16 <= int(side) <= 4096 for side in (width, height)):
         raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
     return int(width), int(height)
+
+
+def parse_objects(spec: str) -> tuple[int, int]:
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError when malformed or beyond 1..10."""
+    least, dots, most = spec.partition("..")
+    numbers = (least, most if dots else least)
+    if not all(number.isascii() and number.isdigit() and 1 <= int(number) <= MOST_OBJECTS for number in numbers):
+        raise UserError(
+            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got '{spec}'."
+        )
+    if int(numbers[0]) > int(numbers[1]):
+        raise UserError(f"--objects {spec} runs backwards; write {numbers[1]}..{numbers[0]}.")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
+    """Raise UserError when some of the fullest scenes find no room: too many would fail one by one later."""
+    fullest = sorted(planned, key=lambda each: -len(each.objects))[:_TRIAL]
+    refusals = []
+    for each in fullest:
+        try:
+            place_scene(each, vocabulary, job.seed, 0, job.width, job.height)
+        except UserError as error:
+            refusals.append(error)
+    if len(refusals) > 1:
+        raise refusals[0]
 
 
 def render_world(prepared: Prepared, root: Path, workers: int) -> World:

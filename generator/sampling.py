@@ -102,8 +102,9 @@ def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: in
             break
     else:
         raise UserError(
-            f"No room for {len(radii)} objects in an image of {width}x{height}: take fewer --objects or a --resolution nearer to "
-            f"a square, or lessen gap, clearance, min_visible or the objects' scale in the family '{vocabulary.name}'."
+            f"No room for {len(radii)} objects in an image of {width}x{height}: take fewer --objects, a family with more "
+            f"room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, clearance, min_visible or the "
+            f"objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
         SceneObject(

@@ -71,6 +71,7 @@ def _world(world: Manifest) -> str:
     request, failed = world["request"], world.get("failed", 0)
     facts = {
         "family": request.get("family"),
+        "objects in a scene": _objects(request),
         "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
         "resolution": f"{request['width']} x {request['height']} pixels",
         "quality": _quality(request["quality"]) if "quality" in request else None,
@@ -79,6 +80,14 @@ def _world(world: Manifest) -> str:
     }
     rows = [f"| {name} | {value} |" for name, value in facts.items() if value is not None]
     return "\n".join(["## World", "", "| | |", "|---|---|", *rows])
+
+
+def _objects(request: Manifest) -> str | None:
+    """The number of objects in a scene as `--objects` takes it."""
+    if "objects" not in request:
+        return None
+    least, most = request["objects"]
+    return f"{least}" if least == most else f"{least}..{most}"
 
 
 def _quality(quality: Manifest) -> str:
@@ -102,7 +111,8 @@ def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:
     return "\n".join([
         "## Benchmarks", "",
         "Held out is every combination of the values with the objects: none of them is in a training image or caption, nor in a "
-        "training negative unless that is declared below. An image of `seen` shows none of them, one of `partial` one, one of `unseen` two. Scenes by split:", "",
+        "training negative unless that is declared below. In an image of `seen` no object shows one of them, in one of `partial` "
+        "some do, in one of `unseen` all do. Scenes by split:", "",
         f"| {' | '.join(['benchmark', 'held out', *splits])} |", f"|---|---|{'---:|' * len(splits)}", *rows, "",
         *(["Declared leaks:", "", *leaks] if leaks else ["Declared leaks: none."]),
     ])  # fmt: skip
@@ -150,7 +160,8 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
         return ""
     scenes = ",".join(f"{split}={request['scenes'][split]}" for split in _SPLITS if split in request["scenes"])
     render = [
-        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"], "--scenes", scenes,
+        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"],
+        "--objects", _objects(request) or "2", "--scenes", scenes,
         "--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"],
         "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]), "--out", "../again",
     ]  # fmt: skip
