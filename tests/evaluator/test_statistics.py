@@ -2,12 +2,23 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from evaluator.statistics import cluster_difference, cluster_mean
+from evaluator.statistics import (
+    cluster_difference,
+    cluster_differences,
+    cluster_mean,
+    cluster_means,
+    clustered_least_squares,
+    means_over_strata,
+    paired_difference,
+    student_p,
+    student_quantile,
+)
 
 
 def _clustered(seed: int, clusters: int, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -148,3 +159,106 @@ def test_draws_made_in_several_chunks_are_right() -> None:
     estimate = cluster_mean(outcomes, np.arange(3000))
     error = np.sqrt(1 / 3 * 2 / 3 / 3000)
     assert (estimate.low, estimate.high) == pytest.approx((1 / 3 - 1.96 * error, 1 / 3 + 1.96 * error), abs=error / 10)
+
+
+def test_columns_are_estimated_as_if_alone() -> None:
+    (a, labels), (b, _) = _clustered(20, 70, 0.6), _clustered(20, 70, 0.6)
+    others, other_labels = _clustered(21, 40, 0.3)
+    constant = np.ones(len(a))
+    together = cluster_means(np.stack([a, 1.0 - b, constant], axis=1), labels)
+    for column, estimate in zip((a, ~b, constant), together, strict=True):
+        alone = cluster_mean(column, labels)
+        assert (estimate.value, estimate.n_items, estimate.n_clusters) == pytest.approx(
+            (alone.value, alone.n_items, 70)
+        )
+        assert (estimate.low, estimate.high) == pytest.approx((alone.low, alone.high), abs=0.01)
+    assert np.isnan(cluster_means(constant[:, None] * 7, labels, shares=[False])[0].low)
+    columns = [np.stack([outcomes, np.ones(len(outcomes))], axis=1) for outcomes in (a, others)]
+    first, second = cluster_differences((columns[0], labels), (columns[1], other_labels))
+    alone = cluster_difference((a, labels), (others, other_labels))
+    assert (first.value, first.low, first.high) == pytest.approx((alone.value, alone.low, alone.high), abs=0.01)
+    assert second.value == 0
+    assert second.low < 0 < second.high
+
+
+@pytest.mark.parametrize("clusters", [12, 60, 400])
+def test_a_paired_difference_is_that_of_a_bootstrap_over_clusters(clusters: int) -> None:
+    first, labels = _clustered(30, clusters, 0.7)
+    second = np.random.default_rng(3).permutation(first) & first
+    estimate = paired_difference(first, second, labels)
+    sums, sizes = _totals(first, labels)
+    others, _ = _totals(second, labels)
+    low, high, error = _scipy((sums - others, sizes), _ratio, paired=True)
+    assert estimate.value == pytest.approx(first.mean() - second.mean(), abs=1e-12)
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.12 * error)
+
+
+def test_pairs_that_never_differ_are_no_certainty() -> None:
+    outcomes, labels = np.arange(20) < 15, np.arange(20)
+    estimate = paired_difference(outcomes, outcomes, labels)
+    assert estimate.value == 0
+    assert -0.4 < estimate.low < -0.1
+    assert estimate.high == pytest.approx(-estimate.low)
+
+
+def test_a_mean_over_strata_is_that_of_a_bootstrap_over_clusters() -> None:
+    outcomes, labels = _clustered(40, 80, 0.4)
+    strata = np.random.default_rng(5).integers(4, 8, len(outcomes))
+    (estimate,), means = means_over_strata(outcomes[:, None], labels, strata, [True])
+    names, place = np.unique(labels, return_inverse=True)
+    parts = [
+        np.bincount(place, weights=(strata == s) * w, minlength=len(names))
+        for s in range(4, 8)
+        for w in (outcomes, 1.0)
+    ]
+
+    def mean(*totals: np.ndarray, axis: int = -1) -> np.ndarray:
+        drawn = [total.sum(axis) for total in totals]
+        return np.mean([a / b for a, b in zip(drawn[::2], drawn[1::2], strict=True)], axis=0)
+
+    low, high, error = _scipy(tuple(parts), mean, paired=True)
+    assert means[:, 0] == pytest.approx([outcomes[strata == s].mean() for s in range(4, 8)])
+    assert estimate.value == pytest.approx(means.mean())
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.12 * error)
+    (perfect,), _ = means_over_strata(np.ones((9, 1)), np.arange(9), np.arange(9) % 3, [True])
+    assert (perfect.value, perfect.high) == (1, 1)
+    assert perfect.low == pytest.approx(0.025 ** (1 / 9))
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 10, 63, 500, 4001])
+def test_students_distribution_is_that_of_scipy(df: int) -> None:
+    for t in (0.0, 0.1, 1.0, -2.0, 3.5, 12.0):
+        assert student_p(t, df) == pytest.approx(2 * stats.t.sf(abs(t), df), abs=1e-12)
+    assert student_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_least_squares_by_cluster_are_those_of_statsmodels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, groups = int(rng.integers(30, 400)), rng.integers(4, 60)
+    labels = rng.integers(0, groups, n)
+    x = np.column_stack([rng.integers(1, 9, n), rng.integers(0, 5, n), np.ones(n)]).astype(float)
+    y = 100.0 * (rng.random(n) < 0.8 - 0.05 * x[:, 0] + 0.1 * rng.normal(size=groups)[labels])
+    fit = clustered_least_squares(y, x, labels)
+    reference = sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": labels}, use_t=True)
+    assert fit.coefficients == pytest.approx(reference.params)
+    assert fit.errors == pytest.approx(reference.bse)
+    assert fit.t == pytest.approx(reference.tvalues)
+    assert fit.p == pytest.approx(reference.pvalues, abs=1e-10)
+    assert np.stack([fit.low, fit.high], axis=1) == pytest.approx(reference.conf_int())
+    assert (fit.n_items, fit.n_clusters, fit.df) == (n, len(set(labels)), len(set(labels)) - 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "clusters", "said"),
+    [
+        ([0, 1, 0, 1], [[1], [1], [1], [1]], [0, 0, 0, 0], "too few items"),
+        ([0, 1], [[1, 1], [2, 1]], [0, 1], "too few items"),
+        ([1, 1, 1], [[1, 1], [2, 1], [3, 1]], [0, 1, 2], "all outcomes are equal"),
+        ([0, 1, 0, 1], [[1, 2, 1], [2, 4, 1], [3, 6, 1], [4, 8, 1]], [0, 1, 2, 3], "linearly"),
+        ([0, 0, 1, 1], [[0, 1], [0, 1], [1, 1], [1, 1]], [0, 1, 2, 3], "exactly"),
+    ],
+)
+def test_what_determines_no_fit_is_said(y: list[int], x: list[list[int]], clusters: list[int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        clustered_least_squares(np.array(y, dtype=float), np.array(x, dtype=float), np.array(clusters))
