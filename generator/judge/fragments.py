@@ -41,7 +41,7 @@ class FragmentReader(Reader):
         return self.said()
 
     def crepe(self) -> Said:
-        """`crepe`: adjectives joined by "and", articles only after an "and" between objects, at most one relation."""
+        """`crepe`: adjectives joined by "and", objects by "and" with an article after it, or by one relation of two."""
         self.mention(article=False, joined=True)
         name = self.lexicon.relations.get(self.words[self.at])
         if name is not None:
@@ -49,14 +49,8 @@ class FragmentReader(Reader):
             self.at += 1
             self.links.append((0, name, self.mention(article=False, joined=True), True))
         else:
-            commas = 0
-            while self.comes(","):
-                self.mention(article=False, joined=True)
-                commas += 1
-            if self.comes("and"):
+            while self.comes("and"):
                 self.mention(joined=True)
-            elif commas:
-                raise self.fault("'and' before the last of a list")
         self.refuse_none()
         return self.said()
 

@@ -92,7 +92,7 @@ READ = {
     "large red cube, cone and two spheres": form("large red cube", "cone", thing("sphere", count=2)),
     "large and red cube to the left of sphere": form("large red cube", "sphere", relations=[[0, "left", 1, True]]),
     "red cube and a sphere": form("red cube", "sphere"),
-    "cube, cone and a large and red sphere": form("cube", "cone", "large red sphere"),
+    "cube and a cone and a large and red sphere": form("cube", "cone", "large red sphere"),
     "There is a red cube, a cone and a blue sphere.": form("red cube", "cone", "blue sphere"),
     "There is no red cube.": form(thing("red cube", count=0)),
     "There are two red cubes and a cone.": form(thing("red cube", count=2), "cone"),
@@ -270,7 +270,8 @@ red and large cube
 large and cube
 red cube to the left of a sphere
 a large and red cube
-red cube, sphere and a cone to the left of star
+red cube, sphere and a cone
+red cube and a sphere and a cone to the left of star
 cube to the left of sphere and a cone
 large and red cube and sphere and a cone
 There is a cube. There is a cone. There is also a star.
