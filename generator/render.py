@@ -116,16 +116,16 @@ def parse_objects(spec: str) -> tuple[int, int]:
 
 
 def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
-    """Raise UserError when some of the fullest scenes find no room: too many would fail one by one later."""
+    """Raise UserError when two of the fullest scenes find no room: too many would fail one by one later."""
     fullest = sorted(planned, key=lambda each: -len(each.objects))[:_TRIAL]
-    refusals = []
+    refused = False
     for each in fullest:
         try:
             place_scene(each, vocabulary, job.seed, 0, job.width, job.height)
-        except UserError as error:
-            refusals.append(error)
-    if len(refusals) > 1:
-        raise refusals[0]
+        except UserError:
+            if refused:
+                raise
+            refused = True
 
 
 def render_world(prepared: Prepared, root: Path, workers: int) -> World:

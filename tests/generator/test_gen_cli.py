@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.dataset.reader import Dataset
 from tests.conftest import render_arguments, run_command
 
 
@@ -20,6 +21,15 @@ from tests.conftest import render_arguments, run_command
         (["--scenes", "train=5,tset=3"], "Expected --scenes"),
         (["--scenes", "unseen=0"], "leaves no scene for unseen"),
         (["--scenes", "3"], "every split needs at least one"),
+        (["--objects", "many"], "a number from 1 to 10 or a range such as 3..10, got 'many'"),
+        (["--objects", "3..11"], "a number from 1 to 10"),
+        (["--objects", "0"], "a number from 1 to 10"),
+        (["--objects", "5..3"], "runs backwards; write 3..5"),
+        (["--objects", "1"], "nothing to evaluate; take 2 or more"),
+        (
+            ["--objects", "2..6"],
+            "No room for 6 objects in an image of 320x240: take fewer --objects, a family with more room",
+        ),
         (["--resolution", "320"], "Expected --resolution"),
         (["--resolution", "8x8"], "16 to 4096"),
         (["--quality", "best"], "Unknown quality 'best'"),
@@ -72,6 +82,21 @@ def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["dataset"] == "teal-3x3-b2-s0-32x32"
     assert "8 images of 32x32 (draft) into teal-3x3-b2-s0-32x32, about" in done.stderr
     assert run_command("gen", "verify", tmp_path / "teal-3x3-b2-s0-32x32").returncode == 0
+
+
+def test_scenes_of_many_objects_render(tmp_path: Path) -> None:
+    done = run_command("gen", "render", "--family", "clevr-many", "--objects", "3..10", "--scenes", "train=4,val=1,seen=1,partial=1,unseen=1",
+                       "--resolution", "64x48", "--quality", "draft", "--json", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    root = tmp_path / json.loads(done.stdout)["dataset"]
+    assert root.name == "clevr-many-n3-10-3x3-b0-s0-64x48"
+    assert "8 images of 64x48 (draft, 3..10 objects each)" in done.stderr
+    rows = Dataset.open(root).world.scenes.to_pylist()
+    assert {row["status"] for row in rows} == {"ok"}
+    assert {len(row["objects"]) for row in rows} <= set(range(3, 11))
+    assert all(len(row["relations"]) == 4 * len(row["objects"]) * (len(row["objects"]) - 1) for row in rows)
+    assert "--objects 3..10" in (root / "README.md").read_text()
+    assert run_command("gen", "verify", root).returncode == 0
 
 
 def test_preview_shows_every_split(rendered: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.farm.local import render_scenes
-from generator.render import Job, parse_resolution, parse_scenes, prepare
+from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare
 from generator.resources import resource
 from generator.vocabulary import SHAPES
 from tests.conftest import render_arguments, run_command
@@ -271,3 +271,4 @@ def test_numbers_of_scenes_and_sizes_are_read() -> None:
     assert sum(parse_scenes("777").values()) == 777
     assert parse_scenes("train=5,seen=6")["partial"] == 300
     assert parse_resolution("320x240") == (320, 240)
+    assert [parse_objects(spec) for spec in ("2", "3..10", "1..1")] == [(2, 2), (3, 10), (1, 1)]

@@ -15,13 +15,14 @@ def a_scene(seed: int) -> Scene:
         (name, {"color": color, "material": "metal", "size": "small"})
         for name, color in (("cube", "red"), ("arch", "cyan"))
     )
-    return place_scene(Planned("000000", "", things), VOCABULARY, seed, 0, 320, 240)
+    return place_scene(Planned("000000", "", things, (1, 0), "studio"), VOCABULARY, seed, 0, 320, 240)
 
 
 @given(st.integers(0, 10**6))
 def test_json_is_exact(seed: int) -> None:
     scene = a_scene(seed)
     assert Scene.from_json(scene.to_json()) == scene
+    assert scene.environment == "studio"
 
 
 @given(st.integers(0, 10**6))
@@ -52,5 +53,5 @@ def test_a_relation_within_its_margin_is_undecided() -> None:
     scene = a_scene(0)
     first, second = scene.objects
     near = type(second)(second.category, second.attributes, first.position, 0.0)
-    graph = Scene((first, near), scene.camera, scene.lamps).graph(VOCABULARY.relations)
+    graph = Scene((first, near), scene.camera, scene.lamps, scene.environment).graph(VOCABULARY.relations)
     assert {edge["holds"] for *_, edge in graph.edges(data=True)} == {None}

@@ -1,13 +1,12 @@
 from collections import Counter
-from itertools import permutations
+from itertools import combinations_with_replacement, islice, permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
-from generator.holdout import draw_block
-from generator.splits import SPLITS, SplitPlan, arrangements, cluster_of, held_out_bindings, swapped
+from generator.holdout import Holdout, draw_block
+from generator.splits import SplitPlan, arrangements, cluster_of, held_out_bindings
 from generator.vocabulary import Vocabulary, read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -41,31 +40,63 @@ def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
     }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(4, 8), st.integers(4, 12), st.data())
-def test_no_split_leaks(values: int, objects: int, data: st.DataObject) -> None:
+def drawn_block(data: st.DataObject) -> tuple[Vocabulary, Holdout]:
+    values, objects = data.draw(st.integers(3, 8)), data.draw(st.integers(3, 12))
+    spec = f"{data.draw(st.integers(2, values - 1))}x{data.draw(st.integers(2, objects - 1))}"
     vocabulary = smaller(values, objects)
-    spec = f"{data.draw(st.integers(2, values - 2))}x{data.draw(st.integers(2, objects - 2))}"
-    block = draw_block(spec, vocabulary, data.draw(st.integers(0, 99)))
-    try:
-        plan = SplitPlan(vocabulary, block)
-    except UserError:
-        return  # too few groups for all splits; test_too_few_groups_are_refused
-    of_cluster: dict[str, set[str]] = {}
-    for arrangement in arrangements(vocabulary, "color"):
-        placing = plan.place(arrangement)
-        held = sum(v in block.values and o in block.objects for v, o in arrangement)
-        held_swap = sum(v in block.values and o in block.objects for v, o in swapped(arrangement))
-        if placing.split is None:
-            assert held == 1
-            assert held_swap == 0
-            continue
-        of_cluster.setdefault(cluster_of(arrangement), set()).add(placing.split)
-        assert held == {"train": 0, "val": 0, "seen": 0, "partial": 1, "unseen": 2}[placing.split]
-        if placing.split != "train":
-            assert held == held_swap
-    assert all(len(splits) == 1 for splits in of_cluster.values())
-    assert {split for splits in of_cluster.values() for split in splits} == set(SPLITS)
+    return vocabulary, draw_block(spec, vocabulary, data.draw(st.integers(0, 99)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_the_rule_of_splits_against_every_pairing(data: st.DataObject) -> None:
+    """Symmetric means: all pairings of the values with the objects have as many held-out bindings, counted one by one."""
+    vocabulary, block = drawn_block(data)
+    plan = SplitPlan(vocabulary, block)
+    bindings = st.tuples(st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects)))
+    arrangement = tuple(data.draw(st.lists(bindings, min_size=1, max_size=6)))
+    values, objects = zip(*arrangement, strict=True)
+    pairings = [tuple(zip(order, objects, strict=True)) for order in permutations(values)]
+    counts = {sum(v in block.values and o in block.objects for v, o in pairing) for pairing in pairings}
+    placings = [plan.place(pairing) for pairing in pairings]
+    assert {placing.symmetric for placing in placings} == {len(counts) == 1}
+    if len(counts) == 1:
+        (count,) = counts
+        (split,) = {placing.split for placing in placings}
+        familiar = {0: {"train", "val", "seen"}, len(arrangement): {"unseen"}}
+        assert split in familiar.get(count, {"partial"})
+    for placing in placings:
+        if not placing.symmetric:
+            assert placing.split == (None if placing.held_out else "train")
+        assert placing.split not in ("train", "val", "seen") or not placing.held_out
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_a_group_lies_in_one_split_in_any_order(data: st.DataObject) -> None:
+    vocabulary, block = drawn_block(data)
+    plan = SplitPlan(vocabulary, block)
+    bindings = st.tuples(st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects)))
+    arrangement = data.draw(st.lists(bindings, min_size=1, max_size=10))
+    shuffled = data.draw(st.permutations(arrangement))
+    assert cluster_of(tuple(shuffled)) == cluster_of(tuple(arrangement))
+    assert plan.place(tuple(shuffled)).split == plan.place(tuple(arrangement)).split
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_familiar_groups_are_shared_out_5_15_80(n: int) -> None:
+    block = draw_block("3x3", VOCABULARY, 1)
+    plan = SplitPlan(VOCABULARY, block)
+    free = [value for value in VOCABULARY.values("color") if value not in block.values]
+    groups = {}
+    for values in combinations_with_replacement(free, n):
+        for objects in islice(combinations_with_replacement(VOCABULARY.objects, n), 300):
+            arrangement = tuple(zip(values, objects, strict=True))
+            groups[cluster_of(arrangement)] = plan.place(arrangement).split
+    shares = Counter(groups.values())
+    for split, share in {"val": 0.05, "seen": 0.15, "train": 0.8}.items():
+        spread = 4 * (share * (1 - share) / len(groups)) ** 0.5
+        assert abs(shares[split] / len(groups) - share) < spread
 
 
 def test_arrangements_are_every_ordered_pair_once() -> None:
@@ -79,20 +110,13 @@ def test_arrangements_are_every_ordered_pair_once() -> None:
     assert set(seen) == expected
 
 
-def test_swap_and_cluster() -> None:
+def test_order_and_pairing_do_not_change_the_group() -> None:
     arrangement = (("red", "cube"), ("blue", "sphere"))
-    assert swapped(arrangement) == (("blue", "cube"), ("red", "sphere"))
-    names = {cluster_of(a) for a in (arrangement, swapped(arrangement), arrangement[::-1], swapped(arrangement)[::-1])}
-    assert len(names) == 1
+    swapped = (("blue", "cube"), ("red", "sphere"))
+    assert len({cluster_of(a) for a in (arrangement, swapped, arrangement[::-1], swapped[::-1])}) == 1
 
 
 def test_held_out_bindings_are_listed() -> None:
     block = draw_block("3x3", VOCABULARY, 0)
     arrangement = ((block.values[0], block.objects[0]), (block.values[1], block.objects[1]))
     assert held_out_bindings(arrangement, block) == list(arrangement)
-
-
-def test_too_few_groups_are_refused() -> None:
-    vocabulary = smaller(3, 3)
-    with pytest.raises(UserError, match="too few for train, val, seen and partial"):
-        SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
