@@ -137,6 +137,49 @@ def scratch(
     result({"model": str(out), "losses": record["losses"]}, as_json, str(out))
 
 
+@main.command("audit")
+@click.argument("dataset", type=_FOLDER)
+@_BENCHMARK
+@click.option(
+    "--protocol", "protocols", multiple=True, help="A protocol of the benchmark; may be given again.  [default: all]"
+)
+@click.option(
+    "--language-model",
+    metavar="ngram|NAME|FOLDER",
+    default="ngram",
+    help="Whose perplexity: a trigram fitted on the benchmark's own texts, or a causal model of the Hugging Face Hub.",
+)
+@click.option(
+    "--sentence-encoder",
+    metavar="NAME|FOLDER",
+    help="Measure COMPASS' similarity filter: all-MiniLM-L6-v2 (of the extra [language]) or another encoder.",
+)
+@click.option(
+    "--items", type=click.IntRange(min=1), default=5000, help="At most so many items of a kind, drawn by seed."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of items, negatives, folds and intervals.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="JSON file to write the results to.")
+@_DEVICE
+@_JSON
+def audit_command(
+    dataset: Path, benchmark: str | None, protocols: tuple[str, ...], language_model: str, sentence_encoder: str | None, items: int,
+    seed: int, out: Path | None, device: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say what a text-only model can tell about DATASET: length, perplexity and a blind test of every kind of negative."""
+    from evaluator.artefacts.audit import Request, audit
+    from evaluator.artefacts.table import print_audit
+    from generator.dataset.files import write_json
+
+    results = audit(Request(dataset, benchmark, protocols, language_model, sentence_encoder, items, seed, device))
+    if out:
+        write_json(out, results)
+        say(f"The audit is in {out}.")
+    if as_json:
+        result(results, True, "")
+    else:
+        print_audit(results)
+
+
 @main.command()
 @_JSON
 def models(as_json: bool) -> None:

