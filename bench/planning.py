@@ -1,4 +1,4 @@
-"""Deciding what 10,000 scenes hold, and where it stands."""
+"""Deciding what scenes hold, and where it stands."""
 
 from bench.figures import Figure, repeated, seconds
 from generator.render import Job, Prepared, prepare
@@ -6,23 +6,38 @@ from generator.sampling import place_scene, plan_scenes
 from generator.splits import SplitPlan
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
-PLACED = 2000
+PLACED = 1000
 
 
 def figures() -> list[Figure]:
-    """Milliseconds a scene."""
-    prepared = prepare(Job("clevr", "3x3", SCENES, 320, 240, "standard", 0, 0))
+    """Milliseconds a scene of two objects, and of three to ten."""
+    return [*_figures("clevr", (2, 2), "2 objects"), *_figures("clevr-many", (3, 10), "3 to 10 objects")]
+
+
+def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
+    prepared = prepare(Job(family, "3x3", SCENES, 320, 240, "standard", 0, 0, objects))
     n = len(prepared.planned)
     return [
-        repeated(f"plan, {n:,} scenes", "ms a scene", lambda: 1e3 / n * seconds(lambda: _plan(prepared))),
-        repeated(f"place, {PLACED:,} of them", "ms a scene", lambda: 1e3 / PLACED * seconds(lambda: _place(prepared))),
+        repeated(f"plan, {n:,} scenes of {what}", "ms a scene", lambda: 1e3 / n * seconds(lambda: _plan(prepared))),
+        repeated(
+            f"place, {PLACED:,} scenes of {what}",
+            "ms a scene",
+            lambda: 1e3 / PLACED * seconds(lambda: _place(prepared)),
+        ),
+        repeated(f"graph, {PLACED:,} scenes of {what}", "ms a scene", lambda: 1e3 / PLACED * _graphs(prepared)),
     ]
 
 
 def _plan(prepared: Prepared) -> None:
-    plan_scenes(prepared.vocabulary, SplitPlan(prepared.vocabulary, prepared.holdout), SCENES, 0)
+    job = prepared.job
+    plan_scenes(prepared.vocabulary, SplitPlan(prepared.vocabulary, prepared.holdout), SCENES, job.seed, job.objects)
 
 
 def _place(prepared: Prepared) -> None:
     for planned in prepared.planned[:PLACED]:
         place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
+
+
+def _graphs(prepared: Prepared) -> float:
+    scenes = [place_scene(planned, prepared.vocabulary, 0, 0, 320, 240) for planned in prepared.planned[:PLACED]]
+    return seconds(lambda: [scene.graph(prepared.vocabulary.relations) for scene in scenes])
