@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from evaluator.protocols import NAMES
 from generator.dataset.commands import Commands, result, say
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -32,7 +33,8 @@ def main() -> None:
     "--protocol",
     "protocols",
     multiple=True,
-    help="binary or retrieval; may be given again.  [default: all the dataset has]",
+    metavar="NAME",
+    help=f"{', '.join(NAMES)}; may be given again.  [default: all the dataset has]",
 )
 @click.option("--out", type=_FOLDER, help="Folder of the run.  [default: runs/DATASET-BENCHMARK/MODEL]")
 @click.option(

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evaluator.measure import PROTOCOLS, measure
+from evaluator.measure import PROTOCOLS, measure, unknown_protocols
 from evaluator.models.registry import DualEncoder, load_model
 from evaluator.scoring import Needs, collect_needs, score
 from generator.dataset.commands import say
@@ -47,6 +47,11 @@ def run(request: Request) -> tuple[Path, dict[str, Any]]:
                 f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave --protocol out."
             )
     protocols = request.protocols or tuple(p for p in PROTOCOLS if benchmark.items_of(p).num_rows)
+    if not protocols:
+        found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
+        raise UserError(
+            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
+        )
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
     _check_folder(out, identity)

@@ -19,7 +19,7 @@ from evaluator.protocols.items import COUNTS, INCOMPLETE, MISSING, NOT_A_NUMBER,
 from evaluator.report.figures import figures
 from evaluator.report.terminal import print_table
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.synthetic import Builder, Row, find, one_of_each, planted, write_run
 
 TIMES = 400
@@ -419,6 +419,16 @@ def test_what_is_not_known_is_named(tmp_path: Path) -> None:
     assert measure(folder)["unknown_protocols"] == {"unheard-of": 2}
     done = score_command("measure", folder)
     assert "Not measured: 2 items of the protocol 'unheard-of', which this version does not know." in done.stdout
+
+
+def test_a_benchmark_of_unknown_protocols_alone_is_one_sentence(tmp_path: Path) -> None:
+    builder = Builder(0, 1)
+    builder.add("unheard-of", "swap", [("c", True, None), ("n", False, None)])
+    root = builder.write(tmp_path / "dataset")
+    done = score_command("run", root, "--model", "open_clip:tiny", "--out", tmp_path / "run")
+    assert_one_sentence(done, "has no items to measure (other protocols it has: 'unheard-of')")
+    for name, near in (("hard_positive", "hard_positives"), ("integratio", "integration"), ("skil", "skill")):
+        assert_one_sentence(score_command("run", root, "--model", "x:y", "--protocol", name), f"did you mean '{near}'?")
 
 
 def test_every_row_is_printed_and_drawn(results: Row, capsys: pytest.CaptureFixture[str]) -> None:
