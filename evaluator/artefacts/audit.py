@@ -17,6 +17,7 @@ from evaluator.artefacts.significance import holm, p_above
 from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity
 from evaluator.artefacts.words import ngram_differences, overlap, words
 from evaluator.statistics import cluster_mean
+from generator.dataset.commands import progress
 from generator.dataset.reader import Dataset
 
 CHANCE = 0.5
@@ -44,7 +45,13 @@ def audit(request: Request) -> dict[str, Any]:
     samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
     encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
     model = load_language_model(request.language_model, samples, request.seed, request.device)
-    kinds = [_audit_kind(sample, model, encoder, request.seed) for sample in samples]
+    with progress() as bar:
+        task = bar.add_task("Auditing", total=len(samples), note="")
+        kinds = []
+        for sample in samples:
+            bar.update(task, note=str(sample.kind))
+            kinds.append(_audit_kind(sample, model, encoder, request.seed))
+            bar.advance(task)
     judged = [kind for kind in kinds if kind["blind"]["p"] is not None]
     for kind, significant in zip(judged, holm([kind["blind"]["p"] for kind in judged]), strict=True):
         above = significant and kind["blind"]["low"] > CHANCE

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
 
-WIDTH = 120  # where stdout is no terminal
+WIDTH = 140  # where stdout is no terminal
 _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
 
 

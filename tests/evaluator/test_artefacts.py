@@ -368,6 +368,8 @@ def test_p_is_that_of_all_changes_of_sign() -> None:
     assert p_above(outcomes.astype(float), clusters, 0.5) == pytest.approx(every.mean(), abs=0.015)
     assert p_above(1.0 - outcomes, clusters, 0.5) == 1
     assert p_above(np.ones(400), np.arange(400), 0.5) == pytest.approx(2 * np.exp(-200))
+    uneven = np.repeat(np.arange(20), np.arange(20) ** 3 + 1)
+    assert p_above(np.ones(len(uneven)), uneven, 0.5) < 0.001
 
 
 def test_holm_closes_bonferroni() -> None:
