@@ -13,7 +13,7 @@ from generator.splits import Arrangement, SplitPlan, cluster_of
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
-_TRIES = 10
+_TRIES = 20
 
 
 @dataclass(frozen=True)
