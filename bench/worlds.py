@@ -14,7 +14,7 @@ from generator.describe import FIRST, describe
 from generator.render import Job, Prepared, prepare
 from generator.sampling import Planned, place_scene
 
-SIDE = 64
+WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"
 
 
@@ -22,8 +22,8 @@ def write_world(
     root: Path, scenes: Mapping[str, int], family: str = "clevr", objects: tuple[int, int] = (2, 2)
 ) -> Prepared:
     """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
-    prepared = prepare(Job(family, "3x3", scenes, SIDE, SIDE, "draft", 0, 0, objects))
-    with WorldWriter(root, {"width": SIDE, "height": SIDE}) as writer:
+    prepared = prepare(Job(family, "3x3", scenes, WIDTH, HEIGHT, "draft", 0, 0, objects))
+    with WorldWriter(root, {"width": WIDTH, "height": HEIGHT}) as writer:
         for planned in prepared.planned:
             writer.add(_record(planned, prepared, writer.images))
         writer.finish(prepared.text)
@@ -38,15 +38,15 @@ def write_texts(root: Path, prepared: Prepared) -> int:
 
 
 def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any]:
-    scene = place_scene(planned, prepared.vocabulary, 0, 0, SIDE, SIDE)
+    scene = place_scene(planned, prepared.vocabulary, 0, 0, WIDTH, HEIGHT)
     png = io.BytesIO()
     number = int(planned.scene_id)
-    Image.new("RGB", (SIDE, SIDE), (number % 256, number // 256, 0)).save(png, "PNG")
+    Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256, 0)).save(png, "PNG")
     (folder / f"{planned.scene_id}.png").write_bytes(png.getvalue())
     return {
         "scene_id": planned.scene_id,
         "cluster_id": planned.cluster_id,
-        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [0, 0, SIDE, SIDE], "visible": 1.0}
+        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [0, 0, WIDTH, HEIGHT], "visible": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
                       for i, j, name, data in scene.graph(prepared.vocabulary.relations).edges(keys=True, data=True)],

@@ -68,7 +68,8 @@ class Binary:
         thing = subject.lone[stream.below(len(subject.lone))]
         form = bound(subject, (thing,), (tested,))
         if stream.below(2):
-            values = [value for value in language.vocabulary.values(tested) if value != form.objects[0].values[tested]]
+            own = form.objects[0].values[tested]
+            values = [value for value in language.foils.values_like(tested, own) if value != own]
             said = language.foils.with_atom(form, Atom("attribute", 0, tested), values[stream.below(len(values))]).form
             caption, other = replace(said, negated=True), said
         else:

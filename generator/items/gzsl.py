@@ -43,7 +43,7 @@ class Gzsl:
             kind: _label(kind, facts.values[other][kind], category),
             language.vocabulary.category: _label(kind, value, facts.categories[other]),
         }
-        values, categories = language.vocabulary.values(kind), list(language.vocabulary.objects)
+        values, categories = language.foils.values_like(kind, value), language.foils.categories_like(category)
         caption = _label(kind, value, category)
         drawn = self._distractors(
             caption, [*hard.values()], subject,
@@ -57,17 +57,16 @@ class Gzsl:
         if caption is None:
             return None
         relation = caption.relations[0].relation
-        names = sorted({relation, language.vocabulary.relations[relation].opposite})
+        relations = sorted({relation, language.vocabulary.relations[relation].opposite})
         hard = {
             "flip": language.foils.flipped(caption, 0).form,
             "order": replace(caption, objects=caption.objects[::-1]),
         }
-        categories = list(language.vocabulary.objects)
+        sides = [language.foils.categories_like(str(mention.category)) for mention in caption.objects]
 
         def draw() -> Form:
-            ends = stream.sample(categories, 2)
-            ends = ends if stream.below(2) else ends[::-1]
-            return Form(tuple(Mention(name) for name in ends), (Link(0, names[stream.below(len(names))], 1),))
+            ends = [names[stream.below(len(names))] for names in sides]
+            return Form(tuple(Mention(name) for name in ends), (Link(0, relations[stream.below(2)], 1),))
 
         drawn = self._distractors(caption, [*hard.values()], subject, draw)
         return self._item("relational", "relation", caption, hard, drawn, subject)
@@ -78,7 +77,8 @@ class Gzsl:
         drawn: list[Form] = []
         for _ in range(_TRIES):
             form = draw()
-            if form not in (caption, *others, *drawn) and self._language.admits(caption, form, subject):
+            alike = len({mention.category for mention in form.objects}) < len(form.objects)
+            if not alike and form not in (caption, *others, *drawn) and self._language.admits(caption, form, subject):
                 drawn.append(form)
                 if len(drawn) == _DISTRACTORS:
                     return drawn

@@ -20,7 +20,9 @@ class HardPositives:
 
     `replace`: one word becomes a synonym; `swap`: two phrases change place; `converse`: a relation is said from its
     other end; and combinations. In `swap` and `converse` the foil is the published one (attributes exchanged, relation
-    flipped); in all others it is as many word edits from the caption as the hard positive is.
+    flipped); in all others it is as many edits from the caption as the hard positive is, a word or phrase of the
+    vocabulary counting as one. Which of c and p has the synonym, and whether n has one of its own, is drawn by chance,
+    so that a synonym says nothing about the truth.
     """
 
     name = "hard_positives"
@@ -52,16 +54,17 @@ class HardPositives:
             if found is None:
                 return None
             wording = found
-        positive, turned = self._rearranged(form, wording, kind)
+        said, other = (wording, ()) if stream.below(2) else ((), wording)
+        positive, turned = self._rearranged(form, other, kind)
         style = self._language.style([form, positive], stream, _PLAIN)
         if style is None:
             return None
-        texts = Text(form, style), Text(positive, style, turned)
-        foil = (
-            self._published(texts, kind, subject)
-            if kind in ("swap", "converse")
-            else self._matched(texts, subject, stream)
-        )
+        texts = Text(form, style, said), Text(positive, style, turned)
+        if kind in ("swap", "converse"):
+            foil = self._published(texts, kind, subject)
+        else:
+            places = self._rearranged(form, wording, kind)[1]
+            foil = self._matched(texts, {place for place, _ in places}, subject, stream)
         if foil is None:
             return None
         p = Candidate(texts[1], "p", True)
@@ -111,37 +114,59 @@ class HardPositives:
             return None
         return Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption)
 
-    def _matched(self, texts: tuple[Text, Text], subject: Subject, stream: Stream) -> Candidate | None:
-        """The hard positive with one of its changed words falsified, so that it is as far from the caption."""
+    def _matched(
+        self, texts: tuple[Text, Text], places: set[Place], subject: Subject, stream: Stream
+    ) -> Candidate | None:
+        """The hard positive with one of its words falsified, so that it is as far from the caption.
+
+        Where a synonym was used the falsified word is that one, and the foil comes from the values that have synonyms
+        too: in the changed scene it could be the truth.
+        """
         language, (caption, positive) = self._language, texts
-        said = self._words(caption)
-        distance = word_edits(said, self._words(positive))
-        for atom, value, words in stream.shuffled(self._falsified(positive, subject)):
+        said = self._tokens(caption)
+        distance = word_edits(said, self._tokens(positive))
+        atoms = [
+            atom for atom in language.foils.atoms(positive.form) if not places or (atom.place, atom.kind) in places
+        ]
+        options = [
+            (atom, value) for atom in atoms for value in self._values(atom, positive.form, subject, bool(places))
+        ]
+        for atom, value in stream.shuffled(options):
             foil = language.foils.with_atom(positive.form, atom, value)
             place = (atom.place, atom.kind)
-            wording = tuple(pair for pair in positive.wording if pair[0] != place) + (
-                ((place, words),) if words else ()
-            )
-            text = Text(foil.form, positive.template, wording)
-            if word_edits(said, self._words(text)) == distance and language.admits(caption.form, foil.form, subject):
+            kept = tuple(pair for pair in positive.wording if pair[0] != place)
+            words = self._synonyms(atom, value)
+            if places and stream.below(2):
+                kept += ((place, words[stream.below(len(words))]),)
+            text = Text(foil.form, positive.template, kept)
+            if word_edits(said, self._tokens(text)) == distance and language.admits(caption.form, foil.form, subject):
                 return Candidate(text, "n", False, "matched", foil.changed, caption)
         return None
 
-    def _falsified(self, positive: Text, subject: Subject) -> list[tuple[Atom, str, str | None]]:
-        """Atoms with values that make the form false, and the words for them (None for the usual ones)."""
-        language, form = self._language, positive.form
-        options: list[tuple[Atom, str, str | None]] = []
-        for atom in language.foils.atoms(form):
-            if positive.wording and not any(place == (atom.place, atom.kind) for place, _ in positive.wording):
-                continue
-            for value in language.foils.substitutes(form, atom, subject.facts, ()):
-                options.append((atom, value, None))
-                if atom.type == "relation":
-                    options += [(atom, value, word) for word in language.vocabulary.relations[value].synonyms]
-        return options
+    def _values(self, atom: Atom, form: Form, subject: Subject, with_synonyms: bool) -> list[str]:
+        values = self._language.foils.substitutes(form, atom, subject.facts, ())
+        return [value for value in values if self._synonyms(atom, value) or not with_synonyms]
 
-    def _words(self, text: Text) -> list[str]:
-        return self._language.grammar.realise(text.form, text.template, dict(text.wording)).split()
+    def _synonyms(self, atom: Atom, value: str) -> tuple[str, ...]:
+        vocabulary = self._language.vocabulary
+        if atom.type == "relation":
+            return vocabulary.relations[value].synonyms
+        return (
+            vocabulary.objects[value] if atom.type == "object" else vocabulary.attributes[atom.kind][value]
+        ).synonyms
+
+    def _tokens(self, text: Text) -> list[str]:
+        return tokens(self._language, text)
+
+
+def tokens(language: Language, text: Text) -> list[str]:
+    """A text cut into words, a phrase of the vocabulary being one, and "an" being "a"."""
+    words = language.grammar.realise(text.form, text.template, dict(text.wording))
+    phrases = [word for _, word in text.wording]
+    phrases += [language.vocabulary.relations[link.relation].phrase for link in text.form.relations]
+    for phrase in phrases:
+        words = words.replace(phrase, phrase.replace(" ", "_"))
+    return ["a" if word == "an" else word for word in words.split()]
 
 
 def word_edits(first: Sequence[str], second: Sequence[str]) -> int:

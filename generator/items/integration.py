@@ -55,7 +55,9 @@ class Integration:
         form = found.form
         foils = []
         for atom in language.foils.atoms(form):
-            values = absent[atom.kind] if atom.type == "attribute" else self._others(form, atom, subject, found.things)
+            values = self._others(form, atom, subject, found.things)
+            if atom.type == "attribute":
+                values = [value for value in values if value in absent[atom.kind]]
             foil = self._changed(form, atom, values, subject, stream)
             if foil is None:
                 return []

@@ -105,7 +105,7 @@ class Grid:
             heapq.heappush(self._queue, (weight, i))
 
 
-_FAILURE = 0.25
+_FAILURE = 0.02
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Language:
     def __post_init__(self) -> None:
         self.grammar = Grammar(self.vocabulary)
         self.walker = Walker(self.vocabulary)
-        self.foils = Foils(self.vocabulary)
+        self.foils = Foils(self.vocabulary, self.holdout if self.equal_familiarity else None)
 
     def familiarity(self, form: Form) -> int:
         """Held-out bindings that a form names."""
@@ -148,7 +148,7 @@ class Language:
         names = [self.template] if self.template else stream.shuffled(among)
         return next((name for name in names if all(TEMPLATES[name].fits(form) for form in forms)), None)
 
-    def draw(self, subject: Subject, grid: Grid, stream: Stream, make: Maker, tries: int = 6) -> list[Item]:
+    def draw(self, subject: Subject, grid: Grid, stream: Stream, make: Maker, tries: int = 12) -> list[Item]:
         """What `make` makes of the first of the least filled cells from which it can make something; else nothing."""
         offered = grid.offer(tries)
         for n, (_, i) in enumerate(offered):

@@ -1,6 +1,7 @@
 """Skill-targeted negatives: four foils that change atoms of one type (COMPASS, section 3.2 and appendix A)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from generator.items.language import Grid, Item, Language, Subject, Text, one_of
 from generator.language.complexity import Cell, Subgraph
@@ -32,14 +33,12 @@ class Skill:
     def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
         """The items of a scene."""
         for (skill, level), grid in self.grids.items():
-            made = self._language.draw(
-                subject, grid, stream, lambda s, cell, r, skill=skill: self._make(s, cell, skill, r)
-            )  # type: ignore[misc]
+            made = self._language.draw(subject, grid, stream, partial(self._make, skill=skill))
             if not made:
                 self._language.dropped[f"{self.name} {skill} {level}"] += 1
             yield from made
 
-    def _make(self, subject: Subject, cell: Cell, skill: str, stream: Stream) -> list[Item]:
+    def _make(self, subject: Subject, cell: Cell, stream: Stream, skill: str) -> list[Item]:
         language = self._language
         apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
         found = language.walker.walk(subject.facts, cell, subject.lone, stream, apart=apart)

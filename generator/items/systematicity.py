@@ -46,17 +46,17 @@ class Systematicity:
 
     def _comp_foils(self, subject: Subject, form: Form, stream: Stream) -> list[Foil] | None:
         language, kind = self._language, self._language.holdout.kind
-        absent = [name for name in language.vocabulary.objects if name not in set(subject.facts.categories)]
-        if not absent:
-            return None
-        values = language.vocabulary.values(kind)
+        there = set(subject.facts.categories)
         foils: dict[Form, Foil] = {}
         for _ in range(_COMP * _TRIES):
             atom = Atom("attribute", stream.below(len(form.objects)), kind)
-            value = values[stream.below(len(values))]
-            if value == form.objects[atom.place].values[kind]:
-                continue
-            foil = language.foils.split(form, atom, value, absent[stream.below(len(absent))])
+            mention = form.objects[atom.place]
+            values = [v for v in language.vocabulary.values(kind) if v != mention.values[kind]]
+            absent = [name for name in language.vocabulary.objects if name not in there]
+            if not values or not absent:
+                return None
+            value, category = values[stream.below(len(values))], absent[stream.below(len(absent))]
+            foil = language.foils.split(form, atom, value, category)
             if foil.form not in foils and language.admits(form, foil.form, subject):
                 foils[foil.form] = foil
                 if len(foils) == _COMP:

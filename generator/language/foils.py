@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TypeVar
 
+from generator.holdout import Holdout
 from generator.language.complexity import axes
 from generator.language.form import Form, Mention
 from generator.language.truth import Facts
@@ -38,9 +39,14 @@ class Foil:
 
 
 class Foils:
-    """Hard negatives in the words of one vocabulary: foils of an atom come from the values that exclude it."""
+    """Hard negatives in the words of one vocabulary: foils of an atom come from the values that exclude it.
 
-    def __init__(self, vocabulary: Vocabulary):
+    With a `holdout` a tested value and a category stay on their side of the block, so that every binding keeps its
+    familiarity, said or not, and the changed scene belongs to the same split.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
+        self._holdout = holdout
         self._vocabulary = vocabulary
         self._category = vocabulary.category
         self._axes = axes(vocabulary)
@@ -71,12 +77,12 @@ class Foils:
         For an object, categories that are not in the scene; for an attribute, every other value of its kind; for a
         relation, its opposite, and relations of other axes where neither object is in another relation of that axis.
         """
+        own = self.value(form, atom)
         if atom.type == "object":
             there = set(facts.categories)
-            return [name for name in self._vocabulary.objects if name not in there]
+            return [name for name in self.categories_like(own) if name not in there]
         if atom.type == "attribute":
-            own = form.objects[atom.place].values[atom.kind]
-            return [value for value in self._vocabulary.values(atom.kind) if value != own]
+            return [value for value in self.values_like(atom.kind, own) if value != own]
         link = form.relations[atom.place]
         return [
             name
@@ -85,6 +91,16 @@ class Foils:
             for name in axis
             if name != link.relation
         ]
+
+    def categories_like(self, category: str) -> list[str]:
+        """The categories on the same side of the block."""
+        block = self._holdout.objects if self._holdout else ()
+        return [name for name in self._vocabulary.objects if (name in block) == (category in block)]
+
+    def values_like(self, kind: str, value: str) -> list[str]:
+        """The values of a kind on the same side of the block."""
+        block = self._holdout.values if self._holdout and kind == self._holdout.kind else ()
+        return [name for name in self._vocabulary.values(kind) if (name in block) == (value in block)]
 
     def _busy(self, form: Form, place: int, axis: Sequence[str]) -> bool:
         link = form.relations[place]

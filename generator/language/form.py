@@ -86,7 +86,7 @@ class Form:
             entry: dict[str, Any] = {"category": mention.category, "attributes": dict(mention.attributes)}
             if mention.without:
                 entry["without"] = dict(mention.without)
-            if mention.count > 1:
+            if mention.count != 1:
                 entry["count"] = mention.count
             objects.append(entry)
         data: dict[str, Any] = {"objects": objects}

@@ -189,8 +189,10 @@ def _told_apart(form: Form) -> bool:
 
 
 def _one_step(form: Form) -> bool:
-    """Whether the form is one relation, of its first object to its second."""
-    return len(form.objects) == 2 and [(link.subject, link.object) for link in form.relations] == [(0, 1)]
+    """Whether the form is one relation that holds, of its first object to its second."""
+    return len(form.objects) == 2 and [(link.subject, link.object, link.holds) for link in form.relations] == [
+        (0, 1, True)
+    ]
 
 
 def _star(form: Form) -> bool:
@@ -357,7 +359,8 @@ TEMPLATES: dict[str, Template] = {
     "that-is": Template(_star, _say_that_is),
     "photo": Template(
         lambda form: (
-            ((_plain(form) and _there(form)) or (not form.negated and _one_step(form) and _tails_last(form)))
+            _tails_last(form)
+            and ((_plain(form) and _there(form)) or (not form.negated and _one_step(form)))
             and form.environment is None
         ),
         _say_photo,
@@ -386,7 +389,7 @@ TEMPLATES: dict[str, Template] = {
     "there-is-that": Template(lambda form: _related(form) and _told_apart(form), _say_there_is_that),
     "list-then-relate": Template(_related, _say_list_then_relate),
     "then-attributes": Template(_all_named, _say_then_attributes),
-    "not-true": Template(lambda form: form.negated, _say_not_true),
+    "not-true": Template(lambda form: form.negated and _there(form), _say_not_true),
 }
 """Every way of saying a form, by name. The published ones are those of PUG:SPARE, PUG:SPAR, CREPE, COMPASS and
 Pearson et al.; docs/language.md shows each."""

@@ -1,0 +1,109 @@
+"""Random scenes and forms for tests of language: any contents, any poses, margins not respected."""
+
+import random
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from generator.holdout import draw_block
+from generator.items.language import Language, Subject
+from generator.language.form import Form, Link, Mention
+from generator.language.truth import Facts
+from generator.resources import resource
+from generator.scene import Camera, Scene, SceneObject
+from generator.vocabulary import read_vocabulary
+
+FAMILY = "clevr"
+VOCABULARY = read_vocabulary(FAMILY)
+VOCABULARY_TEXT = resource(f"scenes/{FAMILY}.toml").read_text(encoding="utf-8")
+HOLDOUT = draw_block("3x3", VOCABULARY, 0)
+CAMERA = Camera((7.4811, -6.5076, 5.3437), (0.0, 0.0, 0.35), 35.0, 32.0)
+CATEGORIES = list(VOCABULARY.objects)
+
+
+def scene_of(*objects: tuple[str, dict[str, str]], positions: list[tuple[float, float]] | None = None) -> Scene:
+    """A scene of (category, attribute values); unsaid attributes are the first of their kind."""
+    places = positions or [(0.9 * i - 2, 1.3 * ((i * 3) % 5) - 2) for i in range(len(objects))]
+    usual = {kind: VOCABULARY.values(kind)[0] for kind in VOCABULARY.attributes}
+    things = tuple(
+        SceneObject(category, {**usual, **values}, (x, y, 0.0), 0.0)
+        for (category, values), (x, y) in zip(objects, places, strict=True)
+    )
+    return Scene(things, CAMERA, {}, next(iter(VOCABULARY.environments)))
+
+
+def random_scene(draw: random.Random, least: int = 1, most: int = 10, categories: list[str] | None = None) -> Scene:
+    """Objects of any kind anywhere."""
+    objects = [
+        (
+            draw.choice(categories or CATEGORIES),
+            {kind: draw.choice(VOCABULARY.values(kind)) for kind in VOCABULARY.attributes},
+        )
+        for _ in range(draw.randint(least, most))
+    ]
+    places = [(round(draw.uniform(-3, 3), 6), round(draw.uniform(-3, 3), 6)) for _ in objects]
+    return scene_of(*objects, positions=places)
+
+
+def facts_of(scene: Scene) -> Facts:
+    """A scene's facts."""
+    return Facts(scene, VOCABULARY.relations, VOCABULARY.category)
+
+
+def subject_of(scene: Scene, split: str = "seen", scene_id: str = "000000") -> Subject:
+    """A scene as items are asked about it."""
+    held_out = tuple(HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects)
+    return Subject(scene_id, facts_of(scene), split, held_out)
+
+
+def language(**options: object) -> Language:
+    """The language of the family with a held-out block."""
+    return Language(VOCABULARY, HOLDOUT, **options)  # type: ignore[arg-type]
+
+
+@st.composite
+def mentions(draw: st.DrawFn, counts: bool = False, generic: bool = True) -> Mention:
+    """A mention with any attributes, perhaps a denial, perhaps a count."""
+    category = draw(st.sampled_from([*CATEGORIES[:4], *([None] if generic else [])]))
+    values = draw(
+        st.fixed_dictionaries(
+            {}, optional={k: st.sampled_from(VOCABULARY.values(k)[:3]) for k in VOCABULARY.attributes}
+        )
+    )
+    count = draw(st.sampled_from([1, 1, 0, 2, 3])) if counts else 1
+    attributes = tuple(sorted(values.items()))
+    if category is None and count > 1:
+        count = 1
+    free = [kind for kind in VOCABULARY.attributes if kind not in values] + (
+        [VOCABULARY.category] if category is None else []
+    )
+    without: tuple[tuple[str, str], ...] = ()
+    if count == 1 and free and draw(st.integers(0, 3)) == 0:
+        kind = draw(st.sampled_from(free))
+        choices = CATEGORIES[:4] if kind == VOCABULARY.category else VOCABULARY.values(kind)[:3]
+        without = ((kind, draw(st.sampled_from(choices))),)
+    return Mention(category, attributes, without, count)
+
+
+@st.composite
+def forms(draw: st.DrawFn, most: int = 4) -> Form:
+    """Any form of the language."""
+    related = draw(st.booleans())
+    found = draw(st.lists(mentions(counts=not related), min_size=1, max_size=most))
+    links: list[Link] = []
+    if related and len(found) > 1:
+        pairs = [(i, j) for i in range(len(found)) for j in range(len(found)) if i != j]
+        chosen = draw(
+            st.lists(
+                st.tuples(st.sampled_from(pairs), st.sampled_from(list(VOCABULARY.relations))), max_size=4, unique=True
+            )
+        )
+        links = [Link(i, name, j, draw(st.booleans())) for (i, j), name in chosen]
+        if draw(st.booleans()):
+            found = [*found, replace(draw(mentions()), without=(), count=0)]
+    form = Form(tuple(found), tuple(links))
+    if draw(st.integers(0, 4)) == 0 and all(mention.count for mention in form.objects):
+        return replace(form, negated=True)
+    if draw(st.integers(0, 4)) == 0:
+        return replace(form, environment=next(iter(VOCABULARY.environments)))
+    return form
