@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 from generator.dataset.files import read_json
 from generator.dataset.schema import SCENES
 from generator.judge.decide import decide
-from generator.judge.files import file_faults, finding, labels, places, readable_table, readable_toml, watched
+from generator.judge.files import (
+    file_faults,
+    finding,
+    labels,
+    places,
+    readable_parts,
+    readable_toml,
+    watched,
+)
 from generator.judge.geometry import Shown, Terms, read_scene
 from generator.judge.records import record_faults
 from generator.judge.said import Said
@@ -32,22 +40,23 @@ class World:
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)
         self.shown: dict[str, Shown] = {}
-        table = readable_table(folder / "scenes.parquet", SCENES, self.findings)
-        if table is not None:
-            self._read(table.filter(pc.equal(table["status"], "ok")))
+        for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings):
+            self._read(part.filter(pc.equal(part["status"], "ok")))
 
     def _read(self, table: pa.Table) -> None:
-        ids, kept = table["scene_id"].to_pylist(), []
-        for row, (scene_id, record) in enumerate(zip(ids, values(table["scene"]), strict=True)):
+        """Read some scenes and judge what their rows list."""
+        ids, shown, kept = table["scene_id"].to_pylist(), [], []
+        for row, (scene_id, record) in enumerate(zip(ids, table["scene"].to_pylist(), strict=True)):
             try:
-                self.shown[scene_id] = read_scene(record, self.terms)
+                shown.append(read_scene(record, self.terms))
                 kept.append(row)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 self.findings.append(finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}"))
-        if len(self.shown) < len(kept):
-            self.findings.append(finding("wrong record", "scenes.parquet names a scene twice"))
-            return
-        for place, fault in record_faults(table.take(kept), list(self.shown.values()), self.terms):
+            else:
+                if scene_id in self.shown:
+                    self.findings.append(finding("wrong record", f"scene {scene_id} stands in scenes.parquet twice"))
+                self.shown[scene_id] = shown[-1]
+        for place, fault in record_faults(table.take(pa.array(kept, pa.int64())), shown, self.terms):
             self.findings.append(finding("wrong record", f"scene {ids[kept[place]]}: {fault}"))
 
 

@@ -17,8 +17,13 @@ from generator.dataset.files import SUMS, read_sums, sha256
 
 Finding = dict[str, str]
 
-_OPTIONAL = frozenset({"kind"})  # of candidates; tables that are older than the column can be judged without it
+_DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
+
+# Columns of tables: those that older tables lack, those that have a value in each row, and those that are looked at.
+_OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
+_JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form", "level", "n_objects", "n_attributes",
+                     "n_relations", "pool_id", "held_out_positive", "held_out_negative", "kind"}  # fmt: skip
 
 
 def finding(fault: str, what: str) -> Finding:
@@ -64,20 +69,45 @@ class Findings(Protocol):
 
 
 def readable_table(path: Path, schema: pa.Schema, findings: Findings) -> pa.Table | None:
-    """A table with the columns of a schema; None, and a finding more, where it cannot be read."""
+    """The columns of a table that are judged; None, and a finding more, where it cannot be read."""
     try:
-        table = pq.read_table(path)
-        for name in _OPTIONAL.intersection(schema.names).difference(table.column_names):
-            table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
-        table = table.select(schema.names).cast(schema)
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        findings.append(finding("damaged file", f"{path.name} cannot be read: {error}"))
+        return pa.concat_tables(_parts(path, schema, 100_000))
+    except _DAMAGE as error:
+        findings.append(_unreadable(path, error))
         return None
-    empty = [name for name in sorted(_FILLED.intersection(schema.names)) if table[name].null_count]
-    if empty:
-        findings.append(finding("damaged file", f"{path.name} has rows without {' or '.join(empty)}"))
-        return None
-    return table
+
+
+def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
+    """A table some rows at a time, in the columns that are judged; the first part is empty.
+
+    Raises one of _DAMAGE where it cannot be read, lacks a column of the schema, or has an empty cell where none may be.
+    """
+    with pq.ParquetFile(path) as file:
+        if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
+            raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
+        judged = pa.schema([field for field in schema if field.name in _JUDGED])
+        yield judged.empty_table()
+        there = [name for name in judged.names if name in file.schema_arrow.names]
+        for batch in file.iter_batches(rows, columns=there):
+            part = pa.Table.from_batches([batch])
+            for name in set(judged.names).difference(there):
+                part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
+            part = part.select(judged.names).cast(judged)
+            if empty := [name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count]:
+                raise ValueError(f"it has rows without {' or '.join(empty)}")
+            yield part
+
+
+def readable_parts(path: Path, schema: pa.Schema, rows: int, findings: Findings) -> Iterator[pa.Table]:
+    """A table some rows at a time, as far as it can be read; a finding more where it cannot."""
+    try:
+        yield from _parts(path, schema, rows)
+    except _DAMAGE as error:
+        findings.append(_unreadable(path, error))
+
+
+def _unreadable(path: Path, error: Exception) -> Finding:
+    return finding("damaged file", f"{path.name} cannot be read: {error}")
 
 
 def labels(column: pa.ChunkedArray) -> np.ndarray:

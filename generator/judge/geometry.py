@@ -27,10 +27,14 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a family's scenes are described in: its word for categories; direction and margin (metres) of each relation."""
+    """What a family's scenes are described in: its word for categories; direction and margin (metres) of each relation.
+
+    `met` has the objects of the scenes read so far, so that like objects are held once.
+    """
 
     category: str
     relations: dict[str, tuple[str, float]]
+    met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
@@ -40,7 +44,7 @@ class Terms:
         return cls(data["category"], {name: (rule["direction"], rule["margin"]) for name, rule in relations})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Shown:
     """A scene: its objects (category, and values by kind), their places on the ground, and its environment, if known.
 
@@ -130,7 +134,10 @@ def towards(along: list[tuple[float, float]], direction: str) -> list[float]:
 def read_scene(record: str, terms: Terms) -> Shown:
     """The scene of a record (JSON). Raises ValueError, KeyError or TypeError where it is none."""
     data = json.loads(record)
-    objects = [(thing["category"], dict(thing["attributes"])) for thing in data["objects"]]
+    objects = []
+    for thing in data["objects"]:
+        category, values = thing["category"], thing["attributes"]
+        objects.append(terms.met.setdefault((category, tuple(values.items())), (category, values)))
     away_x, away_y = _sight(data["camera"])
     along = [
         (x * away_y - y * away_x, x * away_x + y * away_y)

@@ -296,7 +296,7 @@ def test_tables_with_missing_cells_or_columns_or_repeated_rows(copied: Path, ben
     certificate = judged(copied)
     assert certificate["faults"]["repeated scene"] == certificate["faults"]["repeated item"] == 1
     edit(benchmark, "candidates", lambda rows: rows[0].update(truth=None))
-    assert "candidates.parquet has rows without truth" in said(judged(copied), "damaged file")
+    assert "candidates.parquet cannot be read: it has rows without truth" in said(judged(copied), "damaged file")
     path = benchmark / "candidates.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["slot"]), path)
     assert "candidates.parquet cannot be read" in said(judged(copied), "damaged file")
