@@ -261,6 +261,7 @@ class SentenceReader(Reader):
         """`not-true`: "It is not true that there is" a list, and relations of its things."""
         self.take("It", "is", "not", "true", "that")
         self._there_is_list()
+        self.refuse_none()
         more = False
         while self.comes(","):
             more = self._clause_of_denied()

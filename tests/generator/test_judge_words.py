@@ -153,9 +153,7 @@ READ = {
     "There is a cube. The cube is large, red and metal.": form("large red metal cube"),
     "There is a cube. The cube is large. The cube is not red.": form(thing("large cube", without={"color": "red"})),
     "It is not true that there is a red cube.": form("red cube", negated=True),
-    "It is not true that there are two cubes and no cone.": form(
-        thing("cube", count=2), thing("cone", count=0), negated=True
-    ),
+    "It is not true that there are two cubes and a cone.": form(thing("cube", count=2), "cone", negated=True),
     "It is not true that there is a red cube and a cone and that the cube is behind the cone.": form(
         "red cube", "cone", relations=[[0, "behind", 1, True]], negated=True
     ),
@@ -347,6 +345,8 @@ There are two cubes and a cone. The cube is red.
 There is a cube. The cubes are red.
 It is not true that there is a cube
 It is not true that there are a cube.
+It is not true that there is no cube.
+It is not true that there is a cube and no cone.
 It is not true that a cube is behind a cone.
 It is not true that there is a cube and a cone and the cube is behind the cone.
 It is not true that there is a cube and a cone, that the cube is behind the cone.
