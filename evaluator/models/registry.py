@@ -52,6 +52,36 @@ class DualEncoder(Protocol):
         ...
 
 
+class PairScorer(Protocol):
+    """A model that reads an image and a text together: a cross encoder, a generative or a diffusion model."""
+
+    info: dict[str, Any]
+    """What was loaded, as for a dual encoder."""
+
+    key: str
+    """What identifies the scores: equal keys give equal scores of equal pairs."""
+
+    channels: tuple[str, ...]
+    """Names of the scores of a pair; the first is the one that protocols measure."""
+
+    passes: int
+    """Forward passes of the large network that a pair takes, for saying beforehand what a run costs."""
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """What the model reads of each text, as for a dual encoder."""
+        ...
+
+    def score_pairs(
+        self,
+        images: Sequence[Image.Image],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None = None,
+    ) -> np.ndarray:
+        """Scores, float32 (pairs, channels), of pairs (place in `images`, text); what depends on the image alone is
+        computed once. `contests` are groups of places in `pairs` that will be compared with one another."""
+        ...
+
+
 def load_model(spec: str, device: str | None) -> DualEncoder:
     """Load the model that `family:name[@weights]` names.
 

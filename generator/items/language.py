@@ -90,9 +90,22 @@ class Grid:
         self.filled = [0] * len(self.cells)
         self._queue = [(0.0, i) for i in range(len(self.cells))]
 
-    def offer(self, most: int) -> list[tuple[float, int]]:
-        """Up to `most` of the least filled cells, to be handed back by `settle`."""
-        return [heapq.heappop(self._queue) for _ in range(min(most, len(self._queue)))]
+    def offer(self, most: int, objects: int) -> list[tuple[float, int]]:
+        """Up to `most` of the least filled cells of no more than `objects` objects, to be handed back by `settle`.
+
+        A cell that is filled far more often than the others waits for them, so that what is easy does not prevail.
+        """
+        used = sum(n > 0 for n in self.filled)
+        most_filled = _EXCESS * sum(self.filled) / used + _EXCESS if used else _EXCESS
+        found: list[tuple[float, int]] = []
+        too_large = []
+        while self._queue and len(found) < most:
+            entry = heapq.heappop(self._queue)
+            fits = self.cells[entry[1]].n_objects <= objects and self.filled[entry[1]] <= most_filled
+            (found if fits else too_large).append(entry)
+        for entry in too_large:
+            heapq.heappush(self._queue, entry)
+        return found
 
     def settle(self, offered: Iterable[tuple[float, int]], tried: int, filled: int | None) -> None:
         """Hand cells back: the first `tried` were tried and `filled` (a cell's index) was filled."""
@@ -106,6 +119,7 @@ class Grid:
 
 
 _FAILURE = 0.02
+_EXCESS = 2
 
 
 @dataclass
@@ -150,7 +164,7 @@ class Language:
 
     def draw(self, subject: Subject, grid: Grid, stream: Stream, make: Maker, tries: int = 12) -> list[Item]:
         """What `make` makes of the first of the least filled cells from which it can make something; else nothing."""
-        offered = grid.offer(tries)
+        offered = grid.offer(tries, len(subject.lone))
         for n, (_, i) in enumerate(offered):
             made = make(subject, grid.cells[i], stream)
             if made:
