@@ -68,7 +68,10 @@ class TableWriter:
         """Add many rows; columns that a row lacks are null."""
         if isinstance(rows, pa.Table):
             self._flush()
-            self._file.write_table(rows.cast(self._schema))
+            lacking = [field for field in self._schema if field.name not in rows.column_names]
+            for field in lacking:
+                rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+            self._file.write_table(rows.select(self._schema.names).cast(self._schema))
             return
         names = self._schema.names
         for row in rows:
@@ -78,6 +81,11 @@ class TableWriter:
         """Write what is left; may be called again."""
         if self._file.is_open:
             self._flush()
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file without what is left."""
+        if self._file.is_open:
             self._file.close()
 
     def _flush(self) -> None:

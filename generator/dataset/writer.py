@@ -169,7 +169,7 @@ class BenchmarkWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for table in self._tables.values():
-            table.close()
+            table.abandon()
         shutil.rmtree(self._draft, ignore_errors=True)
 
     def add(self, table: str, row: Sequence[Any]) -> None:

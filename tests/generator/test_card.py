@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from generator.dataset.files import write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
+from generator.describe import FIRST as FIRST_TEXTS
 from generator.describe import benchmark_name, describe
 from generator.holdout import draw_block
 from generator.render import Job, parse_resolution, parse_scenes, prepare
@@ -60,8 +62,8 @@ def make_dataset(root: Path) -> Path:
         writer.add({"scene_id": failed.scene_id, "cluster_id": failed.cluster_id, "failed": "the lamp broke"})
         writer.finish(prepared.text)
     world = Dataset.open(root).world
-    describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), False)
-    describe(root, world, prepared.holdout, OTHER, True)
+    describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), FIRST_TEXTS)
+    describe(root, world, prepared.holdout, OTHER, replace(FIRST_TEXTS, exposed_negatives=True))
     return root
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe import check_name, describe
+from generator.describe import FIRST, check_name, describe
 from generator.holdout import draw_block
 from generator.scene import Scene
 from generator.vocabulary import parse_vocabulary
@@ -110,7 +110,7 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     for seed in range(1, 6):
         # a 2x2 block has one unseen group of 1,848, which a world planned for another block hardly ever shows
         with contextlib.suppress(UserError):
-            describe(copied, dataset.world, draw_block("2x2", vocabulary, seed), "unlikely", False)
+            describe(copied, dataset.world, draw_block("2x2", vocabulary, seed), "unlikely", FIRST)
             continue
         refusals += 1
         assert sorted(path.name for path in (copied / "benchmarks").iterdir()) == before
