@@ -80,7 +80,7 @@ def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder |
         "negatives_an_item": float(np.mean(negatives)),
         "length": _length(nearest), "difference": _difference(nearest), "perplexity": _perplexity(perplexities, hard),
         "similarity": audit_similarity(questions, encoder) if encoder else None,
-        "centre": _centre(sample), "blind": _blind(sample, perplexities, seed),
+        "centre": _centre(sample), "blind": _blind(sample, None if model.own else perplexities, seed),
     }  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _centre(sample: Sample) -> dict[str, Any] | None:
     return {"value": centre(several), "chance": float(np.mean([1 / len(texts) for texts in several]))}
 
 
-def _blind(sample: Sample, perplexities: Sequence[np.ndarray], seed: int) -> dict[str, Any]:
+def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int) -> dict[str, Any]:
     questions = sample.questions
     clusters = np.array([q.cluster for q in questions])
     if len(set(clusters)) < FEWEST_CLUSTERS:
@@ -135,7 +135,9 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray], seed: int) -> dic
             "learners": {},
             "verdict": TOO_FEW,
         }
-    known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
+    known = np.full((len(questions), 2), np.nan)
+    if perplexities is not None:
+        known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
     pairs = make_pairs([q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known)
     blind = blind_test(pairs, seed)
     estimate = cluster_mean(blind.outcomes, clusters, seed)

@@ -135,7 +135,8 @@ def _trees(pairs: Pairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
 
 def _both_ways(pairs: Pairs, places: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Inputs of the trees with the true text first, and with the false text first."""
-    true, false = pairs.true[places], pairs.false[places]
+    known = ~np.isnan(pairs.true).all(axis=0)
+    true, false = pairs.true[places][:, known], pairs.false[places][:, known]
     named = pairs.differences[places][:, columns].toarray()
     return np.hstack([true, false, true - false, named]), np.hstack([false, true, false - true, -named])
 

@@ -19,6 +19,10 @@ class LanguageModel(Protocol):
     """Gives the perplexity of every text of every question."""
 
     info: dict[str, Any]
+
+    own: bool
+    """Whether it was fitted on the benchmark's own texts. What such a model leaves out when it judges a cluster shows in
+    its perplexities which texts that cluster holds often, so the blind test must not see them."""
     """What the model is, for the results."""
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
@@ -37,6 +41,8 @@ class CrossFitted:
     True and false texts are fitted alike: a model that knew which are true would be a classifier (that is the blind
     test), and leaving out the true text alone would make the truth read harder wherever a benchmark is balanced.
     """
+
+    own = True
 
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
@@ -66,6 +72,8 @@ class CausalModel:
     Every token is scored, the first one after the tokenizer's start token (its end token where it has no other);
     where it has neither, the first token is context only.
     """
+
+    own = False
 
     def __init__(self, name: str, device: str | None):
         from evaluator.artefacts.loading import load_pair
