@@ -1,8 +1,10 @@
-"""Which families of models there are, and what a dual encoder offers."""
+"""Which families of models there are, and what a model offers."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,7 +29,16 @@ FAMILIES = {
     "jackalope": Family(
         "evaluator.models.jackalope:load_jackalope", "jackalope:FOLDER, a folder written by `score train`"
     ),
+    "hf": Family(
+        "evaluator.models.hf:load_hf",
+        "hf:OWNER/NAME, hf:OWNER/NAME@REVISION, hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
+    ),
+    "python": Family(
+        "evaluator.models.python:load_python", "python:PACKAGE.MODULE:FACTORY, a model of your own; see docs/models.md"
+    ),
 }
+PLUGINS = "jackalope.models"
+"""The group of entry points by which other packages add families."""
 
 
 class DualEncoder(Protocol):
@@ -82,8 +93,31 @@ class PairScorer(Protocol):
         ...
 
 
-def load_model(spec: str, device: str | None) -> DualEncoder:
-    """Load the model that `family:name[@weights]` names.
+def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
+    """What `tokens` may give when there is nothing better: int64 (n, 4), rows equal where inputs are (SHA-256)."""
+    return np.array([np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64).reshape(-1, 4)
+
+
+def families() -> dict[str, Family]:
+    """All families by name: those of this package, and those that installed packages add.
+
+    Raises UserError when two packages offer one name.
+    """
+    known = dict(FAMILIES)
+    offered_by = dict.fromkeys(FAMILIES, "jackalope")
+    for entry in entry_points(group=PLUGINS):
+        package = entry.dist.name if entry.dist else "an unnamed package"
+        if entry.name in known:
+            raise UserError(
+                f"The model family '{entry.name}' is offered by {offered_by[entry.name]} and by {package}; uninstall one of them."
+            )
+        known[entry.name] = Family(entry.value, f"{entry.name}:NAME, of the package {package}")
+        offered_by[entry.name] = package
+    return known
+
+
+def load_model(spec: str, device: str | None) -> Any:
+    """Load the DualEncoder or PairScorer that `family:name[@weights]` names.
 
     Raises UserError when the family, model or weights do not exist or do not fit one another.
     """
@@ -92,8 +126,18 @@ def load_model(spec: str, device: str | None) -> DualEncoder:
         raise UserError(
             f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got '{spec}'."
         )
-    if family not in FAMILIES:
-        raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(FAMILIES))}")
-    module, function = FAMILIES[family].loader.split(":")
-    model: DualEncoder = getattr(import_module(module), function)(rest, device)
-    return model
+    known = families()
+    if family not in known:
+        raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
+    module, _, function = known[family].loader.partition(":")
+    if family in FAMILIES:
+        return getattr(import_module(module), function)(rest, device)
+    from evaluator.models.python import adapted
+
+    try:
+        loader = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise UserError(
+            f"The model family '{family}' cannot be loaded from {known[family].loader} ({error}); mend or uninstall its package."
+        ) from None
+    return adapted(loader(rest, device), spec, loader, device)

@@ -1,0 +1,245 @@
+"""`python:` models: a class or function of the user's own. What its object lacks of the contracts in registry.py is filled here.
+
+`python:PACKAGE.MODULE:FACTORY`; the module is found in the working directory or where Python finds it.
+"""
+
+import hashlib
+import importlib
+import inspect
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from evaluator.models.device import best_device
+from evaluator.models.open_clip import weights_digest
+from evaluator.models.registry import DualEncoder, PairScorer, fingerprints
+from generator.dataset.errors import UserError
+
+_WANTED = "encode_images and encode_texts, or score_pairs, or score"
+
+
+def load_python(name: str, device: str | None) -> DualEncoder | PairScorer:
+    """Import `package.module:factory`, call it, and fill what the object lacks.
+
+    The factory is called without arguments, or with `device` (a torch.device) where it has a parameter of that name.
+    Raises UserError when there is no such module or factory, or when the object offers none of the methods.
+    """
+    module, colon, path = name.partition(":")
+    if not colon or not module or not path or module.endswith(".py") or "/" in module:
+        raise UserError(f"Expected python:PACKAGE.MODULE:FACTORY, such as python:my_model:Model, got 'python:{name}'.")
+    factory = _imported(module, path)
+    if not callable(factory):
+        raise UserError(f"'{path}' in {module} is no class or function; name a callable that returns the model.")
+    wants_device = "device" in _parameters(factory)
+    return adapted(
+        factory(device=best_device(device)) if wants_device else factory(), f"python:{name}", factory, device
+    )
+
+
+def adapted(model: Any, spec: str, source: Any, device: str | None) -> DualEncoder | PairScorer:
+    """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
+
+    `source` is the class or function it came from, whose file the key follows. Raises UserError when it is neither.
+    """
+    encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
+    if len(encoders) == 2:
+        return OwnEncoder(model, spec, source, device)
+    if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
+        return OwnScorer(model, spec, source, device)
+    lacking = f"has {encoders[0]} alone" if encoders else f"({type(model).__name__}) has no method to score with"
+    raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}.")
+
+
+class _Own:
+    """What both kinds share: info, key and tokens, the model's own where it has them."""
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        self._model, self._spec = model, spec
+        file = _file_of(source)
+        networks = [each.eval() for each in _networks(model)]
+        weights = hashlib.sha256("".join(weights_digest(each) for each in networks).encode()).hexdigest()
+        self.info: dict[str, Any] = {
+            "weights": spec,
+            "source_sha256": hashlib.sha256(file.read_bytes()).hexdigest() if file else None,
+            "parameters": sum(p.numel() for each in networks for p in each.parameters()),
+            "precision": "its own",
+            "device": str(best_device(device)) if networks else "its own",
+            **({"weights_sha256": weights} if networks else {}),
+            **dict(getattr(model, "info", None) or {}),
+        }
+        own = getattr(model, "key", None)
+        if own is not None and not (isinstance(own, str) and own):
+            raise UserError(f"The key of {spec} is {own!r}; give a text that is not empty, or leave it out.")
+        # where the source cannot be read, a key that never comes again: nothing stale is taken from the cache
+        source_key = self.info["source_sha256"] or secrets.token_hex()
+        parts = [spec, own] if own else [spec, source_key, weights, self.info["device"]]
+        self.key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """The model's own tokens, int64 (n, length), or fingerprints of the texts."""
+        if not callable(getattr(self._model, "tokens", None)):
+            return fingerprints(text.encode() for text in texts)
+        ids = _array(self._model.tokens(list(texts)))
+        if ids.dtype.kind not in "iu" or ids.ndim != 2 or len(ids) != len(texts):
+            raise self._wrong("tokens", f"whole numbers of shape ({len(texts)}, length)", ids)
+        return ids.astype(np.int64)
+
+    def _wrong(self, method: str, expected: str, got: np.ndarray) -> UserError:
+        return UserError(
+            f"Expected {method} of {self._spec} to give {expected}, got {got.dtype} of shape {tuple(got.shape)}."
+        )
+
+    def _check_finite(self, method: str, values: np.ndarray, what: str) -> None:
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise UserError(
+                f"{method} of {self._spec} gave numbers that are not finite for {what} {row + 1} of {len(values)}; a score must be a number."
+            )
+
+
+class OwnEncoder(_Own):
+    """A user's object with encode_images and encode_texts as a DualEncoder; embeddings are brought to unit length here."""
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        super().__init__(model, spec, source, device)
+        self._width: int | None = None
+        self.info["embeddings"] = "brought to unit length"
+
+    @torch.no_grad()
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit embeddings, float32 (n, d)."""
+        return self._unit("encode_texts", self._model.encode_texts(list(texts)), len(texts), "text")
+
+    @torch.no_grad()
+    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """Unit embeddings of RGB images, float32 (n, d)."""
+        return self._unit("encode_images", self._model.encode_images(list(images)), len(images), "image")
+
+    def _unit(self, method: str, given: Any, n: int, what: str) -> np.ndarray:
+        vectors = _array(given)
+        if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
+            raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
+        if self._width not in (None, vectors.shape[1]):
+            raise self._wrong(method, f"embeddings of width {self._width}, as before", vectors)
+        self._width = vectors.shape[1]
+        self._check_finite(method, vectors, what)
+        wide = vectors.astype(np.float64)
+        lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+        if not lengths.all():
+            raise UserError(
+                f"{method} of {self._spec} gave nothing but zeros for {what} {int(np.argmin(lengths)) + 1} of {n}; such an embedding has no cosine."
+            )
+        return (wide / lengths).astype(np.float32)
+
+
+class OwnScorer(_Own):
+    """A user's object with score_pairs or score as a PairScorer."""
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        super().__init__(model, spec, source, device)
+        self._in_bulk = callable(getattr(model, "score_pairs", None))
+        channels = getattr(model, "channels", ("score",))
+        if isinstance(channels, str) or not channels or not all(isinstance(name, str) for name in channels):
+            raise UserError(f"The channels of {spec} are {channels!r}; give a tuple of names.")
+        self.channels = tuple(channels)
+        if not self._in_bulk and len(self.channels) > 1:
+            raise UserError(f"score of {spec} gives one number for {len(self.channels)} channels; give it score_pairs.")
+        self.passes = int(getattr(model, "passes", 1))
+
+    @torch.no_grad()
+    def score_pairs(
+        self,
+        images: Sequence[Image.Image],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None = None,
+    ) -> np.ndarray:
+        """Scores, float32 (pairs, channels), by the model's score_pairs, or by its score of one pair after another."""
+        if self._in_bulk:
+            method, scores = "score_pairs", self._bulk(images, pairs, contests)
+            if scores.ndim == 1 and len(self.channels) == 1:
+                scores = scores[:, None]
+        else:
+            method = "score"
+            each = [_array(self._model.score(images[place], text)) for place, text in pairs]
+            for one in each:
+                if one.size != 1 or one.dtype.kind not in "fiu":
+                    raise self._wrong(method, "one number", one)
+            scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
+        if scores.dtype.kind not in "fiu" or scores.shape != (len(pairs), len(self.channels)):
+            raise self._wrong(method, f"numbers of shape ({len(pairs)}, {len(self.channels)})", scores)
+        self._check_finite(method, scores, "pair")
+        return scores.astype(np.float32)
+
+    def _bulk(
+        self,
+        images: Sequence[Image.Image],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None,
+    ) -> np.ndarray:
+        method = self._model.score_pairs
+        if "contests" in _parameters(method):
+            return _array(method(images, pairs, contests=contests))
+        return _array(method(images, pairs))
+
+
+def _imported(module: str, path: str) -> Any:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)  # stays, as with `python -m`: what the model imports later is found too
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # something that the user's module imports
+        raise UserError(
+            f"There is no Python module '{module}' in {here} or where Python looks; run where it is, or set PYTHONPATH."
+        ) from None
+    try:
+        return reduce(getattr, path.split("."), found)
+    except AttributeError:
+        named = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
+        some = f"it has {', '.join(named[:8])}" if named else "it has no class or function"
+        raise UserError(f"There is no '{path}' in the module {module}: {some}.") from None
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # of compiled code
+        return []
+
+
+def _file_of(source: Any) -> Path | None:
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(source))
+    except TypeError:  # of compiled code
+        return None
+    return Path(file) if file and Path(file).exists() else None
+
+
+def _networks(model: Any) -> list[torch.nn.Module]:
+    """The object itself, or what it holds directly, where that is a torch module."""
+    held = [model, *vars(model).values()] if hasattr(model, "__dict__") else [model]
+    found = [each for each in held if isinstance(each, torch.nn.Module)]
+    return found[:1] if found and found[0] is model else found
+
+
+def _array(given: Any) -> np.ndarray:
+    """An array of what a user's method gave: a tensor on any device, an array, or a list of them."""
+    if isinstance(given, torch.Tensor):
+        given = given.detach().cpu()
+        return np.asarray(given.float() if given.is_floating_point() else given)
+    if isinstance(given, list | tuple) and any(isinstance(each, torch.Tensor) for each in given):
+        given = [_array(each) for each in given]
+    try:
+        return np.asarray(given)
+    except ValueError:  # rows of several lengths
+        return np.asarray([*given, None], dtype=object)[:-1]

@@ -1,0 +1,483 @@
+"""Dual encoders of transformers: tiny ones of every type, saved and loaded back, against the library's own answers."""
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub.constants
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from evaluator.models.registry import DualEncoder, load_model
+from evaluator.protocols.comparison import beats
+from generator.dataset.errors import UserError
+
+TEXTS = [
+    "a red cube and a blue sphere",
+    "a blue cube and a red sphere",
+    "A Red cube, and a blue Sphere.",
+    "a cone",
+    "one green cone stands behind a purple cube and a sphere",
+]
+LETTERS = "abcdefghijklmnopqrstuvwxyzARS,."
+WIDE = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+VISION = {**WIDE, "image_size": 32, "patch_size": 8}
+MEAN = {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.25, 0.3]}
+TYPES = ("clip", "siglip", "siglip2-fixed", "siglip2-naflex", "align", "altclip", "blip", "qwen3_vl")
+
+Reference = Callable[[Image.Image, str], float]
+
+
+def _save(model: Any, folder: Path) -> None:
+    """Save the model with larger weights than it starts with, so that inputs tell in its output."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim > 1:
+                weight.normal_(std=0.2)
+    model.save_pretrained(folder)
+
+
+def _pictures() -> list[Image.Image]:
+    """Pictures of several shapes, noise over a colour."""
+    rng = np.random.default_rng(0)
+    sizes = [(40, 40), (64, 32), (33, 57), (40, 40)]
+    return [
+        Image.fromarray((rng.integers(0, 255, 3) * 0.5 + rng.integers(0, 127, (h, w, 3))).astype(np.uint8), "RGB")
+        for w, h in sizes
+    ]
+
+
+def _clip_tokenizer() -> Any:
+    pieces = [*LETTERS, *(f"{c}</w>" for c in LETTERS), "<|startoftext|>", "<|endoftext|>"]
+    return hf.CLIPTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
+
+
+def _bert_tokenizer() -> Any:
+    words = sorted({word for text in TEXTS for word in text.lower().replace(",", " ,").replace(".", " .").split()})
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys([*words, *LETTERS[:26]])]
+    return hf.BertTokenizer(vocab={piece: i for i, piece in enumerate(pieces)})
+
+
+def _gemma_tokenizer() -> Any:
+    """As SigLIP 2 is published: Gemma's tokenizer, said to lower-case, which its class does not do."""
+    pieces = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS, *(f"<0x{i:02X}>" for i in range(256))]
+    tokenizer = hf.GemmaTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[], do_lower_case=True,
+                                  model_input_names=["input_ids"], padding_side="right")  # fmt: skip
+    assert tokenizer("A")["input_ids"] != tokenizer("a")["input_ids"]
+    return tokenizer
+
+
+def _qwen_tokenizer() -> Any:
+    marks = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]  # fmt: skip
+    pieces = [*LETTERS, "Ġ", "Ċ", "'", "U", "u"]
+    tokenizer = hf.Qwen2Tokenizer(
+        vocab={piece: i for i, piece in enumerate(dict.fromkeys([*pieces, *marks]))}, merges=[]
+    )
+    tokenizer.add_special_tokens({"additional_special_tokens": marks[1:]})
+    return tokenizer
+
+
+CHAT = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}{% if c.type == 'image' %}"
+    "<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c.text }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def _clip(folder: Path) -> None:
+    tokenizer = _clip_tokenizer()
+    end = tokenizer.eos_token_id
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 40, "eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}  # fmt: skip
+    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32, **MEAN)
+    _save(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)), folder)
+    hf.CLIPProcessor(images, tokenizer).save_pretrained(folder)
+
+
+def _siglip(folder: Path) -> None:
+    """SigLIP as its first version was published: a SentencePiece model that lower-cases and drops punctuation."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pytest.importorskip("google.protobuf")
+    folder.mkdir(exist_ok=True)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([text.lower() for text in TEXTS] * 20), model_prefix=str(folder / "spiece"), vocab_size=40,
+        hard_vocab_limit=False, minloglevel=2, bos_id=-1, eos_id=1, unk_id=2, pad_id=0,
+    )  # fmt: skip
+    tokenizer = hf.SiglipTokenizer(str(folder / "spiece.model"), model_input_names=["input_ids"], model_max_length=12)
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 12}
+    _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
+    hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
+
+
+def _siglip2_fixed(folder: Path) -> None:
+    tokenizer = _gemma_tokenizer()
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
+    _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
+    hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
+
+
+def _siglip2_naflex(folder: Path) -> None:
+    tokenizer = _gemma_tokenizer()
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
+    vision = {**WIDE, "patch_size": 8, "num_patches": 16}
+    _save(hf.Siglip2Model(hf.Siglip2Config(text_config=text, vision_config=vision)), folder)
+    hf.Siglip2Processor(hf.Siglip2ImageProcessor(patch_size=8, max_num_patches=16), tokenizer).save_pretrained(folder)
+
+
+def _align(folder: Path) -> None:
+    tokenizer = _bert_tokenizer()
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 96}
+    vision = {
+        "image_size": 32, "width_coefficient": 1.0, "depth_coefficient": 0.1, "hidden_dim": 16, "kernel_sizes": [3], "in_channels": [32],
+        "out_channels": [16], "depthwise_padding": [], "strides": [2], "num_block_repeats": [1], "expand_ratios": [1],
+    }  # fmt: skip
+    config = hf.AlignConfig(text_config=text, vision_config=vision, projection_dim=16)
+    _save(hf.AlignModel(config), folder)
+    images = hf.EfficientNetImageProcessor(size={"height": 36, "width": 36}, do_center_crop=True, crop_size=32)
+    hf.AlignProcessor(images, tokenizer).save_pretrained(folder)
+
+
+def _altclip(folder: Path) -> None:
+    words = sorted({f"▁{word}" for text in TEXTS for word in text.split()})
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -9.0)]
+    pieces += [(piece, -3.0) for piece in [*words, *LETTERS] if piece != "▁"]
+    tokenizer = hf.XLMRobertaTokenizer(vocab=[*pieces, ("<mask>", 0.0)], model_max_length=512)
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 32, "project_dim": 12, "pad_token_id": 1, "type_vocab_size": 1}  # fmt: skip
+    config = hf.AltCLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)
+    _save(hf.AltCLIPModel(config), folder)
+    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
+    hf.AltCLIPProcessor(images, tokenizer).save_pretrained(folder)
+
+
+def _blip(folder: Path) -> None:
+    tokenizer = _bert_tokenizer()
+    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 512, "encoder_hidden_size": 16}
+    config = hf.BlipConfig(text_config=text, vision_config=VISION, image_text_hidden_size=12)
+    _save(hf.BlipForImageTextRetrieval(config), folder)
+    images = hf.BlipImageProcessor(size={"height": 32, "width": 32}, **MEAN)
+    hf.BlipProcessor(images, tokenizer).save_pretrained(folder)
+
+
+def _qwen3_vl(folder: Path) -> None:
+    tokenizer = _qwen_tokenizer()
+    token = tokenizer.convert_tokens_to_ids
+    text = {
+        **WIDE, "vocab_size": len(tokenizer), "num_key_value_heads": 1, "head_dim": 8, "max_position_embeddings": 9000,
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0}, "pad_token_id": None,
+    }  # fmt: skip
+    vision = {
+        "depth": 2, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2, "patch_size": 16, "out_hidden_size": 16,
+        "deepstack_visual_indexes": [0], "num_position_embeddings": 64,
+    }  # fmt: skip
+    config = hf.Qwen3VLConfig(
+        text_config=text, vision_config=vision, image_token_id=token("<|image_pad|>"), video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"), vision_end_token_id=token("<|vision_end|>"),
+    )  # fmt: skip
+    _save(hf.Qwen3VLForConditionalGeneration(config), folder)
+    images = hf.Qwen2VLImageProcessor(patch_size=16, image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    videos = hf.Qwen3VLVideoProcessor(patch_size=16)
+    hf.Qwen3VLProcessor(images, tokenizer, videos, chat_template=CHAT).save_pretrained(folder)
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "lasttoken"}')
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "clip": _clip, "siglip": _siglip, "siglip2-fixed": _siglip2_fixed, "siglip2-naflex": _siglip2_naflex, "align": _align,
+    "altclip": _altclip, "blip": _blip, "qwen3_vl": _qwen3_vl,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny model of a type; not to be changed."""
+    root, made = tmp_path_factory.mktemp("hf"), {}
+
+    def make(kind: str) -> Path:
+        if kind not in made:
+            torch.manual_seed(0)
+            MAKERS[kind](root / kind)
+            made[kind] = root / kind
+        return made[kind]
+
+    return make
+
+
+@pytest.fixture
+def copied(saved: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of such a folder, to be damaged."""
+    return lambda kind: Path(shutil.copytree(saved(kind), tmp_path / kind))
+
+
+def _reference(kind: str, folder: Path) -> Reference:
+    """The cosine of one pair by the library's own classes and processor, as its documentation shows."""
+    processor = hf.AutoProcessor.from_pretrained(folder)
+    if kind == "qwen3_vl":
+        return _qwen_reference(folder, processor)
+    name = {"blip": "BlipForImageTextRetrieval"}.get(kind, "AutoModel")
+    model = getattr(hf, name).from_pretrained(folder).eval()
+    siglip = kind.startswith("siglip")
+    patches = {"patch_size": 8, "max_num_patches": 16} if kind == "siglip2-naflex" else {}
+    longest = {"clip": 40, "siglip": 12, "siglip2-fixed": 24, "siglip2-naflex": 24, "align": 64, "altclip": 30}.get(
+        kind
+    )
+
+    def score(image: Image.Image, text: str) -> float:
+        inputs = processor(
+            images=image, text=[text.lower() if siglip else text], truncation=True, max_length=longest, return_tensors="pt",
+            padding="max_length" if siglip or kind == "align" else True, **patches,
+        )  # fmt: skip
+        if kind == "blip":
+            return float(model(**inputs, use_itm_head=False).itm_score)
+        outputs = model(**inputs)
+        return float(outputs.image_embeds[0] @ outputs.text_embeds[0])
+
+    return score
+
+
+def _qwen_reference(folder: Path, processor: Any) -> Reference:
+    model = hf.AutoModel.from_pretrained(folder).eval()
+    system = {"role": "system", "content": [{"type": "text", "text": "Represent the user's input."}]}
+    # multiples of 32 pixels that hold four squares of 32 at least, worked out by hand from the published code
+    sizes = {(40, 40): (64, 64), (64, 32): (96, 64), (33, 57): (64, 96)}
+
+    def embed(content: dict[str, Any]) -> torch.Tensor:
+        inputs = processor.apply_chat_template(
+            [system, {"role": "user", "content": [content]}], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        )  # fmt: skip
+        vector = model(**inputs).last_hidden_state[0, -1]
+        return vector / vector.norm()
+
+    def score(image: Image.Image, text: str) -> float:
+        sized = image.resize(sizes[image.size])
+        return float(embed({"type": "image", "image": sized}) @ embed({"type": "text", "text": text}))
+
+    return score
+
+
+def _matrix(score: Reference, images: list[Image.Image]) -> np.ndarray:
+    with torch.no_grad():
+        return np.array([[score(image, text) for text in TEXTS] for image in images])
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[str], Path]) -> None:
+    images = _pictures()
+    model: DualEncoder = load_model(f"hf:{saved(kind)}", "cpu")
+    left, right = model.encode_images(images), model.encode_texts(TEXTS)
+    assert left.dtype == right.dtype == np.float32
+    assert np.linalg.norm(left, axis=1) == pytest.approx(np.ones(len(images)), abs=1e-6)
+    mine, theirs = left @ right.T, _matrix(_reference(kind, saved(kind)), images)
+    assert min(theirs.std(axis=0).max(), theirs.std(axis=1).max()) > 1e-3
+    assert mine == pytest.approx(theirs, abs=1e-4)
+    for i in range(len(TEXTS)):
+        for j in range(len(TEXTS)):
+            sure = beats(theirs[:, i] - 1e-4, theirs[:, j])
+            assert beats(mine[:, i], mine[:, j])[sure].all()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_neither_batch_nor_order_matters(kind: str, saved: Callable[[str], Path]) -> None:
+    images, model = _pictures(), load_model(f"hf:{saved(kind)}", "cpu")
+    whole, texts = model.encode_images(images), model.encode_texts(TEXTS)
+    assert model.encode_images(images[::-1])[::-1] == pytest.approx(whole, abs=1e-5)
+    assert np.concatenate([model.encode_images([each]) for each in images]) == pytest.approx(whole, abs=1e-5)
+    assert np.concatenate([model.encode_texts([each]) for each in TEXTS]) == pytest.approx(texts, abs=1e-5)
+    rows = model.tokens(TEXTS)
+    assert rows.dtype == np.int64
+    assert np.array_equal(np.concatenate([model.tokens([each]) for each in TEXTS]), rows)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_key_names_the_model_and_not_its_place(kind: str, saved: Callable[[str], Path], tmp_path: Path) -> None:
+    first = load_model(f"hf:{saved(kind)}", "cpu")
+    moved = load_model(f"hf:{shutil.copytree(saved(kind), tmp_path / 'embedding')}", "cpu")
+    assert first.key == moved.key
+    weights = tmp_path / "embedding" / "model.safetensors"
+    tensors = load_file(weights)
+    name = max(tensors, key=lambda each: tensors[each].numel())
+    save_file({**tensors, name: tensors[name] + 1}, weights, {"format": "pt"})
+    other = load_model(f"hf:{tmp_path / 'embedding'}", "cpu")
+    assert other.key != first.key
+    assert other.info["weights_sha256"] != first.info["weights_sha256"]
+
+
+@pytest.mark.parametrize("kind", ["clip", "siglip2-fixed", "blip", "qwen3_vl"])
+def test_embeddings_are_float32_under_autocast(kind: str, saved: Callable[[str], Path]) -> None:
+    model = load_model(f"hf:{saved(kind)}", "cpu")
+    with torch.autocast("cpu", torch.bfloat16):
+        low = model.encode_images(_pictures()), model.encode_texts(TEXTS)
+    assert low[0].dtype == low[1].dtype == np.float32
+    assert low[1] == pytest.approx(model.encode_texts(TEXTS), abs=0.1)
+
+
+def test_a_run_names_what_was_loaded(saved: Callable[[str], Path]) -> None:
+    info = load_model(f"hf:{saved('clip')}", "cpu").info
+    model = hf.CLIPModel.from_pretrained(saved("clip"))
+    assert info["parameters"] == sum(p.numel() for p in model.parameters())
+    assert (info["class"], info["activation"], info["text_length"]) == ("CLIPModel", "QuickGELUActivation", 40)
+    assert (info["weights"], info["precision"], info["device"]) == (str(saved("clip")), "float32", "cpu")
+    assert len(info["weights_sha256"]) == 64
+    for part in ("CLIPImageProcessor", "resize", "shortest_edge", "bicubic", "center_crop", "0.4, 0.5, 0.6"):
+        assert part in info["preprocessing"]
+    qwen = load_model(f"hf:{saved('qwen3_vl')}", "cpu").info
+    assert qwen["instruction"] == "Represent the user's input."
+    assert qwen["text_length"] == 8192
+
+
+def test_siglip_reads_lower_case_and_its_padding(saved: Callable[[str], Path]) -> None:
+    folder = saved("siglip2-fixed")
+    model = load_model(f"hf:{folder}", "cpu")
+    assert np.array_equal(model.tokens(["A Red Cube"]), model.tokens(["a red cube"]))
+    assert model.tokens(["a"]).shape == (1, 24)
+    library = hf.SiglipModel.from_pretrained(folder).eval()
+    ids = torch.from_numpy(model.tokens(["a cone"]))
+    with torch.no_grad():
+        padded = library.get_text_features(input_ids=ids).pooler_output[0]
+        masked = library.get_text_features(input_ids=ids, attention_mask=(ids != 0).long()).pooler_output[0]
+    vector = model.encode_texts(["a cone"])[0]
+    assert vector == pytest.approx((padded / padded.norm()).numpy(), abs=1e-5)
+    assert vector != pytest.approx((masked / masked.norm()).numpy(), abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["clip", "align", "blip"])
+def test_texts_that_truncation_makes_equal_have_equal_tokens(kind: str, saved: Callable[[str], Path]) -> None:
+    model = load_model(f"hf:{saved(kind)}", "cpu")
+    long = " ".join(["a red cube"] * 300)
+    rows = model.tokens([f"{long} one", f"{long} two", "a cone"])
+    assert np.array_equal(rows[0], rows[1])
+    assert not np.array_equal(rows[0], rows[2])
+    assert model.encode_texts([long]).shape[0] == 1
+
+
+class Malice:
+    """Unpickled, it leaves a trace."""
+
+    def __init__(self, trace: Path):
+        self._trace = str(trace)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (open, (self._trace, "w"))
+
+
+def test_a_pickle_of_tensors_is_read_and_one_with_code_refused(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = copied("clip")
+    before = load_model(f"hf:{folder}", "cpu")
+    state = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(state, folder / "pytorch_model.bin")
+    assert load_model(f"hf:{folder}", "cpu").key == before.key
+    trace = tmp_path / "trace"
+    torch.save({**state, "more": Malice(trace)}, folder / "pytorch_model.bin")
+    torch.load(folder / "pytorch_model.bin", weights_only=False)
+    assert trace.exists()
+    trace.unlink()
+    with pytest.raises(UserError, match=r"not tensors alone .*; give a model\.safetensors\.$"):
+        load_model(f"hf:{folder}", "cpu")
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({**state, "more": Malice(trace)}))
+    with pytest.raises(UserError, match="not tensors alone"):
+        load_model(f"hf:{folder}", "cpu")
+    assert not trace.exists()
+
+
+def _config(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _fewer_layers(folder: Path) -> None:
+    text = json.loads((folder / "config.json").read_text())["text_config"]
+    _config(folder, text_config={**text, "num_hidden_layers": 1})
+
+
+def _wider(folder: Path) -> None:
+    _config(folder, projection_dim=20)
+
+
+def _without_projection(folder: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    del state["text_projection.weight"]
+    save_file(state, folder / "model.safetensors", {"format": "pt"})
+
+
+def _of_a_larger_tokenizer(folder: Path) -> None:
+    tokenizer = _clip_tokenizer()
+    tokenizer.add_tokens(["zebra"])
+    tokenizer.save_pretrained(folder)
+
+
+def _without(*names: str) -> Callable[[Path], None]:
+    return lambda folder: [(folder / name).unlink(missing_ok=True) for name in names] and None
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "other weights": (_without_projection, r"do not fit CLIPModel: 1 tensors are missing, the first is text_projection\.weight"),
+    "fewer layers": (_fewer_layers, r"they also hold text_model\.encoder\.layers\.1\..* layers that it does not have"),
+    "wider": (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
+    "no weights": (_without("model.safetensors"), r"cannot be loaded \(.*model\.safetensors"),
+    "cut weights": (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:900]) and None, "not tensors alone"),
+    "no configuration": (_without("config.json"), r"has no config\.json; give one that save_pretrained wrote"),
+    "broken configuration": (lambda f: (f / "config.json").write_text("{") and None, "cannot be loaded"),
+    "no preprocessing": (_without("preprocessor_config.json", "processor_config.json"), "cannot be loaded .*image processor"),
+    "no tokenizer": (_without("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"), "has no tokenizer files"),
+    "larger tokenizer": (_of_a_larger_tokenizer, "The tokenizer of .* has ids up to 64, its text tower only 64 words"),
+    "a cross encoder": (lambda f: _config(f, model_type="vilt"), "is a vilt model, which reads image and text together and is no dual encoder"),
+    "a speaker": (lambda f: _config(f, model_type="llava"), "is a llava model, which answers in words"),
+    "half a model": (lambda f: _config(f, model_type="clip_vision_model"), "an image tower alone"),
+    "something else": (lambda f: _config(f, model_type="bert"), r"of type 'bert', which is none of the dual encoders of hf: \(clip, "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_not_whole_is_refused_in_one_sentence(damage: str, copied: Callable[[str], Path]) -> None:
+    folder = copied("clip")
+    do, said = DAMAGES[damage]
+    do(folder)
+    with pytest.raises(UserError, match=said) as caught:
+        load_model(f"hf:{folder}", "cpu")
+    assert str(folder) in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.message.endswith(".")
+
+
+def test_blip_without_its_contrastive_head_is_refused(copied: Callable[[str], Path]) -> None:
+    folder = copied("blip")
+    _config(folder, architectures=["BlipForConditionalGeneration"])
+    with pytest.raises(UserError, match="is a BlipForConditionalGeneration, which has no contrastive head"):
+        load_model(f"hf:{folder}", "cpu")
+
+
+def test_a_qwen_that_chats_is_refused(copied: Callable[[str], Path]) -> None:
+    folder = copied("qwen3_vl")
+    shutil.rmtree(folder / "1_Pooling")
+    with pytest.raises(UserError, match=r"answers in words, not an embedding model: it has no 1_Pooling/config\.json"):
+        load_model(f"hf:{folder}", "cpu")
+
+
+def test_code_beside_the_weights_is_never_run(copied: Callable[[str], Path], tmp_path: Path) -> None:
+    folder, trace = copied("clip"), tmp_path / "trace"
+    (folder / "own.py").write_text(f"open({str(trace)!r}, 'w')\nclass Own: pass\n")
+    _config(folder, auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
+    assert load_model(f"hf:{folder}", "cpu").info["class"] == "CLIPModel"
+    _config(folder, model_type="own")
+    with pytest.raises(UserError, match="of type 'own'"):
+        load_model(f"hf:{folder}", "cpu")
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("name", ["owner/never-downloaded", "owner/never-downloaded@v1.0"])
+def test_without_network_the_hub_is_named_in_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match=rf"^'{name}' cannot be downloaded \(.*\); check the name and the network.*\.$"):
+        load_model(f"hf:{name}", "cpu")
+
+
+@pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
+def test_a_folder_that_is_not_there(name: str) -> None:
+    with pytest.raises(UserError, match=f"^There is no folder '{name}'"):
+        load_model(f"hf:{name}", "cpu")
