@@ -186,7 +186,7 @@ def audit_command(
 @_JSON
 def models(as_json: bool) -> None:
     """List the families of models and how each is named."""
-    from evaluator.models.registry import FAMILIES
+    from evaluator.models.registry import families
 
-    usages = {name: family.usage for name, family in FAMILIES.items()}
+    usages = {name: family.usage for name, family in families().items()}
     result({"families": usages}, as_json, "\n".join(f"{name:12} {usage}" for name, usage in usages.items()))
