@@ -1,4 +1,4 @@
-"""Embeddings that were computed before, on disk: one file a model, a row an input."""
+"""What models computed before, on disk: one SQLite file a model, a float32 vector an input."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,20 +12,21 @@ from platformdirs import user_cache_path
 from generator.dataset.errors import UserError
 
 
-class EmbeddingCache:
-    """Embeddings by content hash, for one model key. Each batch is committed whole, so a kill loses at most one."""
+class VectorCache:
+    """Vectors by name in the file `path`. Each batch is committed whole, so a kill loses at most one."""
 
-    def __init__(self, model_key: str, folder: Path | None = None):
-        place = folder or user_cache_path("jackalope") / "embeddings"
-        place.mkdir(parents=True, exist_ok=True)
-        self._path = place / f"{model_key}.sqlite"
+    kind = "cache"
+
+    def __init__(self, path: Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         with self._mendable():
-            self._database = sqlite3.connect(self._path, timeout=60)
+            self._database = sqlite3.connect(path, timeout=60)
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS embeddings (input TEXT PRIMARY KEY, vector BLOB NOT NULL)"
             )
 
-    def __enter__(self) -> "EmbeddingCache":
+    def __enter__(self) -> "VectorCache":
         return self
 
     def __exit__(
@@ -57,5 +58,23 @@ class EmbeddingCache:
             yield
         except sqlite3.Error as error:
             raise UserError(
-                f"The embedding cache {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
+                f"The {self.kind} {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
             ) from None
+
+
+class EmbeddingCache(VectorCache):
+    """Embeddings of images and texts by content hash, for one model key."""
+
+    kind = "embedding cache"
+
+    def __init__(self, model_key: str, folder: Path | None = None):
+        super().__init__((folder or user_cache_path("jackalope") / "embeddings") / f"{model_key}.sqlite")
+
+
+class ScoreCache(VectorCache):
+    """Scores of pairs, a number a channel, by the content hashes of image and text, for one model key."""
+
+    kind = "score cache"
+
+    def __init__(self, model_key: str, folder: Path | None = None):
+        super().__init__((folder or user_cache_path("jackalope") / "scores") / f"{model_key}.sqlite")

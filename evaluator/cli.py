@@ -12,6 +12,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _DEVICE = click.option(
     "--device", help="Where to compute, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
 )
+_CHANNEL = click.option(
+    "--channel",
+    metavar="NAME",
+    help="Which of the model's scores is measured, such as itm or itc.  [default: its first]",
+)
 _BENCHMARK = click.option("--benchmark", help="Name of the benchmark, where DATASET has several.")
 
 
@@ -40,20 +45,44 @@ def main() -> None:
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
-    default=128,
-    help="Images or texts at a time; halved when memory runs out.",
+    help="Images, texts or pairs at a time; halved when memory runs out.  [default: as the GPU's memory allows, else 128]",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "float32", "bfloat16"]),
+    default="auto",
+    help="auto: bfloat16 for the image side of dual encoders on a GPU, else float32. Similarities are always float32.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    help="Threads that read images ahead.  [default: one a processor core, at most 8]",
+)
+@_CHANNEL
+@click.option(
+    "--full-pools",
+    is_flag=True,
+    help="Whole pools, and raw retrieval, for a model that reads image and text together, whatever they cost.",
 )
 @_DEVICE
 @_JSON
 def run_command(
-    dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int,
-    device: str | None, as_json: bool,
+    dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Score MODEL on DATASET: accuracy on seen, partial and unseen combinations."""
+    """Score MODEL on DATASET: accuracy on seen, partial and unseen combinations.
+
+    Under torchrun or accelerate launch each process scores its share, and the first one writes the results.
+    """
     from evaluator.report.terminal import print_table
     from evaluator.run import Request, run
 
-    folder, results = run(Request(dataset, benchmark, model, protocols, out, batch_size, device))
+    request = Request(
+        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools
+    )
+    folder, results = run(request)
+    if results is None:
+        return
     say(f"Scores and results are in {folder}. Next: score report {folder}")
     if as_json:
         result(results, True, "")
@@ -63,13 +92,14 @@ def run_command(
 
 @main.command("measure")
 @click.argument("run", type=_FOLDER)
+@_CHANNEL
 @_JSON
-def measure_command(run: Path, as_json: bool) -> None:
+def measure_command(run: Path, channel: str | None, as_json: bool) -> None:
     """Measure RUN again from its scores, without the model."""
     from evaluator.measure import measure
     from evaluator.report.terminal import print_table
 
-    results = measure(run)
+    results = measure(run, channel)
     if as_json:
         result(results, True, "")
     else:

@@ -1,21 +1,25 @@
 """From the scores of a run to results: every protocol's outcomes and rows. Needs no model."""
 
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evaluator.protocols import NAMES, retrieval
+from evaluator.protocols import NAMES, raw, retrieval
 from evaluator.protocols.comparison import TOLERANCE
-from evaluator.protocols.items import Candidates
+from evaluator.protocols.items import Candidates, positions
 from evaluator.protocols.outcomes import Measured, Row
-from evaluator.scoring import collect_needs
+from evaluator.report.latex import latex_tables
+from evaluator.scoring.needs import collect_needs, sampled_mask
+from evaluator.scoring.writing import pool_path
 from evaluator.statistics import DRAWS
-from generator.dataset.errors import UserError
+from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json, write_text
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.schema import SCORES
@@ -25,17 +29,18 @@ TRAINING = "train"
 _RULES = {"tie_tolerance": TOLERANCE, "interval": f"95%, cluster bootstrap, {DRAWS} draws, seed 0"}
 
 
-def measure(folder: Path) -> dict[str, Any]:
-    """Write results.json and tables/*.csv of the run in `folder`; returns the results.
+def measure(folder: Path, channel: str | None = None) -> dict[str, Any]:
+    """Write results.json and tables/ of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `unknown_protocols` what the benchmark asks and nobody here measures.
+    every combination of counts, `unknown_protocols` what the benchmark asks and nobody here measures. `channel` is which
+    of a model's scores is measured; None is the one that the run measured.
     Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
     """
-    return results_of(folder, measure_protocols(folder))
+    return results_of(folder, measure_protocols(folder, channel), channel)
 
 
-def results_of(folder: Path, measured: dict[str, Measured]) -> dict[str, Any]:
+def results_of(folder: Path, measured: dict[str, Measured], channel: str | None = None) -> dict[str, Any]:
     """Write and return the results of a run that was measured."""
     record = read_json(folder / "run.json")
     benchmark = Dataset.open(record["dataset"]).benchmark(record["benchmark_name"])
@@ -45,6 +50,7 @@ def results_of(folder: Path, measured: dict[str, Measured]) -> dict[str, Any]:
 
     results = {
         "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"], "rules": _RULES,
+        "channel": _channel(record, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "unknown_protocols": unknown_protocols(benchmark), **{part: named(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
     write_json(folder / "results.json", results)
@@ -56,11 +62,13 @@ def results_of(folder: Path, measured: dict[str, Measured]) -> dict[str, Any]:
     _write_csv(
         tables / "items.csv", pa.concat_tables([t for name, m in measured.items() for t in _item_tables(name, m)])
     )
+    for name, text in latex_tables(results).items():
+        write_text(tables / f"{name}.tex", text)
     return results
 
 
-def measure_protocols(folder: Path) -> dict[str, Measured]:
-    """Items, outcomes and rows of every protocol of a run."""
+def measure_protocols(folder: Path, channel: str | None = None) -> dict[str, Measured]:
+    """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     record = read_json(folder / "run.json")
@@ -72,14 +80,18 @@ def measure_protocols(folder: Path) -> dict[str, Measured]:
         raise UserError(
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
+    channel = _channel(record, channel)
     scores = pq.read_table(folder / "scores.parquet", schema=SCORES)
-    protocols, indistinct = record["protocols"], record["indistinct_texts"]
-    candidates = Candidates(benchmark, [name for name in protocols if name != "retrieval"], scores, indistinct)
+    scores = scores.filter(pc.equal(scores["channel"], channel))
+    run = _Run(folder, record, channel, benchmark, scores)
+    candidates = Candidates(
+        benchmark, [name for name in record["protocols"] if name != "retrieval"], scores, record["indistinct_texts"]
+    )
     return {
-        name: _measure_retrieval(folder, benchmark, indistinct)
+        name: run.retrieval()
         if name == "retrieval"
-        else PROTOCOLS[name].measure(candidates.items(name))
-        for name in protocols
+        else run.with_raw(name, PROTOCOLS[name].measure(candidates.items(name)))
+        for name in record["protocols"]
     }
 
 
@@ -89,12 +101,58 @@ def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in counts if row["values"] not in (*PROTOCOLS, TRAINING)}
 
 
-def _measure_retrieval(folder: Path, benchmark: Benchmark, indistinct: dict[str, str]) -> Measured:
-    def matrix(pool: str) -> np.ndarray:
-        return np.asarray(np.load(folder / "pools" / f"{pool}.npy"))
+def _channel(record: dict[str, Any], asked: str | None) -> str:
+    """The channel to measure. Raises UserError when the run has none of that name."""
+    channels = record.get("channels", ["cosine"])
+    if asked is not None and asked not in channels:
+        raise UserError(f"The run has no channel '{asked}': {did_you_mean(asked, channels)}")
+    return str(asked or record.get("channel") or channels[0])
 
-    pools = collect_needs(benchmark, ["retrieval"]).pools
-    return retrieval.measure(*retrieval.load_pools(benchmark, pools, matrix, indistinct))
+
+@dataclass(frozen=True)
+class _Run:
+    """The scores of one channel of a run."""
+
+    folder: Path
+    record: dict[str, Any]
+    channel: str
+    benchmark: Benchmark
+    scores: pa.Table
+
+    def retrieval(self) -> Measured:
+        """R@1 in the pools, whole or sampled."""
+        pools = collect_needs(self.benchmark, ["retrieval"]).pools
+        sampled = self.record.get("sampled_pools", {})
+
+        def matrix(pool: str) -> np.ndarray:
+            return self._looked_up(*pools[pool]) if pool in sampled else self._matrix(pool)
+
+        def asked(pool: str) -> np.ndarray | None:
+            return sampled_mask(self.benchmark, pool, *pools[pool], sampled[pool]) if pool in sampled else None
+
+        loaded = retrieval.load_pools(self.benchmark, pools, matrix, self.record["indistinct_texts"], asked)
+        return retrieval.measure(*loaded, sampled=bool(sampled))
+
+    def with_raw(self, protocol: str, measured: Measured) -> Measured:
+        """What was measured, with the rows of raw retrieval where the run has its scores."""
+        if protocol not in self.record.get("raw_retrieval", []):
+            return measured
+        rows = raw.rows(raw.folds(self.benchmark, protocol), self._matrix, self.record["indistinct_texts"])
+        return replace(measured, rows=measured.rows + rows)
+
+    def _matrix(self, pool: str) -> np.ndarray:
+        channels = self.record.get("channels", ["cosine"])
+        return np.asarray(np.load(pool_path(self.folder, pool, self.channel, channels.index(self.channel))))
+
+    def _looked_up(self, images: list[str], texts: list[str]) -> np.ndarray:
+        """The scores of scores.parquet as a matrix, float32 (images, texts), nan for what is not there."""
+        row = positions(self.scores["image_id"], pa.chunked_array([images], pa.string()))
+        column = positions(self.scores["text_id"], pa.chunked_array([texts], pa.string()))
+        inside = (row >= 0) & (column >= 0)
+        matrix = np.full((len(images), len(texts)), np.nan, dtype=np.float32)
+        values = self.scores["score"].to_numpy(zero_copy_only=False).astype(np.float32)
+        matrix[row[inside], column[inside]] = values[inside]
+        return matrix
 
 
 def _fit_rows(fit: Row) -> list[Row]:

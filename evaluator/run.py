@@ -6,32 +6,93 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evaluator.measure import PROTOCOLS, measure, unknown_protocols
-from evaluator.models.registry import DualEncoder, load_model
-from evaluator.scoring import Needs, collect_needs, score
+from evaluator.measure import PROTOCOLS, measure_protocols, results_of, unknown_protocols
+from evaluator.models.registry import load_model
+from evaluator.protocols.outcomes import Measured
+from evaluator.scoring import CHANNEL, Needs, collect_needs, is_pair_scorer, score, settings_for, within_limit
+from evaluator.scoring.ranks import Rank, clear_parts
+from evaluator.scoring.saying import limits_of, passes_of
 from generator.dataset.commands import say
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Benchmark, Dataset
 
-_PACKAGES = ("jackalope", "torch", "open_clip_torch", "numpy", "pillow")
+_PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
+_BEGUN = ".begun.json"
+_NAMED = 5
 
 
 @dataclass(frozen=True)
 class Request:
-    """What `score run` was asked for."""
+    """What `score run` was asked for. batch None: as memory allows; channel None: the model's first."""
 
     dataset: Path
     benchmark: str | None
     model: str
     protocols: tuple[str, ...]
     out: Path | None
-    batch: int
+    batch: int | None
     device: str | None
+    precision: str = "auto"
+    workers: int | None = None
+    channel: str | None = None
+    full_pools: bool = False
 
 
-def run(request: Request) -> tuple[Path, dict[str, Any]]:
-    """Score and measure; returns the run's folder and its results. Raises UserError for whatever cannot be."""
+def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
+    """Score and measure; returns the run's folder and its results. Raises UserError for whatever cannot be.
+
+    Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
+    """
+    rank = Rank.of_environment()
+    dataset, benchmark, protocols = _chosen(request)
+    out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
+    identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
+    begun = _begun(out, identity)
+    model = load_model(request.model, request.device)
+    channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
+    if request.channel not in (None, *channels):
+        raise UserError(
+            f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
+        )
+    needs = collect_needs(benchmark, protocols)
+    if is_pair_scorer(model) and not request.full_pools:
+        needs = within_limit(needs, benchmark, model.passes)
+    settings = settings_for(model, request.batch or begun.get("batch"), request.precision, request.workers)
+    certificate = _certificate(benchmark)
+    info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
+    if rank.first:
+        _announce(model, info, needs, certificate)
+    out.mkdir(parents=True, exist_ok=True)
+    if rank.first:
+        write_json(out / _BEGUN, {**identity, "batch": settings.batch})
+
+    def keep_batch(batch: int) -> None:
+        # a run that goes on later makes the same batches, so that its numbers are the same to the last bit
+        if rank.first:
+            write_json(out / _BEGUN, {**identity, "batch": batch})
+
+    indistinct = score(model, dataset.world, benchmark, needs, out, settings=settings, rank=rank, sized=keep_batch)
+    if not rank.first:
+        return out, None
+    _check_unchanged(request, benchmark.name, identity, out)
+    record = {
+        **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
+        "certificate": certificate, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
+        "precision": settings.precision, "processes": rank.size, "channels": list(channels),
+        "channel": request.channel or channels[0], "raw_retrieval": needs.raw, "left_out": list(needs.left_out),
+        "sampled_pools": needs.sampled, "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
+    }  # fmt: skip
+    write_json(out / "run.json", record)
+    (out / _BEGUN).unlink()
+    clear_parts(out)
+    measured = measure_protocols(out)
+    _say_unscored(measured)
+    return out, results_of(out, measured)
+
+
+def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
+    """The dataset, its benchmark, and the protocols to score. Raises UserError where they do not fit one another."""
     for protocol in request.protocols:
         if protocol not in PROTOCOLS:
             raise UserError(f"Unknown protocol '{protocol}': {did_you_mean(protocol, list(PROTOCOLS))}")
@@ -52,35 +113,32 @@ def run(request: Request) -> tuple[Path, dict[str, Any]]:
         raise UserError(
             f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
         )
-    out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
-    identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
-    _check_folder(out, identity)
-    model = load_model(request.model, request.device)
-    needs = collect_needs(benchmark, protocols)
-    certificate = _certificate(benchmark)
-    _announce(model, needs, certificate)
-    out.mkdir(parents=True, exist_ok=True)
-    indistinct = score(model, dataset.world, benchmark, needs, out, request.batch)
-    record = {
-        **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
-        "certificate": certificate, "info": model.info, "indistinct_texts": indistinct, "batch": request.batch,
-        "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
-    }  # fmt: skip
-    write_json(out / "run.json", record)
-    return out, measure(out)
+    return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
 
-def _announce(model: DualEncoder, needs: Needs, certificate: str) -> None:
-    say(
-        "Model: "
-        + "; ".join(
-            f"{name.replace('_', ' ')} {value}" for name, value in model.info.items() if isinstance(value, str | int)
-        )
-    )
-    say(
-        f"{len(needs.images):,} images and {len(needs.texts):,} texts to encode, each once ({len(needs.images) + len(needs.texts):,} forward "
-        f"passes, fewer where cached). Dataset certificate: {certificate}."
-    )
+def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) -> None:
+    told = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
+    say("Model: " + "; ".join(told))
+    say(f"{passes_of(model, needs)} Dataset certificate: {certificate}.")
+    for line in limits_of(needs):
+        say(line)
+
+
+def _precision(own: Any, chosen: str) -> str:
+    """What a model computed in: its own precision, and what was mixed in."""
+    return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
+
+
+def _say_unscored(measured: dict[str, Measured]) -> None:
+    """Name the first items that have no score, and say where the others are named."""
+    for protocol, each in measured.items():
+        unscored = each.items.item_id[~each.items.scored].tolist()
+        if unscored:
+            more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
+            reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
+            say(
+                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
+            )
 
 
 def _certificate(benchmark: Benchmark) -> str:
@@ -95,17 +153,41 @@ def _certificate(benchmark: Benchmark) -> str:
     return str(certificate.get("status")) if current else "not verified since it changed"
 
 
-def _check_folder(out: Path, identity: dict[str, str]) -> None:
-    if not out.exists() or not any(out.iterdir()):
-        return
-    if not (out / "run.json").exists():
-        if not (out / "scores.parquet").exists():
-            raise UserError(f"{out} holds something else than a run; choose another --out.")
-        return
-    begun = read_json(out / "run.json")
+def _begun(out: Path, identity: dict[str, str]) -> dict[str, Any]:
+    """What an unfinished run in the folder began with, nothing where there is none.
+
+    Raises UserError when the folder holds something else, or a run of something else.
+    """
+    if not out.exists():
+        return {}
+    if (out / "run.json").exists():
+        _compare(out, read_json(out / "run.json"), identity)
+    elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
+        raise UserError(f"{out} holds something else than a run; choose another --out.")
+    begun = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}
+    if begun:
+        _compare(out, begun, identity)
+    return begun
+
+
+def _empty(folder: Path) -> bool:
+    """Whether nothing is in a folder but what processes of a run that is just starting keep there."""
+    return all(path.name.startswith(".") for path in folder.iterdir())
+
+
+def _compare(out: Path, begun: dict[str, Any], identity: dict[str, str]) -> None:
     for key, value in identity.items():
         if begun.get(key) != value:
             raise UserError(f"{out} holds a run of another {key} ({begun.get(key)}); choose another --out.")
+
+
+def _check_unchanged(request: Request, name: str, identity: dict[str, str], out: Path) -> None:
+    """Raises UserError when the dataset is no longer the one that the run began with."""
+    dataset = Dataset.open(request.dataset)
+    if (dataset.benchmark(name).digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
+        raise UserError(
+            f"The dataset {request.dataset} changed while {out} was scored; what is finished is kept: run again with another --out."
+        )
 
 
 def _slug(model: str) -> str:

@@ -11,4 +11,5 @@ NAMES = (
     "confusion",
     "context",
     "gzsl",
+    "pairs",
 )

@@ -15,7 +15,8 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 SPLIT_ORDER = ("val", "seen", "partial", "unseen")
 COUNTS = ("n_objects", "n_attributes", "n_relations")
-_TOGETHER = ("c", "n", "p")
+_TOGETHER = ("c", "n", "p", "0", "1")
+_CAPTION = ("c", "0")
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Items:
     """
 
     item_id: np.ndarray  # (n,)
-    scene_id: np.ndarray  # (n,)
+    scene_id: np.ndarray  # (n,) of a pair of images: image 0
     cluster: np.ndarray  # (n,)
     kind: np.ndarray  # (n,)
     skill: np.ndarray  # (n,)
@@ -50,10 +51,14 @@ class Items:
         return Items(**{field.name: getattr(self, field.name)[mask] for field in fields(self)})
 
     def shown(self) -> dict[str, np.ndarray]:
-        """The best true and the best false text of c against n, each with its score: what an example shows."""
+        """The best true and the best false text of c against n (of a pair of images: of the first, 0 against 1), each with
+        its score: what an example shows."""
         rows = np.arange(len(self))
         found: dict[str, np.ndarray] = {}
-        for name, mask in (("true", self.truth & (self.slot == "c")), ("false", self.false & (self.slot == "n"))):
+        for name, mask in (
+            ("true", self.truth & np.isin(self.slot, _CAPTION)),
+            ("false", self.false & np.isin(self.slot, ("n", "1"))),
+        ):
             place = np.where(mask, self.scores, -np.inf).argmax(axis=1)
             found |= {name: self.scores[rows, place], f"{name}_text": self.text_id[rows, place]}
         return found
@@ -82,7 +87,9 @@ class Candidates:
             strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
         )
         self._described = positions(rows["text_id"], benchmark.texts["text_id"])
-        self._read = _read_as(rows["text_id"], indistinct)
+        read = _read_as(rows["text_id"], indistinct)
+        scene = np.unique(self._scene.astype(str), return_inverse=True)[1]
+        self._seen = scene * (int(read.max(initial=0)) + 1) + read
         self._score, self._reason = _scores(rows, scores)
 
     def items(self, protocol: str) -> Items:
@@ -113,7 +120,7 @@ class Candidates:
         texts = self._benchmark.texts
         return Items(
             **head(table),
-            scene_id=padded(self._scene[row], "")[:, 0],
+            scene_id=np.where(caption < 0, "", self._scene[row[caption]]) if len(row) else np.full(n, "", dtype=object),
             level=strings(texts["level"].take(_row(described))),
             counts=_counts(texts, _row(described)),
             scores=padded(self._score[row], np.nan),
@@ -122,7 +129,7 @@ class Candidates:
             slot=padded(slot, ""),
             candidate_kind=padded(self._kind[row], ""),
             text_id=padded(self._text[row], ""),
-            unscored=_reasons(n, item, slot, truth, self._read[row], self._reason[row]),
+            unscored=_reasons(n, item, slot, truth, self._seen[row], self._reason[row]),
         )
 
 
@@ -179,9 +186,9 @@ def _scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _captions(item: np.ndarray, slot: np.ndarray, truth: np.ndarray, n: int) -> np.ndarray:
-    """The row of each item's first true candidate in slot c, else of its first."""
+    """The row of each item's first true candidate in slot c or 0, else of its first; −1 where it has none."""
     caption = np.full(n, -1)
-    for chosen in (np.arange(len(item)), np.flatnonzero((slot == "c") & truth)):
+    for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, _CAPTION) & truth)):
         caption[item[chosen][::-1]] = chosen[::-1]
     return caption
 
@@ -210,18 +217,20 @@ def _read_as(text: pa.ChunkedArray, indistinct: dict[str, str]) -> np.ndarray:
 
 
 def _reasons(
-    n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray, read: np.ndarray, reason: np.ndarray
+    n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray, seen: np.ndarray, reason: np.ndarray
 ) -> np.ndarray:
     """Why each item is unscored, "" where it is not: the strongest reason of its candidates.
 
-    c, n and p are compared with one another, every other slot within itself.
+    c, n and p are compared with one another, and so are 0 and 1, every other slot within itself. `seen` is a number for
+    what the model gets: the image, and the text as it reads it.
     """
     slots, code = np.unique(np.where(np.isin(slot, _TOGETHER), "", slot).astype(str), return_inverse=True)
     group = item * max(1, len(slots)) + code
     reasons = np.full(n, "", dtype=object)
     missing = np.flatnonzero(reason != "")[::-1]
     reasons[item[missing]] = reason[missing]
-    key = group * (int(read.max(initial=0)) + 1) + read
+    _, code = np.unique(seen, return_inverse=True)
+    key = group * (int(code.max(initial=0)) + 1) + code
     blurred = truth & np.isin(key, key[~truth])
     reasons[item[blurred]] = TRUNCATED
     whole = np.isin(group, group[truth]) & np.isin(group, group[~truth])

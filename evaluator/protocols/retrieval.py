@@ -12,9 +12,12 @@ from evaluator.protocols.outcomes import Measured, recall, tabulate
 from generator.dataset.reader import Benchmark
 
 
-def measure(items: Items, by_chance: np.ndarray) -> Measured:
-    """R@1 by split, from each item's best true and best false text; `by_chance` (n,) says how large its pool is."""
-    first = replace(recall(items, items.false), chance=by_chance)
+def measure(items: Items, by_chance: np.ndarray, sampled: bool = False) -> Measured:
+    """R@1 by split, from each item's best true and best false text; `by_chance` (n,) says how large its pool is.
+
+    What a sampled pool gives has another name, since it is easier.
+    """
+    first = replace(recall(items, items.false, "R@1, sampled pool" if sampled else "R@1"), chance=by_chance)
     return Measured(items, [first], tabulate(items, [first], ["kind"]))
 
 
@@ -23,10 +26,12 @@ def load_pools(
     pools: dict[str, tuple[list[str], list[str]]],
     matrix_of: Callable[[str], np.ndarray],
     indistinct: dict[str, str],
+    asked_of: Callable[[str], np.ndarray | None] = lambda pool: None,
 ) -> tuple[Items, np.ndarray]:
     """The retrieval items with the best true and the best false text of their pool, and the chance of each.
 
-    `pools` says the images and the texts of each pool, and `matrix_of` gives its scores, float32 (images, texts).
+    `pools` says the images and the texts of each pool, `matrix_of` gives its scores, float32 (images, texts), and
+    `asked_of` which texts of it are asked of each image, bool (images, texts), None for all.
     """
     table = benchmark.items.take(pa.array(sorted_items(benchmark, "retrieval")))
     rows = benchmark.candidates
@@ -41,12 +46,15 @@ def load_pools(
         chosen = np.flatnonzero(pool_of == pool)
         row = np.full(table.num_rows, -1)
         row[chosen] = np.arange(len(chosen))
-        matrix = matrix_of(pool)[[{name: i for i, name in enumerate(images)}[scene] for scene in scene_of[chosen]]]
+        place = {name: i for i, name in enumerate(images)}
+        image = [place[scene] for scene in scene_of[chosen]]
+        matrix, asked = matrix_of(pool)[image], asked_of(pool)
         column = {name: i for i, name in enumerate(members)}
         truth = np.zeros(matrix.shape, dtype=bool)
         inside = true & (row[item] >= 0)
         truth[row[item[inside]], [column[text] for text in texts[inside]]] = True
-        parts.append(_best(matrix, truth, np.array(members, dtype=object), indistinct))
+        within = np.ones(matrix.shape, dtype=bool) if asked is None else asked[image]
+        parts.append(_best(matrix, truth, within, np.array(members, dtype=object), indistinct))
         order.append(chosen)
     back = np.argsort(np.concatenate(order))
     scores, names, reasons, by_chance = (np.concatenate(column)[back] for column in zip(*parts, strict=True))
@@ -61,20 +69,18 @@ def load_pools(
 
 
 def _best(
-    matrix: np.ndarray, truth: np.ndarray, members: np.ndarray, indistinct: dict[str, str]
+    matrix: np.ndarray, truth: np.ndarray, asked: np.ndarray, members: np.ndarray, indistinct: dict[str, str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Scores (n, 2) and text ids (n, 2) of the best true and false text, reasons (n,) and chance (n,)."""
-    finite = np.isfinite(matrix).all(axis=1)
+    """Scores (n, 2) and text ids (n, 2) of the best true and false text asked, reasons (n,) and chance (n,)."""
     rows = np.arange(len(matrix))
-    places = [np.where(mask, matrix, -np.inf).argmax(axis=1) for mask in (truth, ~truth)]
-    reasons = np.where(finite, "", NOT_A_NUMBER).astype(object)
+    false = asked & ~truth
+    places = [np.where(mask, matrix, -np.inf).argmax(axis=1) for mask in (truth, false)]
+    reasons = np.where((np.isfinite(matrix) | ~asked).all(axis=1), "", NOT_A_NUMBER).astype(object)
     _, read = np.unique([indistinct.get(text, text) for text in members], return_inverse=True)
-    sizes = np.bincount(read)
-    for i in rows:
-        true = np.flatnonzero(truth[i])
-        alike = np.bincount(read[true], minlength=1)
-        if (sizes[read[true]] > alike[read[true]]).any():
-            reasons[i] = TRUNCATED
+    if len(set(read.tolist())) < len(read):
+        for i in rows:
+            if np.isin(read[truth[i]], read[false[i]]).any():
+                reasons[i] = TRUNCATED
     scores = np.stack([matrix[rows, place] for place in places], axis=1)
-    n_true = truth.sum(axis=1)
-    return scores, np.stack([members[p] for p in places], axis=1), reasons, chance(n_true, truth.shape[1] - n_true)
+    by_chance = chance(truth.sum(axis=1), false.sum(axis=1))
+    return scores, np.stack([members[p] for p in places], axis=1), reasons, by_chance

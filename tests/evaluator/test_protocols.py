@@ -189,7 +189,7 @@ def labels(q: Asked, by: tuple[str, ...]) -> Key:
 def test_the_cases_are_many_and_every_reason_occurs(asked: list[Asked]) -> None:
     assert len(asked) >= 10_000
     assert {q.reason for q in asked} == {"", TRUNCATED, MISSING, NOT_A_NUMBER}
-    assert set(DEFINITIONS) | {"retrieval"} == set(NAMES) == set(PROTOCOLS)
+    assert set(DEFINITIONS) | {"retrieval", "pairs"} == set(NAMES) == set(PROTOCOLS)
 
 
 @pytest.mark.parametrize("protocol", DEFINITIONS)
