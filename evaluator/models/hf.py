@@ -216,6 +216,8 @@ def load_hf(name: str, device: str | None) -> HfEncoder:
         model, report = getattr(transformers, kind.model).from_pretrained(
             source, config=config, dtype=torch.float32, output_loading_info=True, **common
         )
+        if raw["model_type"] == "align":
+            model.text_model.pooler = None  # not part of the embedding, and not in every file
         _check_weights(name, kind.model, model, report)
         images = transformers.AutoImageProcessor.from_pretrained(source, **common)
         if raw["model_type"] == "qwen3_vl":
@@ -224,7 +226,13 @@ def load_hf(name: str, device: str | None) -> HfEncoder:
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, config=config, **common)
         _check_tokenizer(name, getattr(tokenizer, "tokenizer", tokenizer), config)
     encoder = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}.get(raw["model_type"], HfEncoder)
-    return encoder(name, kind, model.eval().to(target), tokenizer, images, target)
+    try:
+        model = model.eval().to(target)
+    except torch.OutOfMemoryError:
+        raise UserError(
+            f"The GPU has no memory for '{name}' in float32; choose --device cpu or a smaller model."
+        ) from None
+    return encoder(name, kind, model, tokenizer, images, target)
 
 
 def _source(name: str) -> tuple[str, str | None]:
@@ -285,7 +293,7 @@ def _is_embedding(source: str, revision: str | None) -> bool:
 
 def _check_weights(name: str, wanted: str, model: Any, report: Any) -> None:
     """Refuse weights that leave a part of the model random, or that hold more layers than the configuration says."""
-    if missing := sorted(report["missing_keys"]):
+    if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
         raise UserError(
             f"The weights of '{name}' do not fit {wanted}: {len(missing)} tensors are missing, the first is {missing[0]}; give weights saved with their own config.json."
         )

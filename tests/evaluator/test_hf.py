@@ -445,6 +445,16 @@ def test_what_is_not_whole_is_refused_in_one_sentence(damage: str, copied: Calla
     assert caught.value.message.endswith(".")
 
 
+def test_align_needs_no_pooler(copied: Callable[[str], Path]) -> None:
+    folder = copied("align")
+    before = load_model(f"hf:{folder}", "cpu")
+    state = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in state.items() if "text_model.pooler" not in name}
+    assert len(kept) < len(state)
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    assert load_model(f"hf:{folder}", "cpu").key == before.key
+
+
 def test_blip_without_its_contrastive_head_is_refused(copied: Callable[[str], Path]) -> None:
     folder = copied("blip")
     _config(folder, architectures=["BlipForConditionalGeneration"])
