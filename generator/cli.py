@@ -104,7 +104,9 @@ def split(
 
 @main.command()
 @click.argument("dataset", type=_FOLDER)
-@click.option("--benchmark", help="Benchmark whose held-out block and splits are kept, where DATASET has several.")
+@click.option(
+    "--benchmark", help="Benchmark whose held-out block and splits are kept, where DATASET has several blocks."
+)
 @click.option("--name", help="Name of the new benchmark.  [default: that of the block, with -texts]")
 @click.option(
     "--protocol",
@@ -163,7 +165,7 @@ def describe(
     )  # fmt: skip
     check_request(request)
     opened = Dataset.open(dataset)
-    holdout = Holdout.from_dict(opened.benchmark(benchmark).holdout_block())
+    holdout = Holdout.from_dict(opened.block(benchmark))
     name = check_name(name) if name else f"{benchmark_name(holdout)}-texts"
     done = write(dataset, opened.world, holdout, name, request)
     for what, n in done.items.items():

@@ -81,10 +81,14 @@ class Described:
     refused: dict[str, int]
 
 
-class _Asker(Protocol):
+class Asker(Protocol):
+    """What writes the items of one protocol."""
+
     name: str
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]: ...
+    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
+        """The items of a scene."""
+        ...
 
 
 def describe(root: Path, world: World, holdout: Holdout, name: str, request: Request) -> Described:
@@ -95,7 +99,7 @@ def describe(root: Path, world: World, holdout: Holdout, name: str, request: Req
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     language = Language(vocabulary, holdout, request.equal_familiarity, request.template)
-    askers = _askers(language, request, _most_objects(world))
+    askers = make_askers(language, request, _most_objects(world))
     train = Train(language, request.statistics, request.exposed_negatives)
     with BenchmarkWriter(root, name) as writer:
         tables = _Tables(writer, language)
@@ -140,7 +144,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def _askers(language: Language, request: Request, most: int) -> list[_Asker]:
+def make_askers(language: Language, request: Request, most: int) -> list[Asker]:
+    """What writes the items of each protocol that is asked for; `most` is the largest number of objects in a scene."""
     check_request(request)
     names = PROTOCOLS if request.protocols is None else request.protocols
     graded = {"productivity", "integration", "skill"} & set(names)
@@ -160,7 +165,7 @@ def _askers(language: Language, request: Request, most: int) -> list[_Asker]:
     return [makers[name]() for name in PROTOCOLS if name in names]
 
 
-def _check_given(tables: "_Tables", askers: Sequence[_Asker], request: Request) -> None:
+def _check_given(tables: "_Tables", askers: Sequence[Asker], request: Request) -> None:
     given = {name.split()[0] for name in tables.items}
     for asker in askers:
         if asker.name not in given and request.protocols is not None and request.strict:
@@ -168,7 +173,8 @@ def _check_given(tables: "_Tables", askers: Sequence[_Asker], request: Request) 
                 asker.name,
                 "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the truth",
             )
-            raise UserError(f"No scene gives an item of '{asker.name}': {why}.")
+            said = f", or the template '{request.template}' cannot say it" if request.template else ""
+            raise UserError(f"No scene gives an item of '{asker.name}': {why}{said}.")
 
 
 def _rendered(world: World, with_views: bool) -> Iterator[tuple[str, Scene, tuple[float, ...]]]:
@@ -224,7 +230,7 @@ class _Tables:
         salience: tuple[float, ...],
         plan: SplitPlan,
         train: Train,
-        askers: Sequence[_Asker],
+        askers: Sequence[Asker],
         seed: int,
     ) -> None:
         """Add a scene to its split, and its items."""
@@ -291,7 +297,7 @@ class _Tables:
 
 
 def _manifest(
-    world: World, holdout: Holdout, described: Described, request: Request, askers: Sequence[_Asker], train: Train
+    world: World, holdout: Holdout, described: Described, request: Request, askers: Sequence[Asker], train: Train
 ) -> dict[str, Any]:
     declared = ["train negatives show held-out bindings (--exposed-negatives)"] if request.exposed_negatives else []
     if not request.equal_familiarity:
@@ -307,7 +313,7 @@ def _manifest(
     }  # fmt: skip
 
 
-def _filled(askers: Sequence[_Asker]) -> dict[str, dict[str, int]]:
+def _filled(askers: Sequence[Asker]) -> dict[str, dict[str, int]]:
     """How often each cell of complexity was filled, by protocol (and skill and level)."""
     found: dict[str, dict[str, int]] = {}
     for asker in askers:

@@ -34,9 +34,21 @@ def rows(section: str) -> dict[str, list[str]]:
     return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
 
 
+def test_the_texts_shown_are_those_that_are_written() -> None:
+    pages = script("make_texts").pages()
+    assert pages == {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "texts").iterdir()}, (
+        "run `python docs/make_texts.py`"
+    )
+
+
 def make_cli() -> ModuleType:
     """docs/make_cli.py as a module."""
-    spec = importlib.util.spec_from_file_location("make_cli", DOCS / "make_cli.py")
+    return script("make_cli")
+
+
+def script(name: str) -> ModuleType:
+    """A script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -159,3 +159,10 @@ class Dataset:
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(self.root / "benchmarks" / name)
+
+    def block(self, name: str | None = None) -> dict[str, Any]:
+        """The held-out block of the benchmark of that name, or of all where they share one. Raises UserError otherwise."""
+        blocks = [self.benchmark(each).holdout for each in self.benchmark_names()] if name is None else []
+        if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
+            return blocks[0]
+        return self.benchmark(name).holdout_block()

@@ -98,7 +98,7 @@ class Grid:
         used = sum(n > 0 for n in self.filled)
         most_filled = _EXCESS * sum(self.filled) / used + _EXCESS if used else _EXCESS
         found: list[tuple[float, int]] = []
-        too_large = []
+        too_large: list[tuple[float, int]] = []
         while self._queue and len(found) < most:
             entry = heapq.heappop(self._queue)
             fits = self.cells[entry[1]].n_objects <= objects and self.filled[entry[1]] <= most_filled

@@ -1,4 +1,6 @@
 import contextlib
+import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -6,7 +8,7 @@ import pytest
 
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe import FIRST, check_name, describe
+from generator.describe import FIRST, PROTOCOLS, check_name, describe
 from generator.holdout import draw_block
 from generator.scene import Scene
 from generator.vocabulary import parse_vocabulary
@@ -121,3 +123,100 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
 def test_names_that_are_no_folder_are_refused(name: str) -> None:
     with pytest.raises(UserError):
         check_name(name)
+
+
+def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copied: Path) -> None:
+    before = {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
+    done = run_command("gen", "describe", copied, "--seed", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "each decided on its scene" in done.stderr
+    assert before == {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
+    said = json.loads(done.stdout)
+    benchmark = Dataset.open(copied).benchmark(said["benchmark"])
+    assert benchmark.holdout == Dataset.open(copied).benchmark("color-shape-3x3-b0").holdout
+    assert {name.split()[0] for name in said["items"]} == {*PROTOCOLS, "train"}
+    assert sum(said["items"].values()) == benchmark.items.num_rows
+    assert benchmark.manifest["texts"]["cells"]["systematicity"]
+    verified = run_command("gen", "verify", copied, "--benchmark", said["benchmark"])
+    assert verified.stdout.strip() == f"{said['benchmark']}: clean", verified.stderr
+
+
+def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path) -> None:
+    digests = set()
+    for hash_seed in ("1", "2"):
+        done = run_command(
+            "gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": hash_seed}
+        )
+        assert done.returncode == 0, done.stderr
+        digests.add(Dataset.open(copied).benchmark("again").digest)
+    assert len(digests) == 1
+    run_command("gen", "describe", copied, "--name", "again", "--seed", "1")
+    assert Dataset.open(copied).benchmark("again").digest not in digests
+
+
+def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
+    asked = [
+        "--protocol",
+        "skill",
+        "--level",
+        "OAR",
+        "--complexity",
+        "5..7",
+        "--counts",
+        "O=2,R=1",
+        "--template",
+        "list-then-relate",
+    ]
+    done = run_command("gen", "describe", copied, "--name", "graded", *asked)
+    assert done.returncode == 0, done.stderr
+    benchmark = Dataset.open(copied).benchmark("graded")
+    skill = set(benchmark.items_of("skill")["item_id"].to_pylist())
+    used = {
+        row["text_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in skill and row["slot"] == "c"
+    }
+    found = [row for row in benchmark.texts.to_pylist() if row["text_id"] in used]
+    assert found
+    assert {(row["level"], row["n_objects"], row["n_relations"], row["template"]) for row in found} == {
+        ("OAR", 2, 1, "list-then-relate")
+    }
+    assert {row["n_attributes"] for row in found} <= {2, 3, 4}
+
+
+def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
+    done = run_command(
+        "gen",
+        "describe",
+        copied,
+        "--name",
+        "sparse",
+        "--protocol",
+        "binary",
+        "--captions",
+        "density=0.5,completeness=0.5",
+    )
+    assert done.returncode == 0, done.stderr
+    realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["train"]
+    assert realised["captions"] == 110
+    assert realised["completeness"] == 0.5
+    assert abs(realised["density"] - 0.5) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--protocol", "binry"], "Unknown protocol 'binry'; did you mean 'binary'?"),
+        (["--template", "there-was"], "Unknown template 'there-was'; did you mean 'there-is'?"),
+        (["--level", "OAX"], "Unknown level 'OAX'"),
+        (["--complexity", "12..4"], "Expected --complexity"),
+        (["--counts", "O=9"], "scenes have up to 2 objects"),
+        (["--captions", "density=7"], "Expected --captions"),
+        (["--name", "a/b"], "benchmark's name"),
+        (["--protocol", "skill", "--level", "OR", "--template", "spare"], "or the template 'spare' cannot say it"),
+    ],
+)
+def test_texts_that_cannot_be_are_refused_in_a_sentence(rendered: Path, arguments: list[str], said: str) -> None:
+    done = run_command("gen", "describe", rendered, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
