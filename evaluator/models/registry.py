@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from PIL import Image
@@ -32,6 +32,16 @@ FAMILIES = {
     "hf": Family(
         "evaluator.models.hf:load_hf",
         "hf:OWNER/NAME, hf:OWNER/NAME@REVISION, hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
+    ),
+    "vilt": Family("evaluator.models.vilt:load_vilt", "vilt:OWNER/NAME, vilt:FOLDER, ViLT with its retrieval head"),
+    "blip": Family("evaluator.models.blip:load_blip", "blip:OWNER/NAME, blip:FOLDER, BLIP with its matching head"),
+    "vqa": Family(
+        "evaluator.models.vqa:load_vqa",
+        "vqa:OWNER/NAME, vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
+    ),
+    "blind": Family(
+        "evaluator.models.blind:load_blind",
+        "blind:ngram, blind:length, blind:lm:OWNER/NAME, blind:lm:FOLDER, baselines that read the text alone",
     ),
     "python": Family(
         "evaluator.models.python:load_python", "python:PACKAGE.MODULE:FACTORY, a model of your own; see docs/models.md"
@@ -90,6 +100,15 @@ class PairScorer(Protocol):
     ) -> np.ndarray:
         """Scores, float32 (pairs, channels), of pairs (place in `images`, text); what depends on the image alone is
         computed once. `contests` are groups of places in `pairs` that will be compared with one another."""
+        ...
+
+
+@runtime_checkable
+class FitsTexts(Protocol):
+    """What a PairScorer may offer besides: to be fitted on the texts of a run, as `blind:ngram` is."""
+
+    def fit_texts(self, texts: Sequence[str]) -> None:
+        """Called once, with all distinct texts of the run, before `key` is read and before anything is scored."""
         ...
 
 
