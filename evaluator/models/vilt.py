@@ -82,7 +82,13 @@ def load_pretrained(name: str, device: str | None, family: str, kinds: Mapping[s
     if lacking := sorted(found["missing_keys"]):
         more = f" and {len(lacking) - 1:,} more tensors" * (len(lacking) > 1)
         raise UserError(f"The weights of '{name}' do not fit {type(model).__name__}: {lacking[0]}{more} would be random; name a model trained for this task.")  # fmt: skip
-    return _described(name, model.to(target).eval(), reader, target)
+    try:
+        model = model.to(target).eval()
+    except (RuntimeError, MemoryError) as error:
+        if not out_of_memory(error):
+            raise
+        raise UserError(f"'{name}' does not fit in the memory of {target}; choose --device cpu or a smaller model.") from None  # fmt: skip
+    return _described(name, model, reader, target)
 
 
 def _source(name: str, family: str) -> tuple[str, str | None]:

@@ -122,6 +122,7 @@ class VqaScorer:
             if start and prompts[0].startswith(start):
                 special = {"add_special_tokens": False}
         inputs = self._processor(images=seen, text=prompts, padding=True, return_tensors="pt", **special)
+        inputs.pop("labels", None)  # PaliGemma's processor gives what is only for training
         return inputs.to(self._loaded.device, self._model.dtype)
 
     def _logits(self, images: Sequence[Image.Image], texts: Sequence[str]) -> torch.Tensor:

@@ -153,6 +153,15 @@ def test_no_memory_for_one_pair_is_said(vilt: Path, monkeypatch: pytest.MonkeyPa
         scored(model, pictures(), TEXTS)
 
 
+def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr("transformers.ViltForImageAndTextRetrieval.to", full)
+    with pytest.raises(UserError, match=r"does not fit in the memory of cpu; choose --device cpu or a smaller model\."):
+        load_model(f"vilt:{vilt}", "cpu")
+
+
 def test_tokens_are_what_is_read(vilt: Path) -> None:
     model = load_model(f"vilt:{vilt}", "cpu")
     long = "a red cube and a blue sphere and a red sphere"

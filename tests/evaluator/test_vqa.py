@@ -110,6 +110,49 @@ def make_blip2(folder: Path) -> Path:
     return folder
 
 
+def make_idefics3(folder: Path) -> Path:
+    """Saves a tiny Idefics3 (SmolVLM's architecture): as many tiles as an image has room for."""
+    import transformers as t
+
+    tiles = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
+    signs = ("<image>", "<fake_token_around_image>", "<global-img>", *tiles)
+    tokenizer = _tokenizer(("<pad>", "<end_of_utterance>", *signs))
+    text = {**_SMALL, "model_type": "llama", "vocab_size": len(tokenizer), "num_key_value_heads": 2}
+    config = t.Idefics3Config(
+        vision_config={**_SMALL, "image_size": 32, "patch_size": 8},
+        text_config=text | {"bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0},
+        scale_factor=2,
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    shaken(t.Idefics3ForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.Idefics3ImageProcessor(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+    template = TEMPLATE.replace("START", "").replace("PLACE", "<image>")
+    t.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=template).save_pretrained(folder)
+    return folder
+
+
+def make_paligemma(folder: Path) -> Path:
+    """Saves a tiny PaliGemma: a prompt that is read in both directions, and no chat template."""
+    import transformers as t
+
+    tokenizer = _tokenizer(("<pad>", "<eos>", "<image>"))
+    tokenizer.bos_token = "<eos>"
+    places = 1152  # tokens for locations and segments, which the processor adds
+    text = {**_SMALL, "model_type": "gemma", "vocab_size": len(tokenizer) + places, "num_key_value_heads": 2}
+    vision = {**_SMALL, "model_type": "siglip_vision_model", "image_size": 32, "patch_size": 16}
+    config = t.PaliGemmaConfig(
+        vision_config=vision | {"vision_use_head": False},
+        text_config=text | {"head_dim": 16},
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        projection_dim=32,
+    )
+    shaken(t.PaliGemmaForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.SiglipImageProcessor(size={"height": 32, "width": 32})
+    images.image_seq_length = 4
+    t.PaliGemmaProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
 def _make_blip_vqa(folder: Path) -> Path:
     return make_blip(folder, "BlipForQuestionAnswering")
 
@@ -154,6 +197,8 @@ def _given(processor: Any, image: Image.Image, question: str) -> Any:
     [
         (make_llava, "LlavaForConditionalGeneration"),
         (make_qwen, "Qwen2VLForConditionalGeneration"),
+        (make_idefics3, "Idefics3ForConditionalGeneration"),
+        (make_paligemma, "PaliGemmaForConditionalGeneration"),
         (make_blip2, "Blip2ForConditionalGeneration"),
         (_make_blip_vqa, "BlipForQuestionAnswering"),
     ],
