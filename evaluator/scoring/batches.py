@@ -75,6 +75,7 @@ class Stage:
         self._job, self._store, self._rank, self._settings = job, store, rank, settings
         self._known = set(store.get(job.names))
         self._limit = settings.batch or DEFAULT
+        self._short = False  # of memory, once it ran out
         self._pace = math.nan
         self.total = len(job.names)
         self.known = sum(name in self._known for name in job.names)
@@ -130,7 +131,7 @@ class Stage:
         for rows, loaded in _ahead(batches, self._job, self._settings.threads):
             place = 0
             while place < len(rows):
-                part = slice(place, place + self._limit)
+                part = slice(place, place + self._limit if self._short else None)
                 try:
                     with autocast(self._settings.device, self._settings.precision):
                         vectors = self._job.compute(rows[part], loaded)
@@ -152,6 +153,7 @@ class Stage:
                 f"The {_memory_of(self._settings.device)} has no memory for one of the {self._job.what}; choose --device cpu or a smaller "
                 "model. What is finished is kept."
             )
+        self._short = True
         while self._limit >= tried:
             self._limit //= 2
         if self._settings.device.type == "cuda":
@@ -169,7 +171,7 @@ def fitting_batch(device: torch.device, before: int, rows: int) -> int:
 def duration(seconds: float) -> str:
     """A time for people.
 
-    >>> duration(0.4), duration(95), duration(7300)
+    >>> duration(0.4), duration(95), duration(7330)
     ('1 s', '1 min 35 s', '2 h 2 min')
     """
     whole = max(1, round(seconds))

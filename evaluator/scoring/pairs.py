@@ -79,19 +79,15 @@ class _Work:
         whose scores depend on what a pair is compared with."""
         batches: list[list[int]] = []
         filling: list[int] = []
-
-        def room() -> int:
-            return batch if len(batches) >= 2 else min(FIRST, batch)
-
         for component in self._together:
-            if filling and len(filling) + len(component) > room():
+            room = batch if len(batches) >= 2 else min(FIRST, batch)  # the first two are small, to tell the pace
+            if filling and len(filling) + len(component) > room:
                 batches.append(filling)
                 filling = []
             filling = filling + component
-            while len(filling) > room() and not self._whole:
-                cut = room()
-                batches.append(filling[:cut])
-                filling = filling[cut:]
+            while len(filling) > batch and not self._whole:
+                batches.append(filling[:batch])
+                filling = filling[batch:]
         return [*batches, filling] if filling else batches
 
     def images(self, rows: list[int]) -> list[str]:

@@ -1,0 +1,251 @@
+"""Models that read image and text together: which pairs they are asked, how often, in what company; and what they cost."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evaluator.measure import measure, measure_protocols
+from evaluator.protocols.items import NOT_A_NUMBER
+from evaluator.run import Request, run
+from evaluator.scoring import Needs, collect_needs, score, within_limit
+from evaluator.scoring.needs import LIMIT, SAMPLE, sampled_columns
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.scorers import Reader, score_of
+from tests.evaluator.synthetic import find
+
+
+@pytest.fixture(scope="module")
+def needs(benchmark: Benchmark) -> Needs:
+    """Binary pairs of all images, and a pool of few."""
+    whole = collect_needs(benchmark, ["binary", "retrieval"])
+    images, texts = whole.pools["grid"]
+    return Needs(whole.pairs, {"grid": (images[:3], texts[:40])}, whole.contests)
+
+
+def _run(model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
+    request = Request(
+        dataset, None, "reader:x", more.pop("protocols", ("binary",)), out, more.pop("batch", 16), "cpu", **more
+    )
+    _, results = run(request)
+    assert results is not None
+    return results
+
+
+@pytest.mark.parametrize("batch", [1, 5, 64, 1000])
+def test_scores_are_those_of_a_loop_over_pairs(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, batch: int
+) -> None:
+    model = Reader()
+    score(model, world, benchmark, needs, tmp_path / "run", batch, tmp_path / "cache")
+    rows = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
+    assert [(r["image_id"], r["text_id"]) for r in rows] == needs.pairs * 2
+    assert [r["channel"] for r in rows] == ["match"] * len(needs.pairs) + ["length"] * len(needs.pairs)
+    images, texts = needs.pools["grid"]
+    pools = [np.load(tmp_path / "run" / "pools" / name) for name in ("grid.npy", "grid.length.npy")]
+    for place, channel in enumerate(model.channels):
+        for row in rows[place * len(needs.pairs) :][: len(needs.pairs)]:
+            expected = score_of(world.image(row["image_id"]), benchmark.text_of[row["text_id"]], True)[place]
+            assert (row["channel"], row["score"], row["unscored"]) == (channel, expected, None)
+        for i, image in enumerate(images):
+            picture = world.image(image)
+            assert pools[place][i].tolist() == [score_of(picture, benchmark.text_of[t], True)[place] for t in texts]
+    assert max(Counter(model.scored).values()) == 1
+    assert len(model.scored) == len(set(needs.all_pairs()))
+
+
+def test_what_is_compared_comes_together_and_images_once(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    model = Reader()
+    score(model, world, benchmark, needs, tmp_path / "run", 1000, tmp_path / "cache")
+    names = Counter(name for images, _, _ in model.calls for name in images)
+    assert max(names.values()) == 1  # no image is in two calls
+    asked = {
+        frozenset((world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest)
+        for contest in needs.contests
+    }
+    found = {frozenset(pairs[i] for i in contest) for _, pairs, contests in model.calls for contest in contests}
+    assert asked <= found
+    assert all(len(contest) == 2 for contest in asked)
+    for _, pairs, contests in model.calls:  # which is true cannot be told from the order
+        for contest in contests:
+            assert contest == sorted(contest)
+            assert len(contest) <= len(pairs)
+
+
+def test_a_model_whose_scores_depend_on_the_company_never_gets_half_of_it(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    class Racing(Reader):
+        contested = True
+
+    model = Racing("racing")
+    score(model, world, benchmark, needs, tmp_path / "run", 2, tmp_path / "cache")
+    assert max(Counter(name for images, _, _ in model.calls for name in images).values()) == 1
+    before = len(model.scored)
+    score(model, world, benchmark, needs, tmp_path / "run", 2, tmp_path / "cache")
+    assert len(model.scored) == before
+    image = needs.pairs[0][0]
+    fewer = Needs([p for p in needs.pairs if p[0] == image][:1], {}, [])
+    score(model, world, benchmark, fewer, tmp_path / "other", 2, tmp_path / "cache")
+    assert len(model.scored) == before + 1  # alone it is another question
+
+
+def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    model = Reader()
+    half = Needs(needs.pairs[: len(needs.pairs) // 2], {}, [])
+    score(model, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
+    score(model, world, benchmark, needs, tmp_path / "run", 16, tmp_path / "cache")
+    assert max(Counter(model.scored).values()) == 1
+    other = Reader("another")
+    score(other, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
+    assert len(other.scored) == len(set(half.pairs))
+
+
+@pytest.mark.parametrize("room", [1, 3, 31])
+def test_batches_are_halved_when_memory_runs_out(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, room: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plenty, cramped = Reader(), Reader(room=room)
+    score(plenty, world, benchmark, needs, tmp_path / "plenty", 64, tmp_path / "a")
+    score(cramped, world, benchmark, needs, tmp_path / "tight", 64, tmp_path / "b")
+    files = [(tmp_path / name / "scores.parquet").read_bytes() for name in ("plenty", "tight")]
+    assert files[0] == files[1]
+    assert max(len(pairs) for _, pairs, _ in cramped.calls) <= room
+    assert max(Counter(cramped.scored).values()) == 1
+    assert "Out of memory: going on with batches of" in capsys.readouterr().err
+    with pytest.raises(UserError, match="no memory for one of the pairs; choose --device cpu or a smaller model"):
+        score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")
+
+
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_a_bag_of_words_ties_on_every_swap(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    results = _run(Reader("bag", order=False), drawn, tmp_path / "run", monkeypatch, batch=batch)
+    for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
+        row = find(results, "binary", split)
+        assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
+
+
+def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    first = _run(Reader(), drawn, folder, monkeypatch, protocols=())
+    assert (first["channel"], find(first, "binary", "seen")["ties"]) == ("match", 0)
+    second = measure(folder, "length")
+    assert (second["channel"], find(second, "binary", "seen")["ties"]) == ("length", 24)
+    assert find(second, "retrieval", "seen")["ties"] == 12
+    assert measure(folder) == first
+    assert json.loads(score_command("measure", folder, "--channel", "length", "--json").stdout) == second
+    assert_one_sentence(
+        score_command("measure", folder, "--channel", "lenth"), "no channel 'lenth': did you mean 'length'?"
+    )
+    again = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
+    assert again == second
+    with pytest.raises(UserError, match=r"The model has no channel 'cosine': expected one of: match, length\."):
+        _run(Reader(), drawn, tmp_path / "third", monkeypatch, channel="cosine")
+
+
+def test_a_pool_that_costs_too_much_is_sampled_and_said(
+    drawn: Path, benchmark: Benchmark, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    whole = collect_needs(benchmark, ["binary", "retrieval"])
+    texts = whole.pools["grid"][1]
+    assert 40 * 900 * Reader.passes > LIMIT > 40 * 900
+    assert within_limit(whole, benchmark, 1) == whole
+    results = _run(Reader(), drawn, tmp_path / "run", monkeypatch, protocols=())
+    assert "The pool 'grid' is sampled" in (said := capsys.readouterr().err)
+    assert "--full-pools" in said
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["sampled_pools"] == results["sampled_pools"] == {"grid": SAMPLE}
+    assert not (tmp_path / "run" / "pools").exists()
+    row = find(results, "retrieval", "seen", metric="R@1, sampled pool")
+    assert row["chance"] == pytest.approx(2 / (2 + SAMPLE), abs=1e-6)
+
+    true: dict[str, set[str]] = {}
+    split = {r["item_id"]: r["split"] for r in benchmark.items_of("retrieval").to_pylist()}
+    scenes: dict[str, list[str]] = {}
+    for r in benchmark.candidates.to_pylist():
+        if r["item_id"] in split:
+            true.setdefault(r["scene_id"], set()).add(r["text_id"])
+            scenes.setdefault(split[r["item_id"]], []).append(r["scene_id"])
+    pairs = {(r["image_id"], r["text_id"]) for r in pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()}
+    for name, members in scenes.items():
+        right = []
+        for scene in set(members):
+            drawn_texts = [texts[c] for c in sampled_columns(texts, true[scene], "grid", scene, SAMPLE)]
+            assert len(drawn_texts) == len(set(drawn_texts)) == len(true[scene]) + SAMPLE
+            assert {(scene, text) for text in drawn_texts} <= pairs
+            of = {t: float(score_of(world.image(scene), benchmark.text_of[t], True)[0]) for t in drawn_texts}
+            top = max(of[t] for t in true[scene])
+            right.append(all(top - s > 1e-5 * max(1, abs(top), abs(s)) for t, s in of.items() if t not in true[scene]))
+        row = find(results, "retrieval", name)
+        assert row["value"] == pytest.approx(sum(right) / len(right), abs=1e-6)
+    asked = len(set(within_limit(whole, benchmark, Reader.passes).all_pairs()))
+    assert f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward passes" in said
+
+    full = _run(Reader(), drawn, tmp_path / "full", monkeypatch, protocols=("retrieval",), batch=2000, full_pools=True)
+    assert find(full, "retrieval", "seen", metric="R@1")["chance"] == pytest.approx(2 / 900, abs=1e-6)
+    assert np.load(tmp_path / "full" / "pools" / "grid.npy").shape == (40, 900)
+
+
+def test_samples_do_not_depend_on_the_order_of_anything_but_the_pool() -> None:
+    texts = [f"t{i}" for i in range(500)]
+    first = sampled_columns(texts, {"t3", "t77"}, "grid", "000001", 99)
+    assert first == sampled_columns(texts, {"t77", "t3"}, "grid", "000001", 99)
+    assert {3, 77} <= set(first)
+    assert len(set(first)) == 101
+    assert first != sampled_columns(texts, {"t3", "t77"}, "grid", "000002", 99)
+    counts = Counter(c for i in range(400) for c in sampled_columns(texts, {"t3"}, "grid", str(i), 99))
+    assert counts[3] == 400
+    others = [counts[c] for c in range(500) if c != 3]
+    assert 40 < min(others) <= max(others) < 130  # 79 expected, sd 8
+
+
+def test_scores_that_are_no_number_leave_named_items_unscored(
+    drawn: Path, world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    bad = collect_needs(benchmark, ["binary"]).pairs[0]
+    pixels, text = world.image(bad[0]).tobytes(), benchmark.text_of[bad[1]]
+
+    class Broken(Reader):
+        def score_pairs(self, images: Any, pairs: Any, contests: Any = None) -> np.ndarray:
+            scores = super().score_pairs(images, pairs, contests)
+            scores[[images[i].tobytes() == pixels and t == text for i, t in pairs]] = np.nan
+            return scores
+
+    _run(Broken("broken"), drawn, tmp_path / "run", monkeypatch)
+    items = measure_protocols(tmp_path / "run")["binary"].items
+    unscored = items.item_id[~items.scored].tolist()
+    rows = benchmark.candidates.to_pylist()
+    protocol = {r["item_id"]: r["protocol"] for r in benchmark.items.to_pylist()}
+    expected = {
+        r["item_id"] for r in rows if (r["scene_id"], r["text_id"]) == bad and protocol[r["item_id"]] == "binary"
+    }
+    assert set(unscored) == expected
+    assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
+    said = capsys.readouterr().err
+    assert all(item in said for item in unscored)
+
+
+def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Flat(Reader):
+        def score_pairs(self, images: Any, pairs: Any, contests: Any = None) -> np.ndarray:
+            return super().score_pairs(images, pairs, contests)[:, 0]
+
+    with pytest.raises(
+        UserError, match=r"scores of the shape \(8,\), expected \(8, 2\): a row a pair, a column a channel"
+    ):
+        _run(Flat("flat"), drawn, tmp_path / "run", monkeypatch)
