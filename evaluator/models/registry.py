@@ -43,6 +43,10 @@ FAMILIES = {
         "evaluator.models.blind:load_blind",
         "blind:ngram, blind:length, blind:lm:OWNER/NAME, blind:lm:FOLDER, baselines that read the text alone",
     ),
+    "diffusion": Family(
+        "evaluator.models.diffusion.loading:load_diffusion",
+        "diffusion:OWNER/NAME, diffusion:FOLDER, diffusion:FOLDER@PRESET, a text-to-image pipeline of diffusers as a classifier",
+    ),
     "python": Family(
         "evaluator.models.python:load_python", "python:PACKAGE.MODULE:FACTORY, a model of your own; see docs/models.md"
     ),
