@@ -227,6 +227,9 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
     } == one.info  # fmt: skip
     assert len(one.info["weights_sha256"]) == 64
     assert (one.channels, one.passes) == (("conditional", "relative"), 500)
+    changed = load_diffusion(f"{folders('v_prediction')}@sequential,confidence=0.9,samples=64", "cpu").info
+    assert changed["preset"] == "sequential,confidence=0.9,samples=64"
+    assert changed["samples"] == "16 to 64 samples, until decided with 90% confidence"
     keys = {
         load_diffusion(f"{folders('v_prediction')}{preset}", "cpu").key
         for preset in (

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 
 from evaluator.models.device import best_device
-from evaluator.models.diffusion.networks import NETWORKS, Network
+from evaluator.models.diffusion.networks import NETWORKS, Network, quiet
 from evaluator.models.diffusion.schedules import DEFAULT, Preset, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.open_clip import weights_digest
@@ -159,12 +158,11 @@ def _mendable(place: str, what: str) -> Iterator[None]:
     from diffusers.utils import logging as of_diffusers
     from transformers.utils import logging as of_transformers
 
-    logging.disable(logging.CRITICAL)
     libraries = [each for each in (of_diffusers, of_transformers) if each.is_progress_bar_enabled()]
     for library in libraries:
         library.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
+        with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except UserError:
@@ -185,6 +183,5 @@ def _mendable(place: str, what: str) -> Iterator[None]:
             ) from error
         raise UserError(f"'{place}' {what} ({reason}); give a complete folder written by save_pretrained.") from error
     finally:
-        logging.disable(logging.NOTSET)
         for library in libraries:
             library.enable_progress_bar()

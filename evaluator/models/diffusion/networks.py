@@ -1,7 +1,9 @@
 """The pipelines of diffusers that are read: what each one's text encoders give, and how its network is asked."""
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,17 @@ import torch
 from evaluator.models.diffusion.processes import Diffusion, Flow, Process
 
 Condition = dict[str, torch.Tensor]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No reports of the libraries: what a tokenizer cuts off is for the run to say."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 class Network(ABC):
@@ -45,10 +58,11 @@ class Network(ABC):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers beside one another, int64 (n, length)."""
-        rows = [
-            tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
-            for tokenizer, length in self.lengths()
-        ]
+        with quiet():
+            rows = [
+                tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
+                for tokenizer, length in self.lengths()
+            ]
         return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
 
     @abstractmethod

@@ -13,7 +13,7 @@ from PIL import Image
 from torch.nn import functional as F
 
 from evaluator.models.device import out_of_memory
-from evaluator.models.diffusion.networks import Condition, Network
+from evaluator.models.diffusion.networks import Condition, Network, quiet
 from evaluator.models.diffusion.racing import race
 from evaluator.models.diffusion.samples import image_digest, levels, noise
 from evaluator.models.diffusion.schedules import Preset
@@ -64,7 +64,7 @@ class DiffusionClassifier:
             "scheduler": type(network.pipe.scheduler).__name__,
             "prediction": network.process.finds,
             "resolution": f"{network.side} × {network.side}",
-            "preset": preset.name,
+            "preset": ",".join((preset.name, *preset.changed)),
             "samples": str(preset.schedule),
             "loss": preset.loss,
             "seed": preset.seed,
@@ -238,7 +238,7 @@ class _Conditions:
         return stacked
 
     def _read(self, texts: list[str]) -> None:
-        with torch.autocast(self._network.pipe.device.type, enabled=False):
+        with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
             conditions = self._network.read(texts)
         for row, text in enumerate(texts):
             self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}

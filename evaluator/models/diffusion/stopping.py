@@ -49,7 +49,7 @@ def critical_value(error: float, total: int) -> float:
     """What `advantage` passes at any look before the last with the probability `error`, when there is no difference.
 
     >>> round(critical_value(0.05, 1024), 2)
-    2.48
+    2.46
     """
     from scipy.optimize import brentq
 
