@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.measure import PROTOCOLS, measure_protocols, results_of, unknown_protocols
-from evaluator.models.registry import load_model
+from evaluator.models.registry import FitsTexts, load_model
 from evaluator.protocols.outcomes import Measured
 from evaluator.scoring import CHANNEL, Needs, collect_needs, is_pair_scorer, score, settings_for, within_limit
 from evaluator.scoring.ranks import Rank, clear_parts
@@ -58,6 +58,8 @@ def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
     needs = collect_needs(benchmark, protocols)
     if is_pair_scorer(model) and not request.full_pools:
         needs = within_limit(needs, benchmark, model.passes)
+    if isinstance(model, FitsTexts):
+        model.fit_texts([benchmark.text_of[text] for text in needs.texts])
     settings = settings_for(model, request.batch or begun.get("batch"), request.precision, request.workers)
     certificate = _certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
@@ -81,7 +83,7 @@ def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
         "certificate": certificate, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": rank.size, "channels": list(channels),
         "channel": request.channel or channels[0], "raw_retrieval": needs.raw, "left_out": list(needs.left_out),
-        "sampled_pools": needs.sampled, "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
+        "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
@@ -127,6 +129,18 @@ def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) 
 def _precision(own: Any, chosen: str) -> str:
     """What a model computed in: its own precision, and what was mixed in."""
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
+
+
+def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
+    """How often a diffusion model's network ran in this process, in all and an item; None for models that do not count.
+
+    What was in the cache cost nothing and is not counted.
+    """
+    counted = getattr(model, "evaluations", None)
+    if counted is None:
+        return None
+    say(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} an item.")
+    return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
 def _say_unscored(measured: dict[str, Measured]) -> None:

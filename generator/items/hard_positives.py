@@ -144,8 +144,14 @@ class HardPositives:
         return None
 
     def _values(self, atom: Atom, form: Form, subject: Subject, with_synonyms: bool) -> list[str]:
+        """Values to falsify an atom with; none that another object of the caption has, since captions repeat none."""
         values = self._language.foils.substitutes(form, atom, subject.facts, ())
-        return [value for value in values if self._synonyms(atom, value) or not with_synonyms]
+        taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
+        return [
+            value
+            for value in values
+            if (self._synonyms(atom, value) or not with_synonyms) and (atom.type != "attribute" or value not in taken)
+        ]
 
     def _synonyms(self, atom: Atom, value: str) -> tuple[str, ...]:
         vocabulary = self._language.vocabulary
@@ -166,7 +172,7 @@ def tokens(language: Language, text: Text) -> list[str]:
     phrases += [language.vocabulary.relations[link.relation].phrase for link in text.form.relations]
     for phrase in phrases:
         words = words.replace(phrase, phrase.replace(" ", "_"))
-    return ["a" if word == "an" else word for word in words.split()]
+    return ["a" if word.lower() in ("a", "an") else word for word in words.split()]
 
 
 def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
