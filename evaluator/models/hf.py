@@ -118,10 +118,16 @@ class HfEncoder:
             inputs.pop("attention_mask", None)
         return _unit(self._text_features(inputs.to(self._device)))
 
+    def prepare(self, image: Image.Image) -> Any:
+        """An RGB image as the model takes it: tensors by name, each with a first dimension of 1; threads do this ahead."""
+        return self._images(images=[image], return_tensors="pt")
+
     @torch.inference_mode()
-    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Unit embeddings of RGB images, float32 (n, d)."""
-        return _unit(self._image_features(self._images(images=list(images), return_tensors="pt").to(self._device)))
+    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
+        """Unit embeddings of RGB images, prepared or not, float32 (n, d)."""
+        ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
+        inputs = {name: torch.cat([each[name] for each in ready]).to(self._device) for name in ready[0]}
+        return _unit(self._image_features(inputs))
 
     def _said(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._kind.lower else list(texts)
@@ -168,6 +174,10 @@ class QwenEncoder(HfEncoder):
         self._cell = images.patch_size * images.merge_size
         super().__init__(name, kind, model, processor.tokenizer, images, device)
         self.info["instruction"] = self.INSTRUCTION
+
+    def prepare(self, image: Image.Image) -> Image.Image:
+        """The image itself: images and chat are prepared together."""
+        return image
 
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:

@@ -72,12 +72,16 @@ class OpenClipEncoder:
         """Unit embeddings, float32 (n, d)."""
         return _unit(self._model.encode_text(self._tokenizer(list(texts)).to(self._device)))
 
+    def prepare(self, image: Image.Image) -> torch.Tensor:
+        """An RGB image as the model takes it, float32 (3, h, w); threads do this ahead of the model."""
+        pixels: torch.Tensor = self._preprocess(image)
+        return pixels
+
     @torch.inference_mode()
-    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Unit embeddings of RGB images, float32 (n, d)."""
-        return _unit(
-            self._model.encode_image(torch.stack([self._preprocess(image) for image in images]).to(self._device))
-        )
+    def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
+        """Unit embeddings of RGB images, prepared or not, float32 (n, d)."""
+        pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
+        return _unit(self._model.encode_image(torch.stack(pixels).to(self._device)))
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:

@@ -97,13 +97,6 @@ class _Own:
             f"Expected {method} of {self._spec} to give {expected}, got {got.dtype} of shape {tuple(got.shape)}."
         )
 
-    def _check_finite(self, method: str, values: np.ndarray, what: str) -> None:
-        if not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values).all(axis=1)))
-            raise UserError(
-                f"{method} of {self._spec} gave numbers that are not finite for {what} {row + 1} of {len(values)}; a score must be a number."
-            )
-
 
 class OwnEncoder(_Own):
     """A user's object with encode_images and encode_texts as a DualEncoder; embeddings are brought to unit length here."""
@@ -130,8 +123,7 @@ class OwnEncoder(_Own):
         if self._width not in (None, vectors.shape[1]):
             raise self._wrong(method, f"embeddings of width {self._width}, as before", vectors)
         self._width = vectors.shape[1]
-        self._check_finite(method, vectors, what)
-        wide = vectors.astype(np.float64)
+        wide = np.where(np.isfinite(vectors), vectors, np.nan).astype(np.float64)
         lengths = np.linalg.norm(wide, axis=1, keepdims=True)
         if not lengths.all():
             raise UserError(
@@ -175,8 +167,8 @@ class OwnScorer(_Own):
             scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
         if scores.dtype.kind not in "fiu" or scores.shape != (len(pairs), len(self.channels)):
             raise self._wrong(method, f"numbers of shape ({len(pairs)}, {len(self.channels)})", scores)
-        self._check_finite(method, scores, "pair")
-        return scores.astype(np.float32)
+        # what is no number leaves its items unscored and named; infinity would win or lose every comparison
+        return np.where(np.isfinite(scores), scores, np.nan).astype(np.float32)
 
     def _bulk(
         self,

@@ -146,9 +146,15 @@ def test_many_pairs_at_once_with_channels(written: Callable[..., str]) -> None:
     assert plain.score_pairs(IMAGES, [(1, "abc")]).tolist() == [[0, 3]]
 
 
+def test_what_is_no_number_is_left_to_be_unscored(written: Any) -> None:
+    model = _load(written(SCORER.replace("return", "return float('inf') or", 1)))
+    assert np.isnan(model.score_pairs(IMAGES, [(1, "abc")])).all()
+    encoder = _load(written(ENCODER.replace("+ 1 for", "* np.nan for")))
+    assert np.isnan(encoder.encode_images(IMAGES)).all()
+
+
 TEXT_ROWS = 'return np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)'
 WRONG = {  # model: what is changed, into what, what is said
-    "nan": (ENCODER, "+ 1 for", "* np.nan for", "encode_images of .* not finite for image 1 of 2; a score must be a number"),
     "rows": (ENCODER, "in texts", "in texts[:2]", r"Expected encode_texts of .* to give floating point embeddings of shape \(3, width\), got float64 of shape \(2, 3\)"),
     "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
     "width": (ENCODER, "1] for t", "1, 2] for t", r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)"),
@@ -156,7 +162,6 @@ WRONG = {  # model: what is changed, into what, what is said
     "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* got object of shape \(3,\)"),
     "nothing": (ENCODER, TEXT_ROWS, "pass", r"encode_texts .* got object of shape \(\)"),
     "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number, got <U3"),
-    "infinite": (SCORER, "return", "return float('inf') or", "score of .* not finite for pair 1 of 2"),
     "shape": (BULK, "len(text)] for i", "len(text), 0] for i", r"score_pairs .* numbers of shape \(2, 2\), got float16 of shape \(2, 3\)"),
     "tokens": (BULK, "in texts], np.int16", "in texts], float", r"Expected tokens of .* whole numbers of shape \(2, length\), got float64 of shape \(2, 1\)"),
 }  # fmt: skip
