@@ -5,6 +5,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -100,29 +101,31 @@ def _check_components(place: str, index: dict[str, Any], network: type[Network])
 def _pipeline(place: str, index: dict[str, Any], device: torch.device) -> Any:
     import diffusers
 
-    given = {part: None for part in _UNUSED if part in index} | _text_encoders(place, index)
+    given = {part: None for part in _UNUSED if part in index} | _with_weights(place, index)
     with _mendable(place, "cannot be loaded"):
         pipe = getattr(diffusers, index["_class_name"]).from_pretrained(place, use_safetensors=True, **given)
         return pipe.to(device, torch.float32)
 
 
-def _text_encoders(place: str, index: dict[str, Any]) -> dict[str, Any]:
-    """Loaded apart, since inside a pipeline nothing tells of tensors that are missing and made up."""
-    import transformers
-
-    encoders = {}
+def _with_weights(place: str, index: dict[str, Any]) -> dict[str, Any]:
+    """The components that have weights, loaded apart: inside a pipeline nothing tells of tensors that are missing and made up."""
+    loaded = {}
     for part, entry in index.items():
-        if not part.startswith("text_encoder") or entry[0] != "transformers":
+        if not isinstance(entry, list | tuple) or part in _UNUSED or entry[0] not in _LIBRARIES:
             continue
+        kind = getattr(import_module(entry[0]), entry[1], None)
+        if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
+            continue
+        options = {"trust_remote_code": False} if entry[0] == "transformers" else {}
         with _mendable(place, "cannot be loaded"):
-            encoders[part], found = getattr(transformers, entry[1]).from_pretrained(
-                place, subfolder=part, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            loaded[part], found = kind.from_pretrained(  # type: ignore[attr-defined]
+                place, subfolder=part, use_safetensors=True, output_loading_info=True, **options
             )
         if lacking := sorted(found["missing_keys"]):
             raise UserError(
                 f"The weights of the {part} of '{place}' lack {lacking[0]} ({len(lacking):,} in all); copy or download it whole."
             )
-    return encoders
+    return loaded
 
 
 def _network(place: str, kind: type[Network], pipe: Any) -> Network:
@@ -172,10 +175,6 @@ def _mendable(place: str, what: str) -> Iterator[None]:
         if not Path(place).is_dir():
             raise UserError(
                 f"'{place}' is not on this machine and cannot be downloaded ({reason}); check the network and the name, or give a folder."
-            ) from error
-        if "meta tensor" in reason:
-            raise UserError(
-                f"'{place}' {what}: the weights of a component lack some of its tensors; copy or download it whole."
             ) from error
         if "safetensors" in reason:
             raise UserError(
