@@ -22,11 +22,7 @@ class Confusion:
 
     def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
         """The item of a scene."""
-        made = self._make(subject, stream)
-        if made is None:
-            self._language.dropped[self.name] += 1
-        else:
-            yield made
+        return self._language.kept(self.name, self._make(subject, stream))
 
     def _make(self, subject: Subject, stream: Stream) -> Item | None:
         language, kind = self._language, self._language.holdout.kind

@@ -26,11 +26,7 @@ class Gzsl:
     def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
         """The items of a scene."""
         for kind, make in (("two-object", self._two_object), ("relational", self._relational)):
-            made = make(subject, stream)
-            if made is None:
-                self._language.dropped[f"{self.name} {kind}"] += 1
-            else:
-                yield made
+            yield from self._language.kept(f"{self.name} {kind}", make(subject, stream))
 
     def _two_object(self, subject: Subject, stream: Stream) -> Item | None:
         language, kind, facts = self._language, self._language.holdout.kind, subject.facts

@@ -39,10 +39,7 @@ class HardPositives:
                 asked = [(kind, skill) for skill in ("object", "attribute", "relation")]
             for _, skill in asked:
                 made = self._make(kind, skill, subject, stream)
-                if made is None:
-                    self._language.dropped[f"{self.name} {kind} {skill}"] += 1
-                else:
-                    yield made
+                yield from self._language.kept(f"{self.name} {kind} {skill}", made)
 
     def _make(self, kind: str, skill: str, subject: Subject, stream: Stream) -> Item | None:
         form = self._caption(skill, subject, stream)

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -156,6 +156,13 @@ class Language:
             self.refused["other familiarity"] += 1
             return False
         return True
+
+    def kept(self, what: str, made: Item | None) -> Iterator[Item]:
+        """The item, where it could be made; else nothing, counted as dropped."""
+        if made is None:
+            self.dropped[what] += 1
+        else:
+            yield made
 
     def style(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] = NATURAL) -> str | None:
         """A template that can say all the forms: the one asked for, else one by chance; None where there is none."""
