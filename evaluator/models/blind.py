@@ -99,7 +99,7 @@ class LanguageModelScorer(BlindScorer):
     def __init__(self, name: str, device: str | None):
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
 
-        from evaluator.models.vilt import load_pretrained
+        from evaluator.models.pretrained import load_pretrained
 
         kinds = dict.fromkeys(TYPES, "AutoModelForCausalLM")
         loaded = load_pretrained(name, device, "blind:lm", kinds, "AutoTokenizer")
@@ -113,7 +113,7 @@ class LanguageModelScorer(BlindScorer):
         self.key = loaded.key("blind:lm")
 
     def _score(self, texts: Sequence[str]) -> Sequence[float]:
-        from evaluator.models.vilt import in_batches
+        from evaluator.models.by_image import in_batches
 
         start = [] if self._start is None else [self._start]
         rows = [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]

@@ -7,7 +7,8 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.vilt import BATCH, ByImage, Loaded, load_pretrained, token_rows
+from evaluator.models.by_image import BATCH, ByImage, token_rows
+from evaluator.models.pretrained import Loaded, load_pretrained
 
 
 class BlipScorer(ByImage):

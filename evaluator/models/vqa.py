@@ -13,8 +13,9 @@ import torch
 from PIL import Image
 
 from evaluator.models.blip import blip_states, blip_words
+from evaluator.models.by_image import BATCH, ByImage, in_batches, token_rows
+from evaluator.models.pretrained import Loaded, load_pretrained
 from evaluator.models.registry import fingerprints
-from evaluator.models.vilt import BATCH, ByImage, Loaded, in_batches, load_pretrained, token_rows
 from generator.dataset.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
