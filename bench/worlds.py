@@ -56,5 +56,5 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
         "relations": [{"subject": i, "relation": name, "object": j, **data}
                       for i, j, name, data in scene.graph(prepared.vocabulary.relations).edges(keys=True, data=True)],
         "scene": scene.to_json(),
-        "sha256": hashlib.sha256(png.getvalue()).hexdigest(),
+        "files": {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()},
     }  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Any
 import bpy
 from mathutils import Matrix
 
+from generator.blender.engine import configure
 from generator.blender.materials import floor_material, new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.projection import axes
@@ -27,7 +28,7 @@ class Stage:
         self._scene = bpy.context.scene
         self._meshes = {name: _one_slot(build_mesh(name)) for name in vocabulary.objects}
         self._slots: list[bpy.types.Object] = []
-        _configure(self._scene, quality, width, height, threads)
+        configure(self._scene, quality, width, height, threads)
         _add_floor(self._scene)
         _add_sky(self._scene, vocabulary.sky)
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
@@ -118,24 +119,3 @@ def _add_sky(scene: bpy.types.Scene, strength: float) -> None:
     background = scene.world.node_tree.nodes["Background"].inputs
     background["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
     background["Strength"].default_value = strength
-
-
-def _configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int) -> None:
-    render, cycles = scene.render, scene.cycles
-    render.engine = "CYCLES"
-    render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
-    render.threads_mode, render.threads = "FIXED", threads
-    render.use_persistent_data = True
-    render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
-    render.image_settings.compression = 50
-    scene.view_settings.view_transform = "Standard"
-    cycles.device, cycles.seed = "CPU", 0
-    cycles.samples, cycles.use_adaptive_sampling = quality.samples, False
-    cycles.use_denoising = quality.denoise
-    cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
-    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", "FAST"
-    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
-    cycles.diffuse_bounces = min(quality.bounces, 4)
-    cycles.blur_glossy = 2.0
-    cycles.use_light_tree = False  # a handful of lamps: choosing among them costs more than it saves
-    cycles.caustics_reflective = cycles.caustics_refractive = False

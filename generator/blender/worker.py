@@ -65,7 +65,7 @@ class Renderer:
                 for i, j, name, data in scene.graph(self._vocabulary.relations).edges(keys=True, data=True)
             ],
             "scene": scene.to_json(),
-            "sha256": digest,
+            "files": {f"images/{planned.scene_id}.png": digest},
         }
 
     def _place(self, planned: Planned, material_inputs: Any) -> tuple[Scene, list[Any]]:

@@ -72,7 +72,10 @@ class WorldWriter:
         return set(self._records)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Note a rendered scene (its image is in place) or a failed one, so that it survives a kill."""
+        """Note a rendered scene or a failed one, so that it survives a kill.
+
+        `files` of a rendered scene has the SHA-256 of each of its files, all in place, by path within the world.
+        """
         with (self._folder / _JOURNAL).open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(record, sort_keys=True) + "\n")
         self._records[record["scene_id"]] = dict(record)
@@ -84,11 +87,7 @@ class WorldWriter:
         write_text(self._folder / "vocabulary.toml", vocabulary)
         for stray in self.images.glob(".*"):
             stray.unlink()
-        known = {
-            f"images/{record['scene_id']}.png": record["sha256"]
-            for record in self._records.values()
-            if "sha256" in record
-        }
+        known = {path: digest for record in self._records.values() for path, digest in record.get("files", {}).items()}
         sums = write_sums(self._folder, known)
         counts = {"scenes": len(rows), "failed": sum(row["status"] != "ok" for row in rows)}
         write_json(self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **counts, "sums": sums})
@@ -124,11 +123,13 @@ class WorldWriter:
         whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
         for line in whole:
             record = json.loads(line)
-            image = self.images / f"{record['scene_id']}.png"
-            if "sha256" in record and image.exists() and sha256(image) == record["sha256"]:
+            if "files" in record and all(self._whole(path, digest) for path, digest in record["files"].items()):
                 self._records[record["scene_id"]] = record
         # a line that a kill cut short, and scenes to be rendered again, must not stay in the way of what is appended
         write_text(path, "".join(json.dumps(record, sort_keys=True) + "\n" for record in self._records.values()))
+
+    def _whole(self, path: str, digest: str) -> bool:
+        return (self._folder / path).exists() and sha256(self._folder / path) == digest
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
         failed = record.get("failed")

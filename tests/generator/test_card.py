@@ -46,7 +46,7 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
         "relations": [{"subject": i, "relation": name, "object": j, **data}
                       for i, j, name, data in scene.graph(vocabulary.relations).edges(keys=True, data=True)],
         "scene": scene.to_json(),
-        "sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
+        "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
     }  # fmt: skip
 
 

@@ -117,9 +117,9 @@ def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> N
         if len(digests) == 3:
             children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
             os.kill(int(children[-1]), signal.SIGSTOP)
-        digests[answer["scene"]["scene_id"]] = answer["scene"]["sha256"]
+        digests |= answer["scene"]["files"]
     sums = Dataset.open(undisturbed).world.sums
-    assert digests == {planned.scene_id: sums[f"images/{planned.scene_id}.png"] for planned in prepared.planned}
+    assert digests == {f"images/{p.scene_id}.png": sums[f"images/{p.scene_id}.png"] for p in prepared.planned}
 
 
 def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
