@@ -30,6 +30,11 @@ def main() -> None:
 )
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
 @click.option("--quality", default="standard", help="draft, standard or reference.")
+@click.option(
+    "--with",
+    "outputs",
+    help="What to write beside the images: masks, depth, normals, boxes, several with commas (docs/dataset.md).",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
 @click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
@@ -41,20 +46,24 @@ def main() -> None:
 @click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
 @_JSON
 def render(
-    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, workers: int | None,
-    seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, outputs: str | None,
+    workers: int | None, seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
 
     Stopped at any moment, it continues when run again with the same arguments.
     """
+    from generator.dataset.outputs import parse_outputs
     from generator.describe import FIRST, benchmark_name, describe
     from generator.farm.local import default_workers
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
 
     width, height = parse_resolution(resolution)
     numbers = parse_objects(objects)
-    prepared = prepare(Job(family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers))
+    job = Job(
+        family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers, parse_outputs(outputs)
+    )
+    prepared = prepare(job)
     block = holdout.replace(":", "-").replace("=", "-")
     many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
     root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}")

@@ -43,8 +43,8 @@ def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> 
     return column, row, depth
 
 
-def ray(camera: Camera, column: float, row: float, width: int, height: int) -> Point:
-    """Direction in world coordinates, one metre deep along the viewing axis, of the ray through a point of the image."""
+def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+    """Direction in world coordinates, one metre deep along the viewing axis, of the ray through a point of the image, or arrays of them."""
     right, up, back = axes(camera.position, camera.target)
     focal = camera.lens / camera.sensor * max(width, height)
     a, b = (column - width / 2) / focal, (height / 2 - row) / focal
@@ -53,6 +53,12 @@ def ray(camera: Camera, column: float, row: float, width: int, height: int) -> P
         a * right[1] + b * up[1] - back[1],
         a * right[2] + b * up[2] - back[2],
     )
+
+
+def unproject(camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+    """The inverse of `project`: world points (metres), floats or arrays, of pixel coordinates and depth along the viewing axis."""
+    x, y, z = ray(camera, column, row, width, height)
+    return camera.position[0] + depth * x, camera.position[1] + depth * y, camera.position[2] + depth * z
 
 
 def _unit(v: Point) -> Point:

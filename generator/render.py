@@ -9,6 +9,7 @@ from typing import Any
 
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
+from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
 from generator.farm.local import render_scenes
@@ -22,12 +23,13 @@ DEFAULT_SCENES = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unsee
 MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
 _SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.014, 0.003
+_MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
 _TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
 
 
 @dataclass(frozen=True)
 class Job:
-    """What `gen render` was asked for; `objects` are the fewest and the most of a scene."""
+    """What `gen render` was asked for; `objects` are the fewest and the most of a scene, `outputs` what is written beside images."""
 
     family: str
     holdout: str
@@ -38,6 +40,7 @@ class Job:
     seed: int
     block_seed: int
     objects: tuple[int, int] = (2, 2)
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Prepared:
 
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
-        one = self.job.width * self.job.height * self.quality.microseconds / 1e6 + _SECONDS_A_SCENE
+        rays = _MICROSECONDS_A_RAY if self.job.outputs else 0
+        one = self.job.width * self.job.height * (self.quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
         objects = sum(len(planned.objects) for planned in self.planned)
         return (len(self.planned) * one + objects * _SECONDS_AN_OBJECT) / workers + 5
 
@@ -158,12 +162,13 @@ def _request(prepared: Prepared) -> dict[str, Any]:
 
 def _check_space(root: Path, prepared: Prepared) -> None:
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
-    needed = (len(prepared.planned) - done) * prepared.job.width * prepared.job.height * _BYTES_A_PIXEL
+    pixels = (len(prepared.planned) - done) * prepared.job.width * prepared.job.height
+    needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(prepared.job.outputs))
     place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
-            f"{root} has {free / 1e6:,.0f} MB free and the images need about {needed / 1e6:,.0f} MB: free some space, choose "
+            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, choose "
             f"another --out, or render fewer or smaller scenes."
         )
 
@@ -174,7 +179,8 @@ def _render_rest(prepared: Prepared, writer: WorldWriter, workers: int) -> None:
         say(f"{len(writer.done):,} images are already rendered.")
     setup = {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
-        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.images.resolve()),
+        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.folder.resolve()),
+        "outputs": prepared.job.outputs,
     }  # fmt: skip
     failed = 0
     with progress() as bar:

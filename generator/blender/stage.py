@@ -29,7 +29,7 @@ class Stage:
         self._meshes = {name: _one_slot(build_mesh(name)) for name in vocabulary.objects}
         self._slots: list[bpy.types.Object] = []
         configure(self._scene, quality, width, height, threads)
-        _add_floor(self._scene)
+        self._ground = _add_floor(self._scene)
         _add_sky(self._scene, vocabulary.sky)
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
@@ -42,6 +42,11 @@ class Stage:
     def meshes(self) -> dict[str, bpy.types.Mesh]:
         """The unit mesh of every object kind."""
         return self._meshes
+
+    @property
+    def ground(self) -> bpy.types.Mesh:
+        """What everything stands on, in world coordinates."""
+        return self._ground
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as the scene says."""
@@ -104,12 +109,13 @@ def _look(position: Point, target: Point) -> Matrix:
     return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
 
 
-def _add_floor(scene: bpy.types.Scene) -> None:
+def _add_floor(scene: bpy.types.Scene) -> bpy.types.Mesh:
     half = _FLOOR_SIDE / 2
     mesh = bpy.data.meshes.new("floor")
     mesh.from_pydata([(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)], [], [(0, 1, 2, 3)])
     mesh.materials.append(floor_material())
     scene.collection.objects.link(bpy.data.objects.new("floor", mesh))
+    return mesh
 
 
 def _add_sky(scene: bpy.types.Scene, strength: float) -> None:

@@ -11,10 +11,13 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from generator.dataset.errors import UserError
+from generator.dataset.files import write_bytes
+from generator.dataset.outputs import encode, output_path
 from generator.quality import Quality
 from generator.sampling import Planned, place_scene
 from generator.scene import Scene
@@ -25,9 +28,10 @@ _KEPT_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 
 
 class Renderer:
-    """Renders planned scenes into a folder, at one size and quality."""
+    """Renders planned scenes into the folder of a world, at one size and quality."""
 
     def __init__(self, setup: dict[str, Any]):
+        from generator.blender.passes import Passes
         from generator.blender.stage import Stage
         from generator.blender.visibility import Eye
 
@@ -39,14 +43,15 @@ class Renderer:
             self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, len(setup["cores"])
         )
         self._eye = Eye(self._stage.meshes, *self._size)
+        self._outputs: list[str] = setup.get("outputs", [])
+        self._passes = Passes(self._stage.meshes, self._stage.ground, *self._size) if self._outputs else None
+        for name in ("images", *self._outputs):
+            (self._folder / name).mkdir(parents=True, exist_ok=True)
 
     def render(self, planned: Planned) -> dict[str, Any]:
-        """Render a scene; its image appears whole or not at all. Returns its record (dataset/schema.py, SCENES)."""
-        from generator.blender.stage import material_inputs
-
-        scene, seen = self._place(planned, material_inputs)
-        self._stage.pose(scene)
-        digest = self._write(planned.scene_id)
+        """Render a scene; its files appear whole or not at all. Returns its record (dataset/schema.py, SCENES)."""
+        scene, seen = self._place(planned)
+        files = self._write(planned.scene_id, scene)
         return {
             "scene_id": planned.scene_id,
             "cluster_id": planned.cluster_id,
@@ -65,33 +70,48 @@ class Renderer:
                 for i, j, name, data in scene.graph(self._vocabulary.relations).edges(keys=True, data=True)
             ],
             "scene": scene.to_json(),
-            "files": {f"images/{planned.scene_id}.png": digest},
+            "files": files,
         }
 
-    def _place(self, planned: Planned, material_inputs: Any) -> tuple[Scene, list[Any]]:
+    def _place(self, planned: Planned) -> tuple[Scene, list[Any]]:
         width, height = self._size
         rules = self._vocabulary.placement
         enough = rules.min_pixels * width * height / (320 * 240)
         for attempt in range(_PLACEMENTS):
             scene = place_scene(planned, self._vocabulary, self._seed, attempt, width, height)
-            scales = [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
-            seen = self._eye.look(scene, scales)
+            seen = self._eye.look(scene, self._scales(scene))
             if all(view.pixels >= enough and view.visible >= rules.min_visible for view in seen):
                 return scene, seen
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
         )
 
-    def _write(self, scene_id: str) -> str:
-        draft = self._folder / f".{scene_id}.{os.getpid()}.png"
+    def _scales(self, scene: Scene) -> list[float]:
+        from generator.blender.stage import material_inputs
+
+        return [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
+
+    def _write(self, scene_id: str, scene: Scene) -> dict[str, str]:
+        """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
+        files = {output_path(name, scene_id): data for name, data in self._look(scene)}
+        files[f"images/{scene_id}.png"] = self._image(scene_id, scene)
+        for path, data in files.items():
+            write_bytes(self._folder / path, data)
+        return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+
+    def _look(self, scene: Scene) -> Iterator[tuple[str, bytes]]:
+        if self._passes is not None:
+            surfaces = self._passes.look(scene, self._scales(scene))
+            yield from ((name, encode(name, surfaces)) for name in self._outputs)
+
+    def _image(self, scene_id: str, scene: Scene) -> bytes:
+        draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
         try:
+            self._stage.pose(scene)
             self._stage.render(str(draft))
-            image = without_metadata(draft.read_bytes())
-            draft.write_bytes(image)
-            os.replace(draft, self._folder / f"{scene_id}.png")
+            return without_metadata(draft.read_bytes())
         finally:
             draft.unlink(missing_ok=True)
-        return hashlib.sha256(image).hexdigest()
 
 
 def without_metadata(png: bytes) -> bytes:

@@ -75,6 +75,7 @@ def _world(world: Manifest) -> str:
         "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
         "resolution": f"{request['width']} x {request['height']} pixels",
         "quality": _quality(request["quality"]) if "quality" in request else None,
+        "beside the images": ", ".join(request.get("outputs", ())) or None,
         "seed of the scenes": request.get("seed"),
         "Blender": request.get("blender"),
     }
@@ -165,6 +166,8 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
         "--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"],
         "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]), "--out", "../again",
     ]  # fmt: skip
+    if request.get("outputs"):
+        render += ["--with", ",".join(request["outputs"])]
     first = _first_benchmark(request)
     if benchmarks.get(first, {}).get("exposed_negatives"):
         render.append("--exposed-negatives")

@@ -1,13 +1,14 @@
 """croissant.json: a dataset described for machines, in Croissant 1.1 (https://docs.mlcommons.org/croissant/)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.files import SUMS, read_sums
+from generator.dataset.files import SUMS, read_json, read_sums
+from generator.dataset.outputs import output_path
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 
 # What each column holds, for people who have nothing but the files; docs/dataset.md says more.
@@ -107,9 +108,17 @@ def croissant(root: Path, name: str, description: str, benchmarks: Iterable[str]
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": name,
         "description": description,
-        "distribution": [_IMAGE_FILES, *(table.file() for table in tables)],
+        "distribution": [_IMAGE_FILES, *_output_files(root / "world"), *(table.file() for table in tables)],
         "recordSet": [_IMAGES, *(table.record_set() for table in tables)],
     }
+
+
+def _output_files(world: Path) -> Iterator[Node]:
+    for output in read_json(world / "manifest.json")["request"].get("outputs", ()):
+        path = output_path(output, "*")
+        kind = {"png": "image/png", "json": "application/json"}.get(path.rpartition(".")[2], "application/octet-stream")
+        yield {"@type": "cr:FileSet", "@id": output, "name": output, "encodingFormat": kind, "includes": f"world/{path}",
+               "description": "One file a scene, named by its scene_id; docs/dataset.md says what it holds."}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,15 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text as `write_bytes` writes."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file aside and rename it, so that no reader ever finds half of it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(data)
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)

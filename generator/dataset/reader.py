@@ -1,11 +1,14 @@
 """Read a dataset: a world and the benchmarks over it."""
 
+import hashlib
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -13,6 +16,7 @@ from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
+from generator.dataset.outputs import Extent, decode, output_path
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 
 
@@ -78,11 +82,48 @@ class World(Component):
 
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB. Raises UserError when its file is missing, or its bytes are not those of its sum."""
-        path = self.image_path(scene_id)
-        if not path.exists() or sha256(path) != self.image_digest(scene_id):
-            raise UserError(f"{path} is damaged or missing; restore it or make the dataset again.")
-        with Image.open(path) as image:
+        with Image.open(io.BytesIO(self._bytes(f"images/{scene_id}.png"))) as image:
             return image.convert("RGB")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What the world holds beside images: some of `masks`, `depth`, `normals`, `boxes` (generator.dataset.outputs)."""
+        return tuple(self.manifest["request"].get("outputs", ()))
+
+    def mask(self, scene_id: str) -> np.ndarray:
+        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the scene.
+
+        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has none, or when the file is damaged.
+        """
+        return np.asarray(self._output("masks", scene_id))
+
+    def depth(self, scene_id: str) -> np.ndarray:
+        """float32 [height, width]: metres along the viewing axis, infinite where there is neither object nor floor."""
+        return np.asarray(self._output("depth", scene_id))
+
+    def normals(self, scene_id: str) -> np.ndarray:
+        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where there is nothing."""
+        return np.asarray(self._output("normals", scene_id))
+
+    def boxes(self, scene_id: str) -> list[Extent]:
+        """Where the image shows each object, in pixels, and how much of it is hidden."""
+        return list(self._output("boxes", scene_id))
+
+    def _output(self, output: str, scene_id: str) -> Any:
+        if output not in self.outputs:
+            raise UserError(
+                f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its scenes "
+                f"again with them."
+            )
+        return decode(output, self._bytes(output_path(output, scene_id)))
+
+    def _bytes(self, name: str) -> bytes:
+        """The bytes of a file of this world, checked against its sum."""
+        path = self.folder / name
+        data = path.read_bytes() if path.exists() else b""
+        if hashlib.sha256(data).hexdigest() != self.sums.get(name):
+            raise UserError(f"{path} is damaged or missing; restore it or make the dataset again.")
+        return data
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""

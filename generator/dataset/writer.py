@@ -57,6 +57,11 @@ class WorldWriter:
         (self._root / _LOCK).unlink(missing_ok=True)
 
     @property
+    def folder(self) -> Path:
+        """Folder of the world."""
+        return self._folder
+
+    @property
     def images(self) -> Path:
         """Folder of the images."""
         return self._folder / "images"
@@ -85,7 +90,7 @@ class WorldWriter:
         rows = [self._row(self._records[scene_id]) for scene_id in sorted(self._records)]
         write_table(self._folder / "scenes.parquet", rows, SCENES)
         write_text(self._folder / "vocabulary.toml", vocabulary)
-        for stray in self.images.glob(".*"):
+        for stray in self._folder.glob("*/.*"):
             stray.unlink()
         known = {path: digest for record in self._records.values() for path, digest in record.get("files", {}).items()}
         sums = write_sums(self._folder, known)

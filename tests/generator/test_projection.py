@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from generator.projection import axes, project, ray
+from generator.projection import axes, project, ray, unproject
 from generator.scene import Camera
 
 coordinate = st.floats(-8, 8).map(lambda v: round(v, 3))
@@ -48,3 +48,10 @@ def test_project_undoes_ray(camera: Camera, column: float, row: float, depth: fl
     direction = np.array(ray(camera, column, row, 320, 240))
     world = np.array(camera.position) + depth * direction
     np.testing.assert_allclose(project(camera, *world, 320, 240), (column, row, depth), rtol=1e-6, atol=1e-6)
+
+
+@given(cameras(), st.floats(0, 320), st.floats(0, 240), st.floats(0.5, 30))
+def test_project_undoes_unproject(camera: Camera, column: float, row: float, depth: float) -> None:
+    np.testing.assert_allclose(
+        project(camera, *unproject(camera, column, row, depth, 320, 240), 320, 240), (column, row, depth), atol=1e-8
+    )

@@ -1,0 +1,136 @@
+"""What a world can hold beside its images, pixel by pixel: masks, depth, normals, boxes; and the files they are in.
+
+All are taken from one ray through the centre of each pixel (generator/blender/passes.py), so they do not depend on the
+engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
+column c has its centre at (c + 0.5, r + 0.5) of `generator.projection`.
+"""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from generator.dataset.errors import UserError, did_you_mean
+
+Box = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Where an image shows an object, counted in pixels whose centre it covers.
+
+    `index`: its place in the scene. `center`: column and row, in pixels, of the middle of its body, at half its height
+    above the point it stands on; it may lie outside the image, or in a hole of the object. `whole`: left, top, right,
+    bottom of the object as if nothing hid it, clipped to the image, right and bottom exclusive; `box`: the same of what
+    is seen of it. Both are None where no pixel shows it. `pixels`: how many show it; `visible`: that number over the
+    number that would if nothing hid it, 0..1.
+    """
+
+    index: int
+    category: str
+    center: tuple[float, float]
+    whole: Box | None
+    box: Box | None
+    pixels: int
+    visible: float
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """What the centre of each pixel of an image shows.
+
+    `mask`: uint8 [height, width], 0 where no object is, i + 1 where object i of the scene is. `depth`: float32 [height,
+    width], metres along the viewing axis (not along the ray), infinite where there is neither object nor floor.
+    `normals`: float32 [height, width, 3], unit vectors in the axes of the camera: x to the right, y up, z towards the
+    camera; smooth as the surface is shaded, so near an outline z can be slightly negative; 0 where depth is infinite.
+    """
+
+    mask: np.ndarray
+    depth: np.ndarray
+    normals: np.ndarray
+    extents: Sequence[Extent]
+
+
+class _Format(NamedTuple):
+    suffix: str
+    bytes_a_pixel: float
+    encode: Callable[[Surfaces], bytes]
+    decode: Callable[[bytes], Any]
+
+
+def parse_outputs(spec: str | None) -> tuple[str, ...]:
+    """The outputs that `--with masks,depth` names, each once, in the order of OUTPUTS. Raises UserError for any other name."""
+    names = [name.strip() for name in spec.split(",")] if spec else []
+    for name in names:
+        if name not in OUTPUTS:
+            raise UserError(f"--with {spec}: unknown output '{name}'; {did_you_mean(name, list(OUTPUTS))}")
+    return tuple(name for name in OUTPUTS if name in names)
+
+
+def output_path(output: str, scene_id: str) -> str:
+    """Path within the world of a scene's output, such as masks/000017.png."""
+    return f"{output}/{scene_id}{_FORMATS[output].suffix}"
+
+
+def bytes_a_pixel(outputs: Sequence[str]) -> float:
+    """About how much the files of these outputs take for each pixel of an image."""
+    return sum(_FORMATS[output].bytes_a_pixel for output in outputs)
+
+
+def encode(output: str, surfaces: Surfaces) -> bytes:
+    """An output as the bytes of its file; equal outputs are equal bytes."""
+    return _FORMATS[output].encode(surfaces)
+
+
+def decode(output: str, data: bytes) -> Any:
+    """An output from the bytes of its file: an array as Surfaces has it, or for boxes a list of Extent."""
+    return _FORMATS[output].decode(data)
+
+
+def _png(surfaces: Surfaces) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(surfaces.mask).save(file, "PNG")
+    return file.getvalue()
+
+
+def _pixels(data: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(data)) as image:
+        return np.asarray(image)
+
+
+def _npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _array(data: bytes) -> np.ndarray:
+    return np.asarray(np.load(io.BytesIO(data), allow_pickle=False), dtype=np.float32)
+
+
+def _json(surfaces: Surfaces) -> bytes:
+    return (json.dumps([asdict(extent) for extent in surfaces.extents], sort_keys=True) + "\n").encode()
+
+
+def _extents(data: bytes) -> list[Extent]:
+    return [_extent(entry) for entry in json.loads(data)]
+
+
+def _extent(data: Mapping[str, Any]) -> Extent:
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return Extent(**values)
+
+
+_FORMATS = {
+    "masks": _Format(".png", 0.1, _png, _pixels),
+    "depth": _Format(".npy", 4, lambda surfaces: _npy(surfaces.depth), _array),
+    # half precision: a direction to within 0.03 degrees, in half the space
+    "normals": _Format(".npy", 6, lambda surfaces: _npy(surfaces.normals.astype(np.float16)), _array),
+    "boxes": _Format(".json", 0.02, _json, _extents),
+}
+OUTPUTS = tuple(_FORMATS)
+"""What `gen render --with` takes."""
