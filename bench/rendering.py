@@ -2,10 +2,11 @@
 
 import tempfile
 import time
+from pathlib import Path
 
 from bench.figures import Figure
 from generator.farm.local import render_scenes
-from generator.render import Job, prepare
+from generator.render import Job, prepare, worker_setup
 
 RUNS = 3
 
@@ -28,10 +29,7 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
     scenes = {"train": images - 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
     prepared = prepare(Job("clevr", "3x3", scenes, width, height, quality, 0, 0))
     with tempfile.TemporaryDirectory() as folder:
-        setup = {
-            "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": width, "height": height, "seed": 0,
-            "folder": folder,
-        }  # fmt: skip
+        setup = worker_setup(prepared, Path(folder))
         start = time.perf_counter()
         answered = [
             time.perf_counter() for answer in render_scenes(prepared.planned, setup, workers) if "scene" in answer

@@ -55,7 +55,7 @@ def render(
     """
     from generator.dataset.outputs import parse_outputs
     from generator.describe import FIRST, benchmark_name, describe
-    from generator.farm.local import default_workers
+    from generator.farm.choice import Farm
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
 
     width, height = parse_resolution(resolution)
@@ -67,13 +67,13 @@ def render(
     block = holdout.replace(":", "-").replace("=", "-")
     many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
     root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}")
-    workers = workers or default_workers()
+    farm = Farm(workers) if workers else Farm()
     say(
         f"{len(prepared.planned):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
-        f"about {duration(prepared.seconds(workers))} with {workers} worker{'s' * (workers > 1)}.\n"
+        f"about {duration(prepared.seconds(farm.workers))} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
         f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
     )
-    world = render_world(prepared, root, workers)
+    world = render_world(prepared, root, farm)
     request = replace(FIRST, exposed_negatives=exposed_negatives)
     counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), request).scenes
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")

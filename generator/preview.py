@@ -46,7 +46,7 @@ def _examples(benchmark: Benchmark, split: str, number: int, seed: int) -> list[
 def _draw(world: World, rows: list[tuple[str, list[tuple[str, str, str]]]], title: str) -> Image.Image:
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
     columns = max(1, *(len(examples) for _, examples in rows))
-    sample = Image.open(world.image_path(next(scene for _, examples in rows for scene, _, _ in examples)))
+    sample = world.image(next(scene for _, examples in rows for scene, _, _ in examples))
     height = round(_CELL * sample.height / sample.width)
     block = _HEAD + height + 2 * _LINE + _GAP
     sheet = Image.new("RGB", (_GAP + columns * (_CELL + _GAP), _GAP + len(rows) * block), _PAPER)
@@ -56,8 +56,8 @@ def _draw(world: World, rows: list[tuple[str, list[tuple[str, str, str]]]], titl
         pen.text((_GAP, top), f"{split}  ({title})" if i == 0 else split, _INK, bold)
         for j, (scene, caption, foil) in enumerate(examples):
             left = _GAP + j * (_CELL + _GAP)
-            with Image.open(world.image_path(scene)) as image:
-                sheet.paste(image.resize((_CELL, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
+            image = world.image(scene)
+            sheet.paste(image.resize((_CELL, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
             for k, (line, ink) in enumerate(((caption, _INK), (f"not: {foil}" if foil else "", _FAINT))):
                 pen.text((left, top + _HEAD + height + 2 + k * _LINE), _fitted(line, font, pen), ink, font)
     return sheet

@@ -12,7 +12,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
-from generator.farm.local import render_scenes
+from generator.farm.choice import Farm
+from generator.farm.local import Limits
 from generator.holdout import Holdout, draw_block
 from generator.quality import Quality, read_quality
 from generator.sampling import Planned, place_scene, plan_scenes
@@ -24,6 +25,7 @@ MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
 _SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.014, 0.003
 _MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
+_PATIENCE, _SLACK = 300.0, 20  # seconds, and times the estimate, that a scene may take before its worker counts as hung
 _TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
 
 
@@ -56,10 +58,14 @@ class Prepared:
 
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
-        rays = _MICROSECONDS_A_RAY if self.job.outputs else 0
-        one = self.job.width * self.job.height * (self.quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
         objects = sum(len(planned.objects) for planned in self.planned)
-        return (len(self.planned) * one + objects * _SECONDS_AN_OBJECT) / workers + 5
+        return (len(self.planned) * self.seconds_a_scene + objects * _SECONDS_AN_OBJECT) / workers + 5
+
+    @property
+    def seconds_a_scene(self) -> float:
+        """About how long a scene takes on one core, but for its objects."""
+        rays = _MICROSECONDS_A_RAY if self.job.outputs else 0
+        return self.job.width * self.job.height * (self.quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
 
 
 def prepare(job: Job) -> Prepared:
@@ -132,12 +138,12 @@ def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) ->
             refused = True
 
 
-def render_world(prepared: Prepared, root: Path, workers: int) -> World:
+def render_world(prepared: Prepared, root: Path, farm: Farm) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
     _check_space(root, prepared)
     with WorldWriter(root, _request(prepared)) as writer:
         if not writer.finished:
-            _render_rest(prepared, writer, workers)
+            _render_rest(prepared, writer, farm)
             writer.finish(prepared.text)
     return World(root / "world")
 
@@ -173,19 +179,25 @@ def _check_space(root: Path, prepared: Prepared) -> None:
         )
 
 
-def _render_rest(prepared: Prepared, writer: WorldWriter, workers: int) -> None:
-    rest = [planned for planned in prepared.planned if planned.scene_id not in writer.done]
-    if writer.done:
-        say(f"{len(writer.done):,} images are already rendered.")
-    setup = {
+def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
+    """What a worker process is told first: what to render, and the folder of the world."""
+    return {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
-        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(writer.folder.resolve()),
-        "outputs": prepared.job.outputs,
+        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(folder.resolve()), "outputs": prepared.job.outputs,
     }  # fmt: skip
-    failed = 0
+
+
+def _render_rest(prepared: Prepared, writer: WorldWriter, farm: Farm) -> None:
+    scenes = prepared.planned
+    rest = (planned for planned in scenes if planned.scene_id not in writer.done)
+    left = len(scenes) - writer.n_done
+    if writer.n_done:
+        say(f"{writer.n_done:,} images are already rendered.")
+    setup, failed = worker_setup(prepared, writer.folder), 0
+    limits = Limits(timeout=_PATIENCE + _SLACK * prepared.seconds_a_scene)
     with progress() as bar:
-        task = bar.add_task("rendering", total=len(prepared.planned), completed=len(writer.done), note="")
-        for answer in render_scenes(rest, setup, workers):
+        task = bar.add_task("rendering", total=len(scenes), completed=writer.n_done, note="")
+        for answer in farm.render(rest, left, setup, limits):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer
             bar.update(task, advance=1, note=f"{failed} failed" if failed else "")

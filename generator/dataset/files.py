@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from generator.dataset.errors import UserError
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
+_BATCH, _GROUP_BYTES = 50, 8 << 20
 
 
 def sha256(path: Path) -> str:
@@ -43,14 +45,41 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
-    """Write rows as Parquet of the given schema. Raises pyarrow.ArrowInvalid when a row does not fit it."""
-    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
+    """Write rows as Parquet of the given schema, few of them in memory at a time.
+
+    Raises pyarrow.ArrowInvalid when a row does not fit it.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        pq.write_table(table, draft, compression="zstd")
+        with pq.ParquetWriter(draft, schema, compression="zstd") as file:
+            for batches in _grouped(_batches(rows, schema)):
+                file.write_table(pa.Table.from_batches(batches, schema))
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _batches(rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if isinstance(rows, pa.Table):
+        yield from rows.cast(schema).to_batches()
+        return
+    rest = iter(rows)
+    while chunk := list(islice(rest, _BATCH)):
+        yield pa.RecordBatch.from_pylist(chunk, schema)
+
+
+def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Row groups of about as many bytes, so that rows may be as long as they like."""
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        group.append(batch)
+        size += batch.nbytes
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 class TableWriter:

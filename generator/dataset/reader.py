@@ -17,7 +17,7 @@ from PIL import Image
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
 from generator.dataset.outputs import Extent, decode, output_path
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 
 
 class Component:
@@ -77,12 +77,16 @@ class World(Component):
         return (self.folder / "vocabulary.toml").read_text(encoding="utf-8")
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image."""
+        """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they lie."""
+        if self._packed:
+            raise UserError(
+                f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
+            )
         return self.folder / "images" / f"{scene_id}.png"
 
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB. Raises UserError when its file is missing, or its bytes are not those of its sum."""
-        with Image.open(io.BytesIO(self._bytes(f"images/{scene_id}.png"))) as image:
+        with Image.open(io.BytesIO(self.read(f"images/{scene_id}.png"))) as image:
             return image.convert("RGB")
 
     @property
@@ -115,19 +119,50 @@ class World(Component):
                 f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its scenes "
                 f"again with them."
             )
-        return decode(output, self._bytes(output_path(output, scene_id)))
-
-    def _bytes(self, name: str) -> bytes:
-        """The bytes of a file of this world, checked against its sum."""
-        path = self.folder / name
-        data = path.read_bytes() if path.exists() else b""
-        if hashlib.sha256(data).hexdigest() != self.sums.get(name):
-            raise UserError(f"{path} is damaged or missing; restore it or make the dataset again.")
-        return data
+        return decode(output, self.read(output_path(output, scene_id)))
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""
-        return self.sums[f"images/{scene_id}.png"]
+        path = f"images/{scene_id}.png"
+        return self._packed[path].sha256 if self._packed else self.sums[path]
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file of a scene, such as `images/000017.png`, also when it lies in a tar.
+
+        Raises UserError when it is missing, or when its bytes are not those of its sum.
+        """
+        where, data, expected = self.folder / path, b"", self.sums.get(path)
+        if place := self._packed.get(path):
+            where, expected = self.folder / place.tar, place.sha256
+        if where.exists():
+            with where.open("rb") as file:
+                file.seek(place.offset if place else 0)
+                data = file.read(place.size if place else -1)
+        if expected is None or hashlib.sha256(data).hexdigest() != expected:
+            raise UserError(f"{self.folder / path} is damaged or missing; restore it or make the dataset again.")
+        return data
+
+    def paths(self) -> Iterator[str]:
+        """Every file of scenes that `read` reads, sorted."""
+        yield from self._packed or (path for path in self.sums if "/" in path)
+
+    @cached_property
+    def _packed(self) -> dict[str, "_Place"]:
+        """Where each file lies in the tars; empty for a world whose files lie in folders."""
+        if "packed.parquet" not in self.sums:
+            return {}
+        rows = (row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist())
+        return {row.pop("path"): _Place(**row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in a tar the bytes of a file are."""
+
+    tar: str
+    offset: int
+    size: int
+    sha256: str
 
 
 class Benchmark(Component):

@@ -45,6 +45,16 @@ SCENES = pa.schema(
     ]
 )
 
+PACKED = pa.schema(
+    [
+        ("path", pa.string()),
+        ("tar", pa.string()),
+        ("offset", pa.int64()),
+        ("size", pa.int64()),
+        ("sha256", pa.string()),
+    ]
+)
+
 SPLITS = pa.schema(
     [
         ("scene_id", pa.string()),

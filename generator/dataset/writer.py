@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,8 +16,12 @@ from filelock import FileLock, Timeout
 from generator.dataset.card import write_card
 from generator.dataset.errors import UserError
 from generator.dataset.files import TableWriter, read_json, sha256, write_json, write_sums, write_table, write_text
+from generator.dataset.journal import Journal, Record
+from generator.dataset.packing import NOTES, Packer
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.sums import SumsWriter
 
+_TABLES = ("scenes.parquet", "vocabulary.toml")
 _REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
 
 
@@ -23,14 +29,16 @@ class WorldWriter:
     """The world of a dataset while it is rendered: what was asked for, and a journal of what is done.
 
     Used as a context, it holds a lock on the folder. `request` says everything that decides the files; a folder
-    that was begun with another request is refused, one begun with the same is continued.
+    that was begun with another request is refused, one begun with the same is continued. With `tar_bytes` in the
+    request, the files of the scenes end in tars of at most so many bytes.
     """
 
     def __init__(self, root: Path, request: Mapping[str, Any]):
         self._root, self._folder = root, root / "world"
         self._request = json.loads(json.dumps(request))
         self._lock = FileLock(root / _LOCK)
-        self._records: dict[str, dict[str, Any]] = {}
+        self._journal = Journal(self._folder / _JOURNAL)
+        self._packer: Packer | None = None
 
     def __enter__(self) -> "WorldWriter":
         self._claim()
@@ -44,7 +52,9 @@ class WorldWriter:
             else:
                 self.images.mkdir(parents=True, exist_ok=True)
                 write_json(self._folder / _REQUEST, self._request)
-                self._read_journal()
+                if "tar_bytes" in self._request:
+                    self._packer = Packer(self._folder, self._request["tar_bytes"])
+                self._journal.resume(self._whole)
         except BaseException:
             self._lock.release()
             raise
@@ -72,36 +82,72 @@ class WorldWriter:
         return (self._folder / "manifest.json").exists()
 
     @property
-    def done(self) -> set[str]:
+    def done(self) -> Container[str]:
         """Ids of the scenes that need not be rendered again."""
-        return set(self._records)
+        return self._journal
+
+    @property
+    def n_done(self) -> int:
+        """How many scenes need not be rendered again."""
+        return len(self._journal)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Note a rendered scene or a failed one, so that it survives a kill.
 
         `files` of a rendered scene has the SHA-256 of each of its files, all in place, by path within the world.
+        What a failed scene left behind is removed.
         """
-        with (self._folder / _JOURNAL).open("a", encoding="utf-8") as journal:
-            journal.write(json.dumps(record, sort_keys=True) + "\n")
-        self._records[record["scene_id"]] = dict(record)
+        if "failed" in record:
+            for left in self._folder.glob(f"*/{record['scene_id']}.*"):
+                left.unlink()
+        self._journal.add(record)
 
     def finish(self, vocabulary: str) -> None:
         """Write the tables, sums and at last the manifest; the notes of the journey go."""
-        rows = [self._row(self._records[scene_id]) for scene_id in sorted(self._records)]
-        write_table(self._folder / "scenes.parquet", rows, SCENES)
+        self._sweep()
+        counts: Counter[str] = Counter()
+        write_table(self._folder / "scenes.parquet", self._rows(counts), SCENES)
         write_text(self._folder / "vocabulary.toml", vocabulary)
-        for stray in self._folder.glob("*/.*"):
-            stray.unlink()
-        known = {path: digest for record in self._records.values() for path, digest in record.get("files", {}).items()}
-        sums = write_sums(self._folder, known)
-        counts = {"scenes": len(rows), "failed": sum(row["status"] != "ok" for row in rows)}
-        write_json(self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **counts, "sums": sums})
+        if self._packer:
+            self._packer.pack(self._journal.records())
+        sums = self._write_sums()
+        numbers = {"scenes": counts.total(), "failed": counts["failed"]}
+        write_json(
+            self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **numbers, "sums": sums}
+        )
         self._forget()
         write_index(self._root)
 
+    def _sweep(self) -> None:
+        """Remove what killed processes had not finished."""
+        kept = {_JOURNAL, _REQUEST, NOTES}
+        for stray in chain(self._folder.glob(".*"), self._folder.glob("*/.*")):
+            if stray.name not in kept:
+                stray.unlink(missing_ok=True)
+
+    def _rows(self, counts: Counter[str]) -> Iterator[dict[str, Any]]:
+        for record in self._journal.records():
+            row = self._row(record)
+            counts[row["status"]] += 1
+            yield row
+
+    def _write_sums(self) -> str:
+        with SumsWriter(self._folder) as sums:
+            for name in _TABLES if self._packer is None else (*_TABLES, "packed.parquet"):
+                sums.add(name, sha256(self._folder / name))
+            listed = self._packer.tars() if self._packer else self._scene_files()
+            for path, digest in listed:
+                sums.add(path, digest)
+            return sums.finish()
+
+    def _scene_files(self) -> Iterator[tuple[str, str]]:
+        for record in self._journal.records():
+            yield from sorted(record.get("files", {}).items())
+
     def _forget(self) -> None:
-        for name in (_JOURNAL, _REQUEST):
-            (self._folder / name).unlink(missing_ok=True)
+        self._journal.forget()
+        (self._folder / NOTES).unlink(missing_ok=True)
+        (self._folder / _REQUEST).unlink(missing_ok=True)
 
     def _claim(self) -> None:
         if self._root.exists() and not self._root.is_dir():
@@ -121,20 +167,15 @@ class WorldWriter:
             raise UserError(f"{self._root} holds something else than a world; choose another --out.")
         self._folder.mkdir(parents=True, exist_ok=True)
 
-    def _read_journal(self) -> None:
-        path = self._folder / _JOURNAL
-        if not path.exists():
-            return
-        whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        for line in whole:
-            record = json.loads(line)
-            if "files" in record and all(self._whole(path, digest) for path, digest in record["files"].items()):
-                self._records[record["scene_id"]] = record
-        # a line that a kill cut short, and scenes to be rendered again, must not stay in the way of what is appended
-        write_text(path, "".join(json.dumps(record, sort_keys=True) + "\n" for record in self._records.values()))
-
-    def _whole(self, path: str, digest: str) -> bool:
-        return (self._folder / path).exists() and sha256(self._folder / path) == digest
+    def _whole(self, record: Record) -> bool:
+        """Whether a scene of the journal need not be rendered again."""
+        # every scene had its chance before the first tar was made, so that failed ones too stay as they are from then on
+        if self._packer and self._packer.begun and ("failed" in record or self._packer.holds(record["scene_id"])):
+            return True
+        paths = record.get("files", {})
+        return bool(paths) and all(
+            (self._folder / path).exists() and sha256(self._folder / path) == digest for path, digest in paths.items()
+        )
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
         failed = record.get("failed")

@@ -1,47 +1,24 @@
 """Render on this machine: worker processes that may crash, hang or be killed without harm to the rest."""
 
-import json
 import os
 import selectors
-import subprocess
-import sys
-import tempfile
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import IO, Any
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.farm.attempts import Answer, Attempts, given_up
+from generator.farm.process import WorkerProcess
 from generator.sampling import Planned
 
-_TRIES = 3
 
+@dataclass(frozen=True)
+class Limits:
+    """`timeout`: seconds that a scene may take before its worker counts as hung. `scenes`: how many a worker renders before a
+    fresh one takes its place, so that what Blender does not give back stays little."""
 
-@dataclass
-class _Worker:
-    process: subprocess.Popen[bytes]
-    errors: IO[bytes]
-    cores: list[int]
-    ready: bool = False
-    job: Planned | None = None
-    partial: bytes = b""
-
-
-@dataclass
-class _Queue:
-    """Scenes to do, how often each has failed, and how many workers died before they could start."""
-
-    waiting: deque[Planned]
-    failures: dict[str, int] = field(default_factory=dict)
-    stillborn: int = 0
-
-    def failed(self, job: Planned) -> bool:
-        """Count a failure; True when the scene shall not be tried again."""
-        self.failures[job.scene_id] = self.failures.get(job.scene_id, 0) + 1
-        if self.failures[job.scene_id] >= _TRIES:
-            return True
-        self.waiting.append(job)
-        return False
+    timeout: float = 600.0
+    scenes: int = 500
 
 
 def default_workers() -> int:
@@ -49,114 +26,109 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _shares(workers: int) -> list[list[int]]:
+def shares(workers: int) -> list[list[int]]:
     """The cores of each worker, none shared while there are enough: the denoiser starts a thread for every core it sees."""
     cores = sorted(os.sched_getaffinity(0))
     return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
 
 
 def render_scenes(
-    jobs: Sequence[Planned], setup: dict[str, Any], workers: int, timeout: float = 600.0
-) -> Iterator[dict[str, Any]]:
+    jobs: Iterable[Planned], setup: dict[str, Any], workers: int, limits: Limits | None = None
+) -> Iterator[Answer]:
     """Render `jobs` on `workers` processes; yields one answer a scene, as each is done, in any order.
 
-    An answer is {"scene": record} or {"scene_id", "cluster_id", "failed": reason}. A scene whose worker dies is given
-    to another; one that fails twice is answered as failed. `timeout` is in seconds without any answer. Raises
-    UserError when nothing can be rendered at all (Blender does not load, the disk is full).
+    An answer is {"scene": record} or {"scene_id", "cluster_id", "failed": reason}. A scene whose worker crashes or hangs
+    is given to another one; one that fails twice is answered as failed. A scene whose worker is killed from outside is
+    given to another one. Raises UserError when nothing can be rendered at all (Blender does not load, the disk is full).
     """
-    queue = _Queue(deque(jobs))
-    selector = selectors.DefaultSelector()
-    pool: list[_Worker] = []
+    pool = _Pool(Attempts(jobs), setup, limits or Limits())
     try:
-        for cores in _shares(min(workers, len(jobs))):
-            _start(setup, cores, pool, selector)
-        left = len(jobs)
-        while left:
-            events = selector.select(timeout)
-            if not events:
-                _kill_all(pool)
-            for key, _ in events:
-                for answer in _listen(key.data, queue, setup, pool, selector):
-                    left -= 1
-                    yield answer
+        yield from pool.answers(workers)
     finally:
-        _kill_all(pool)
-        selector.close()
-        for worker in pool:
-            worker.process.wait()
+        pool.close()
 
 
-def _start(setup: dict[str, Any], cores: list[int], pool: list[_Worker], selector: selectors.BaseSelector) -> None:
-    errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the worker)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "generator.blender.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its workers itself
-    )
-    worker = _Worker(process, errors, cores)
-    pool.append(worker)
-    assert process.stdout is not None
-    selector.register(process.stdout, selectors.EVENT_READ, worker)
-    _send(worker, {**setup, "cores": cores})
+class _Pool:
+    """The workers under way; each that ends while scenes wait is replaced."""
 
+    def __init__(self, attempts: Attempts, setup: dict[str, Any], limits: Limits):
+        self._attempts, self._setup, self._limits = attempts, setup, limits
+        self._selector = selectors.DefaultSelector()
+        self._workers: list[WorkerProcess] = []
+        self._heirs: dict[WorkerProcess, WorkerProcess] = {}  # who starts up to take whose place
+        self._suspects: set[WorkerProcess] = set()  # who failed a scene and gets no other
 
-def _listen(
-    worker: _Worker, queue: _Queue, setup: dict[str, Any], pool: list[_Worker], selector: selectors.BaseSelector
-) -> Iterator[dict[str, Any]]:
-    assert worker.process.stdout is not None
-    data = os.read(worker.process.stdout.fileno(), 1 << 20)
-    if not data:
-        selector.unregister(worker.process.stdout)
-        pool.remove(worker)
-        yield from _bury(worker, queue)
-        if queue.waiting or any(w.job for w in pool):
-            _start(setup, worker.cores, pool, selector)
-        return
-    *lines, worker.partial = (worker.partial + data).split(b"\n")
-    for line in lines:
-        answer = json.loads(line)
-        if "broken" in answer:
-            raise UserError(answer["broken"] + ". Finished images are kept: mend this and run the same command again.")
-        job, worker.job, worker.ready = worker.job, None, True
-        if job is not None:
-            if "scene" in answer:
-                yield answer
-            elif answer.get("final") or queue.failed(job):
-                yield {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "failed": answer["failed"]}
-        if queue.waiting:
-            worker.job = queue.waiting.popleft()
-            _send(worker, asdict(worker.job))
+    def answers(self, workers: int) -> Iterator[Answer]:
+        for cores in shares(workers):
+            if self._attempts.waiting():
+                self._start(cores)
+        while self._workers:
+            for key, _ in self._selector.select(self._patience()):
+                yield from self._listen(key.data)
+            for worker in self._workers:
+                worker.kill_if_overdue()
 
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+        self._selector.close()
 
-def _bury(worker: _Worker, queue: _Queue) -> Iterator[dict[str, Any]]:
-    code = worker.process.wait()
-    reason = f"the render worker ended with code {code}{_last_words(worker)}"
-    if not worker.ready:
-        queue.stillborn += 1
-        if queue.stillborn >= _TRIES:
-            raise UserError(f"Rendering cannot start: {reason}; `python -c 'import bpy'` shows whether Blender loads.")
-    if worker.job is not None and queue.failed(worker.job):
-        yield {"scene_id": worker.job.scene_id, "cluster_id": worker.job.cluster_id, "failed": reason}
+    def _patience(self) -> float:
+        return max(0.0, min(worker.deadline for worker in self._workers) - time.monotonic())
 
+    def _start(self, cores: list[int]) -> WorkerProcess:
+        worker = WorkerProcess(self._setup, cores, self._limits.timeout)
+        self._workers.append(worker)
+        self._selector.register(worker, selectors.EVENT_READ, worker)
+        return worker
 
-def _last_words(worker: _Worker) -> str:
-    with worker.errors as file:
-        file.seek(0)
-        lines = file.read().decode(errors="replace").strip().splitlines()
-    return f" ({lines[-1].strip()})" if lines else ""
+    def _listen(self, worker: WorkerProcess) -> Iterator[Answer]:
+        said = worker.answers()
+        if said is None:
+            yield from self._bury(worker)
+            return
+        for answer in said:
+            if "ready" in answer:
+                worker.ready = True
+                self._attempts.started()
+            else:
+                yield from self._answered(worker, answer)
+            self._employ(worker)
 
+    def _answered(self, worker: WorkerProcess, answer: Answer) -> list[Answer]:
+        job, worker.job = worker.job, None
+        worker.made += 1
+        if "scene" in answer or job is None:
+            return [answer]
+        if answer.get("final"):
+            return [given_up(job, answer["failed"])]
+        self._suspects.add(worker)
+        return self._attempts.failed(job, answer["failed"])
 
-def _send(worker: _Worker, message: dict[str, Any]) -> None:
-    assert worker.process.stdin is not None
-    try:
-        worker.process.stdin.write(json.dumps(message).encode() + b"\n")
-        worker.process.stdin.flush()
-    except BrokenPipeError:
-        pass  # it died: its end of stdout says so to the selector
+    def _employ(self, worker: WorkerProcess) -> None:
+        """Give a worker its next scene, or let it go: there is none, its heir is ready, or it failed the last."""
+        heir = self._heirs.get(worker)
+        if not self._attempts.waiting() or worker in self._suspects or (heir is not None and heir.ready):
+            worker.dismiss()
+            return
+        if worker.made >= self._limits.scenes and heir is None:
+            self._heirs[worker] = self._start(worker.cores)
+        worker.give(self._attempts.take())
 
+    def _bury(self, worker: WorkerProcess) -> Iterator[Answer]:
+        self._selector.unregister(worker)
+        self._workers.remove(worker)
+        killed, reason = worker.end()
+        if worker.job is not None:
+            note = self._attempts.killed if killed else self._attempts.failed
+            yield from note(worker.job, reason)
+        elif not worker.ready:
+            self._attempts.stillborn(killed, reason)
+        if self._heirs.pop(worker, None) is None and self._attempts.waiting():
+            self._replace(worker)
 
-def _kill_all(pool: list[_Worker]) -> None:
-    for worker in pool:
-        worker.process.kill()
+    def _replace(self, worker: WorkerProcess) -> None:
+        started = self._start(worker.cores)
+        for other, heir in self._heirs.items():
+            if heir is worker:
+                self._heirs[other] = started

@@ -126,7 +126,7 @@ def _record(
             for i, j, name, data in scene.graph(vocabulary.relations).edges(keys=True, data=True)
         ],
         "scene": scene.to_json(),
-        "sha256": hashlib.sha256(png).hexdigest(),
+        "files": {f"images/{scene_id}.png": hashlib.sha256(png).hexdigest()},
     }
 
 

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from generator.dataset.reader import Dataset
-from generator.farm.local import render_scenes
-from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare
+from generator.farm.local import Limits, render_scenes
+from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, worker_setup
 from generator.resources import resource
 from generator.vocabulary import SHAPES
 from tests.conftest import render_arguments, run_command
@@ -110,10 +110,9 @@ def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path)
 def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
     job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64, "draft", 0, 0)
     prepared = prepare(job)
-    setup = {"vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": 64, "height": 64, "seed": 0,
-             "folder": str(tmp_path), }  # fmt: skip
-    digests = {}
-    for answer in render_scenes(prepared.planned, setup, workers=1, timeout=10):
+    digests: dict[str, str] = {}
+    setup = worker_setup(prepared, tmp_path)
+    for answer in render_scenes(prepared.planned, setup, workers=1, limits=Limits(timeout=10)):
         if len(digests) == 3:
             children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
             os.kill(int(children[-1]), signal.SIGSTOP)

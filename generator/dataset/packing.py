@@ -1,0 +1,96 @@
+"""The files of a world's scenes in tars, and packed.parquet, which says where in a tar each lies."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.files import sha256, write_table
+from generator.dataset.schema import PACKED
+from generator.dataset.tars import Member, TarWriter, member_name
+
+NOTES = ".packed.jsonl"
+
+
+class Packer:
+    """Puts the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
+
+    A scene's files stay together, so that a tar is larger only where one scene is. A finished tar is noted and its files
+    removed, so that a stopped packing continues and needs little more room than the images.
+    """
+
+    def __init__(self, folder: Path, size: int):
+        self._folder, self._size = folder, size
+        _drop_torn_line(folder / NOTES)
+        self._tars = [(note["tar"], note["sha256"], note["last"]) for note in self._notes()]
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is a tar already."""
+        return bool(self._tars)
+
+    def holds(self, scene_id: str) -> bool:
+        """Whether a rendered scene is in a finished tar."""
+        return bool(self._tars) and scene_id <= self._tars[-1][2]
+
+    def tars(self) -> list[tuple[str, str]]:
+        """Path and SHA-256 of every tar."""
+        return [(tar, digest) for tar, digest, _ in self._tars]
+
+    def pack(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Pack what is not packed yet, then write packed.parquet; `records` are sorted by scene_id."""
+        (self._folder / "shards").mkdir(exist_ok=True)
+        for row in self._rows():
+            (self._folder / row["path"]).unlink(missing_ok=True)
+        rest = (record for record in records if "failed" not in record and not self.holds(record["scene_id"]))
+        scene = next(rest, None)
+        while scene is not None:
+            scene = self._fill(f"shards/{len(self._tars):06d}.tar", scene, rest)
+        write_table(self._folder / "packed.parquet", self._rows(), PACKED)
+        for subfolder in self._folder.iterdir():
+            if subfolder.is_dir() and not any(subfolder.iterdir()):
+                subfolder.rmdir()
+
+    def _fill(
+        self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
+    ) -> Mapping[str, Any] | None:
+        """Make a tar of a scene and as many of the next as it takes; returns the first that it does not take."""
+        rows: list[dict[str, Any]] = []
+        last = ""
+        with TarWriter(self._folder / tar) as writer:
+            while scene is not None and writer.fits(members := self._members(scene), self._size):
+                places = writer.add(members)
+                for path, digest in sorted(scene["files"].items()):
+                    offset, size = places[member_name(path)]
+                    rows.append({"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest})
+                last, scene = scene["scene_id"], next(rest, None)
+        self._note({"tar": tar, "sha256": sha256(self._folder / tar), "last": last, "rows": rows})
+        for row in rows:
+            (self._folder / row["path"]).unlink(missing_ok=True)
+        return scene
+
+    def _members(self, record: Mapping[str, Any]) -> list[Member]:
+        """What a tar holds of a scene: its files, and as JSON what it shows."""
+        shown = {name: value for name, value in record.items() if name != "files"}
+        files = [(member_name(path), (self._folder / path).read_bytes()) for path in sorted(record["files"])]
+        return [*files, (f"{record['scene_id']}.json", json.dumps(shown, sort_keys=True).encode())]
+
+    def _note(self, note: dict[str, Any]) -> None:
+        with (self._folder / NOTES).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(note) + "\n")
+        self._tars.append((note["tar"], note["sha256"], note["last"]))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        return (row for note in self._notes() for row in note["rows"])
+
+    def _notes(self) -> Iterator[dict[str, Any]]:
+        if (self._folder / NOTES).exists():
+            with (self._folder / NOTES).open(encoding="utf-8") as file:
+                yield from map(json.loads, file)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut off what a kill left of a line, so that the next begins a line of its own."""
+    if path.exists():
+        with path.open("rb+") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)

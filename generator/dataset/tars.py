@@ -1,0 +1,68 @@
+"""Tars as WebDataset reads them: equal contents are equal bytes, and every member's place is known."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+from types import TracebackType
+
+_BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
+
+Member = tuple[str, bytes]
+Place = tuple[int, int]
+
+
+class TarWriter:
+    """A tar while it is written; it has its name only once it is closed. Used as a context."""
+
+    def __init__(self, path: Path):
+        self._path, self._draft = path, path.with_name(f".{path.name}.{os.getpid()}")
+        self._used = 0
+
+    def __enter__(self) -> "TarWriter":
+        self._file = self._draft.open("wb")
+        self._tar = tarfile.open(fileobj=self._file, mode="w", format=tarfile.USTAR_FORMAT)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._tar.close()
+                self._file.close()
+                os.replace(self._draft, self._path)
+        finally:
+            self._file.close()
+            self._draft.unlink(missing_ok=True)
+
+    def fits(self, members: list[Member], most: int) -> bool:
+        """Whether the tar would have at most so many bytes with these members, or is still empty."""
+        whole = self._used + sum(_space(data) for _, data in members) + 2 * _BLOCK
+        return self._used == 0 or -(-whole // _RECORD) * _RECORD <= most
+
+    def add(self, members: list[Member]) -> dict[str, Place]:
+        """Add files; returns where in the tar the bytes of each begin, and how many they are."""
+        places = {}
+        for name, data in members:
+            info = tarfile.TarInfo(name)  # time, owner and group are 0
+            info.size = len(data)
+            self._tar.addfile(info, io.BytesIO(data))
+            places[name] = (self._used + _BLOCK, len(data))
+            self._used += _space(data)
+        return places
+
+
+def _space(data: bytes) -> int:
+    return _BLOCK + -(-len(data) // _BLOCK) * _BLOCK
+
+
+def member_name(path: str) -> str:
+    """Name in a tar of a scene's file: WebDataset takes what is before the first dot for the sample's key.
+
+    >>> member_name("images/000017.png"), member_name("masks/000017.png")
+    ('000017.png', '000017.masks.png')
+    """
+    folder, _, name = path.rpartition("/")
+    key, dot, ending = name.partition(".")
+    return name if folder == "images" else f"{key}.{folder}{dot}{ending}"
