@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from generator.dataset.commands import Commands, result, say
+from generator.dataset.errors import UserError
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -189,25 +190,56 @@ def describe(
 
 
 @main.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=_FOLDER, required=False)
 @click.option("--benchmark", help="Name of the benchmark.  [default: all]")
+@click.option(
+    "--splits",
+    "labels",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Judge the labels of this CSV or JSON file, made elsewhere, instead of a DATASET.",
+)
+@click.option(
+    "--columns",
+    multiple=True,
+    help="Roles of the file's columns, as split=fold,label=caption or first=animal,first.color=paint,second=...  "
+    "[default: columns called after their role]",
+)
+@click.option("--task", help="Which part of a JSON file that holds labels by split for several tasks.  [default: all]")
+@click.option("--train", multiple=True, help="A split that trains; may be given again.  [default: train]")
+@click.option(
+    "--familiar", multiple=True, help="A split that is meant to show the arrangements of training; may be given again."
+)
 @_JSON
-def verify(dataset: Path, benchmark: str | None, as_json: bool) -> None:
+def verify(
+    dataset: Path | None, benchmark: str | None, labels: Path | None, columns: tuple[str, ...], task: str | None,
+    train: tuple[str, ...], familiar: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
     """Prove DATASET: no leak, every positive true, every negative false, familiarity symmetric, files whole.
+
+    Or judge the splits of other people's labels (--splits): arrangements in two splits, in the same words, in another
+    order or by converse; shared images; values told by their place; true negatives; unequal familiarity.
 
     Exit code 1 when anything is wrong; every finding names its rows.
     """
+    from generator.judge.answer import report
+    from generator.judge.foreign.judge import verify_splits
+    from generator.judge.foreign.rows import Marks
     from generator.judge.verify import verify_dataset
 
-    certificates = verify_dataset(dataset, benchmark)
-    for name, certificate in certificates.items():
-        for finding in certificate["findings"]:
-            say(f"{name}: {finding['fault']}: {finding['what']}")
-        say(f"{name}: {certificate['sentence']}")
-    failed = any(certificate["status"] == "failed" for certificate in certificates.values())
-    lines = [f"{name}: {certificate['status']}" for name, certificate in certificates.items()]
-    result(certificates, as_json, "\n".join(lines))
-    raise SystemExit(1 if failed else 0)
+    if labels and not (dataset or benchmark):
+        found = verify_splits(labels, columns, task, Marks(train or None, familiar))
+    elif dataset and not (labels or columns or task or train or familiar):
+        found = verify_dataset(dataset, benchmark)
+    else:
+        raise UserError(
+            "Expected a DATASET to prove, with --benchmark or without, or --splits FILE to judge, with --columns, --task, "
+            "--train and --familiar or without; give one of the two."
+        )
+    for line in report(found):
+        say(line)
+    lines = [f"{name}: {each['status']}" for name, each in found.items()]
+    result(found, as_json, "\n".join(lines))
+    raise SystemExit(1 if any(each["status"] == "failed" for each in found.values()) else 0)
 
 
 @main.command()

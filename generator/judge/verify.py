@@ -3,8 +3,6 @@
 Imports nothing of the code that plans, splits or writes captions; a test keeps it so.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,8 @@ from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.judge.case import Case, World
 from generator.judge.checks import CHECKS
-from generator.judge.files import Finding, file_faults, finding, readable_table
-
-_LISTED = 20  # findings of one fault that are named one by one
+from generator.judge.files import file_faults, finding, readable_table
+from generator.judge.ledger import Ledger
 
 
 def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
@@ -48,7 +45,7 @@ def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
 
 def _judge(world: World, folder: Path) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
-    ledger = _Ledger()
+    ledger = Ledger()
     ledger.enter(world.findings)
     ledger.enter(file_faults(folder, manifest.get("sums"), images=False))
     tables = {
@@ -64,33 +61,7 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
     return _certificate(ledger, manifest, whole, world)
 
 
-class _Ledger:
-    """Findings: the number of each fault, and the first twenty of it."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.first: dict[str, list[Finding]] = defaultdict(list)
-
-    def append(self, found: Finding) -> None:
-        self.counts[found["fault"]] += 1
-        if self.counts[found["fault"]] <= _LISTED:
-            self.first[found["fault"]].append(found)
-
-    def enter(self, findings: Iterable[Finding]) -> None:
-        for found in findings:
-            self.append(found)
-
-    def listed(self) -> Iterator[Finding]:
-        """The first findings of each fault, and how many more there are."""
-        for fault, n in sorted(self.counts.items()):
-            yield from self.first[fault]
-            if n > _LISTED:
-                yield finding(fault, f"and {n - _LISTED} more")
-
-
-def _certificate(
-    ledger: _Ledger, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World
-) -> dict[str, Any]:
+def _certificate(ledger: Ledger, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
     faults = dict(sorted(ledger.counts.items()))
     counts = {"scenes": len(world.shown)}

@@ -524,7 +524,7 @@ def test_the_command_exits_1_and_names_the_fault(copied: Path) -> None:
 def test_the_judge_imports_nothing_of_what_it_judges() -> None:
     judge = Path(generator.__file__).parent / "judge"
     allowed = ("generator.dataset", "generator.judge")
-    for path in judge.glob("*.py"):
+    for path in judge.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
                 [node.module]

@@ -1,0 +1,1 @@
+"""Judges the splits of datasets made elsewhere from their labels alone: leaks, shortcuts, true negatives, familiarity."""

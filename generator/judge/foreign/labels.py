@@ -1,0 +1,148 @@
+"""What a label made elsewhere says: things, their values, their relations."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice, permutations
+
+from generator.judge.foreign.relations import CONVERSE, FIRST, PHRASE, relation_name
+from generator.judge.said import Link, Pair, Said, Thing
+
+POSITION = "position"
+"""The kind of a value that says where a thing is; it is no attribute of the thing."""
+
+_OPENING = re.compile(
+    r"^(?:this is |there (?:is|are) )?(?:(?:an? |the )?(?:photo|image|picture|photograph|rendering) (?:of|with) )?"
+)
+_CLOSING = re.compile(r"\s*(?:in the (?:image|photo|picture))?\s*[.!]?\s*$")
+_SEPARATOR = re.compile(r",|;|&|\band\b")
+_EMPTY = frozenset({"a", "an", "the", "is", "are", "that", "which", "one", "there"})
+
+
+_HELD = 1 << 16  # phrases and things that are held, so that a million labels share them
+_ORDERS = 720  # orders of like things that are tried: all, of up to six
+
+
+class UnreadableLabelError(ValueError):
+    """A label that names no thing."""
+
+
+def plain(words: str) -> str:
+    """Words as they are compared: lower case, single spaces."""
+    return " ".join(words.casefold().split())
+
+
+@lru_cache(_HELD)
+def thing_of(words: str) -> Thing:
+    """The thing of a noun phrase: its last word is the category, those before it are values.
+
+    >>> thing_of("a red cube")
+    Thing(category='cube', attributes=(('attribute', 'red'),), without=None, number=1)
+    """
+    *values, category = [word for word in plain(words).split() if word not in _EMPTY] or [""]
+    if not category:
+        raise UnreadableLabelError(f"'{words}' names no thing")
+    return Thing(category, tuple(("attribute", value) for value in sorted(values)))
+
+
+def said_of(things: Iterable[Thing], links: Iterable[Link] = ()) -> Said:
+    """A label from its things in the order of mention and its relations."""
+    return Said(tuple(things), tuple(links))
+
+
+def read_label(text: str) -> Said:
+    """What a label in words says: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
+
+    Raises UnreadableLabelError where a part of it names no thing.
+    """
+    words = _CLOSING.sub("", _OPENING.sub("", plain(text)))
+    things: list[Thing] = []
+    links: list[Link] = []
+    for clause in _SEPARATOR.split(words):
+        if clause.strip():
+            read, relations = _read_clause(clause)
+            links += [(n, relation, n + 1, True) for n, relation in enumerate(relations, len(things))]
+            things += read
+    if not things:
+        raise UnreadableLabelError(f"'{text}' names no thing")
+    return said_of(things, links)
+
+
+@lru_cache(_HELD)
+def _read_clause(clause: str) -> tuple[tuple[Thing, ...], tuple[str, ...]]:
+    """Read "THING [RELATION THING]…": the things, and each one's relation to the next; one at the end says where the last is."""
+    phrases = PHRASE.split(clause)
+    relations = [relation_name(found) for found in PHRASE.findall(clause)]
+    ends = bool(relations) and not phrases[-1].strip()
+    things = [thing_of(phrase) for phrase in (phrases[:-1] if ends else phrases)]
+    if ends:
+        things[-1] = with_value(things[-1], (POSITION, relations.pop()))
+    return tuple(things), tuple(relations)
+
+
+def with_value(thing: Thing, pair: Pair) -> Thing:
+    """The thing with one value more."""
+    return thing._replace(attributes=tuple(sorted((*thing.attributes, pair))))
+
+
+@lru_cache(_HELD)
+def attributes(thing: Thing) -> tuple[Pair, ...]:
+    """The (kind, value) of a thing, without where it is."""
+    return tuple(pair for pair in thing.attributes if pair[0] != POSITION)
+
+
+def words_of(said: Said) -> str:
+    """A label in words.
+
+    >>> words_of(read_label("A red cube to the left of a sphere."))
+    'red cube left sphere'
+    """
+    named = [_phrase(thing) for thing in said.things]
+    words, linked = [], {s: (relation, o) for s, relation, o, _ in said.links}
+    done: set[int] = set()
+    for place, name in enumerate(named):
+        if place in done:
+            continue
+        while place in linked:
+            relation, place = linked[place]
+            name = f"{name} {relation} {named[place]}"
+            done.add(place)
+        words.append(name)
+    return " and ".join(words)
+
+
+def _phrase(thing: Thing) -> str:
+    where = "".join(f" ({value})" for kind, value in thing.attributes if kind == POSITION)
+    return " ".join([*(value for _, value in attributes(thing)), str(thing.category)]) + where
+
+
+def arrangement(said: Said) -> Said:
+    """The arrangement that a label shows: the same for every order of mention and for the converse of a relation.
+
+    >>> one, other = read_label("cube left sphere"), read_label("sphere right cube")
+    >>> arrangement(one) == arrangement(other)
+    True
+    """
+    if not said.links:
+        things = tuple(sorted(said.things))
+        return said if things == said.things else Said(things)
+    alike = len(set(said.things)) < len(said.things)
+    orders = islice(permutations(range(len(said.things))), _ORDERS if alike else 1)
+    return min(_in_order(said, order) for order in orders)
+
+
+def _in_order(said: Said, order: Sequence[int]) -> Said:
+    """A label with its things sorted, like ones as in `order`, and its relations in one of their two directions."""
+    places = sorted(order, key=lambda place: said.things[place])
+    place_of = {place: n for n, place in enumerate(places)}
+    links = sorted({_one_way(place_of[s], relation, place_of[o], holds) for s, relation, o, holds in said.links})
+    return Said(tuple(said.things[place] for place in places), tuple(links))
+
+
+def _one_way(subject: int, relation: str, thing: int, holds: bool) -> Link:
+    converse = CONVERSE.get(relation)
+    if converse is None or relation in FIRST:
+        return subject, relation, thing, holds
+    if converse == relation:
+        return min(subject, thing), relation, max(subject, thing), holds
+    return thing, converse, subject, holds

@@ -1,0 +1,116 @@
+"""Reads files of labels made elsewhere: CSV, and JSON of rows, of labels by split, or of several tasks of them."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from generator.dataset.errors import UserError, did_you_mean
+from generator.judge.foreign.columns import Columns, choose_columns
+from generator.judge.foreign.rows import Marks, listed_task, table_task
+from generator.judge.foreign.task import Task
+
+_SHAPE = 'a list of rows, or labels by split such as {"train": ["red cube"], "test": [...]}, or several such by task'
+
+
+def read_tasks(path: Path, named: Sequence[tuple[str, str]], task: str | None, marks: Marks) -> list[Task]:
+    """The tasks of a file: one a CSV file or a list of rows, one a key of JSON that holds labels by split.
+
+    Raises UserError where the file cannot be read, holds no labels, or has no such task or column.
+    """
+    if path.suffix.lower() == ".json":
+        tasks = dict(_json_tasks(_load(path), path))
+    else:
+        tasks = {path.stem: _read_csv(path, named)}
+    if task is not None:
+        if task not in tasks:
+            raise UserError(f"{path} has no task '{task}'; {did_you_mean(task, list(tasks))}")
+        tasks = {task: tasks[task]}
+    return [_task(name, data, path, named, marks) for name, data in tasks.items()]
+
+
+def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], marks: Marks) -> Task:
+    if isinstance(data, dict):
+        rows = [row for rows in data.values() for row in rows]
+        if not any(isinstance(row, dict) for row in rows):
+            if named:
+                raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it away.")
+            return listed_task(name, data, marks, str(path))
+        data = [{"split": split, **_row(row, path)} for split, rows in data.items() for row in rows]
+    if isinstance(data, list):
+        return table_task(name, *_table([_row(row, path) for row in data], named, path), marks, "entry", 1)
+    return table_task(name, data, choose_columns(named, data.column_names, str(path)), marks, "line", 2)
+
+
+def _row(row: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise UserError(f"{path}: expected every row to be an object with fields, got {json.dumps(row)[:60]}.")
+    return row
+
+
+def _table(rows: list[dict[str, Any]], named: Sequence[tuple[str, str]], path: Path) -> tuple[pa.Table, Columns]:
+    """Rows of JSON as columns of strings, and the roles of the columns."""
+    columns = choose_columns(named, list(dict.fromkeys(name for row in rows for name in row)), str(path))
+    cells = {name: [_cell(row.get(name), name, path) for row in rows] for name in columns.all}
+    return pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()}), columns
+
+
+def _cell(value: Any, name: str, path: Path) -> str | None:
+    if isinstance(value, list | dict):
+        raise UserError(
+            f"{path}: expected a text in the field '{name}', got {json.dumps(value)[:60]}; write one label a field, several "
+            f"negatives as several fields."
+        )
+    return None if value is None or value == "" else str(value)
+
+
+def _load(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
+    except ValueError as error:
+        raise UserError(f"{path} is no JSON: {error}; mend it, or give a CSV file.") from None
+
+
+def _json_tasks(data: Any, path: Path) -> Iterator[tuple[str, Any]]:
+    """The tasks of a JSON file by name: lists of rows, and labels by split."""
+    if (isinstance(data, list) and data) or _by_split(data):
+        yield path.stem, data
+    elif isinstance(data, dict) and (tasks := {name: part for name, part in data.items() if _by_split(part)}):
+        yield from tasks.items()
+    else:
+        raise UserError(f"{path} holds no labels; expected {_SHAPE}.")
+
+
+def _by_split(data: Any) -> bool:
+    return isinstance(data, dict) and bool(data) and all(isinstance(rows, list) for rows in data.values())
+
+
+def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
+    """The columns of a CSV file that are judged, all as strings, empty cells as null."""
+    try:
+        with path.open("rb") as file:
+            header = file.readline()
+        delimiter = "\t" if header.count(b"\t") > header.count(b",") else ","
+        parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        there = pa_csv.open_csv(path, parse_options=parse).schema.names
+        wanted = choose_columns(named, there, str(path)).all
+        convert = pa_csv.ConvertOptions(
+            include_columns=wanted,
+            column_types={name: pa.string() for name in wanted},
+            strings_can_be_null=True,
+            null_values=[""],
+        )
+        return pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be read: {error.strerror or error}; give a CSV or JSON file of labels."
+        ) from None
+    except pa.ArrowException as error:
+        raise UserError(
+            f"{path} is no CSV file in UTF-8: {str(error).splitlines()[0]}; mend it, or give JSON."
+        ) from None
