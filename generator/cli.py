@@ -36,6 +36,11 @@ def main() -> None:
     "outputs",
     help="What to write beside the images: masks, depth, normals, boxes, several with commas (docs/dataset.md).",
 )
+@click.option(
+    "--pairs",
+    is_flag=True,
+    help="Render scenes of val, seen, partial and unseen twice, with one binding or relation exchanged; --scenes does not count the second.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
 @click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
@@ -47,7 +52,7 @@ def main() -> None:
 @click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
 @_JSON
 def render(
-    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, outputs: str | None,
+    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, outputs: str | None, pairs: bool,
     workers: int | None, seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
@@ -62,7 +67,17 @@ def render(
     width, height = parse_resolution(resolution)
     numbers = parse_objects(objects)
     job = Job(
-        family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers, parse_outputs(outputs)
+        family,
+        holdout,
+        parse_scenes(scenes),
+        width,
+        height,
+        quality,
+        seed,
+        block_seed,
+        numbers,
+        parse_outputs(outputs),
+        pairs,
     )
     prepared = prepare(job)
     block = holdout.replace(":", "-").replace("=", "-")
@@ -123,7 +138,7 @@ def split(
     "protocols",
     multiple=True,
     help="What to write items of: binary, retrieval, systematicity, productivity, integration, skill, hard_positives, "
-    "confusion, context or gzsl; may be given again.  [default: all that the world can give]",
+    "confusion, context, gzsl or pairs; may be given again.  [default: all that the world can give]",
 )
 @click.option(
     "--level",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from generator.dataset.commands import progress
 from generator.dataset.errors import UserError, did_you_mean
@@ -21,6 +21,7 @@ from generator.items.gzsl import Gzsl
 from generator.items.hard_positives import HardPositives
 from generator.items.integration import Integration
 from generator.items.language import Grid, Item, Language, Subject, Text
+from generator.items.pairs import Pairs
 from generator.items.productivity import Productivity
 from generator.items.retrieval import Retrieval
 from generator.items.skill import Skill
@@ -34,16 +35,17 @@ from generator.splits import SPLITS, SplitPlan, cluster_of
 from generator.streams import Stream
 from generator.vocabulary import parse_vocabulary
 
-PLAIN = "a-and-a"
+PLAIN, RELATED = "a-and-a", "that-is"
 PROTOCOLS = (
     "binary", "retrieval", "systematicity", "productivity", "integration", "skill", "hard_positives", "confusion", "context",
-    "gzsl",
+    "gzsl", "pairs",
 )  # fmt: skip
 """Protocols that `describe` can write items of, besides the training captions."""
 _NEEDS = {
     "retrieval": "its pool is the world's two-object grid, so it needs scenes of exactly two objects (--objects 2)",
     "productivity": "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in category",
     "integration": "a caption's categories and values must occur once in the scene and leave others unused: more categories, or fewer objects",
+    "pairs": "it needs scenes with a twin (gen render --pairs), both in one split of this block",
     "skill": "four foils need a scene whose objects differ in category and leave categories unused",
 }
 
@@ -66,7 +68,7 @@ class Request:
     strict: bool = True
 
 
-FIRST = Request(("binary", "retrieval"), ("swap",), template=PLAIN, strict=False)
+FIRST = Request(("binary", "retrieval", "pairs"), ("swap",), template=PLAIN, strict=False)
 """The texts of a benchmark that is made with its world, or with a new block."""
 
 
@@ -104,7 +106,7 @@ def describe(root: Path, world: World, holdout: Holdout, name: str, request: Req
     with BenchmarkWriter(root, name) as writer:
         tables = _Tables(writer, language)
         for row in _rendered(world, request.statistics is not None):
-            tables.add_scene(*row, SplitPlan(vocabulary, holdout), train, askers, request.seed)
+            tables.add_scene(row, SplitPlan(vocabulary, holdout), train, askers, request.seed)
         if empty := [split for split, n in tables.scenes.items() if n == 0]:
             raise UserError(
                 f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
@@ -161,6 +163,8 @@ def make_askers(language: Language, request: Request, most: int) -> list[Asker]:
         "confusion": lambda: Confusion(language),
         "context": lambda: Context(language),
         "gzsl": lambda: Gzsl(language),
+        # a first benchmark has no relations but those of its pairs
+        "pairs": lambda: Pairs(language, None if request.strict else RELATED),
     }
     return [makers[name]() for name in PROTOCOLS if name in names]
 
@@ -177,15 +181,23 @@ def _check_given(tables: "_Tables", askers: Sequence[Asker], request: Request) -
             raise UserError(f"No scene gives an item of '{asker.name}': {why}{said}.")
 
 
-def _rendered(world: World, with_views: bool) -> Iterator[tuple[str, Scene, tuple[float, ...]]]:
-    """Id, scene and salience of the objects of every rendered scene, in the order of the table."""
-    columns = ["scene_id", "scene", "status", "width", "height", *(["objects"] if with_views else [])]
+class _Rendered(NamedTuple):
+    scene_id: str
+    twin_of: str | None
+    scene: Scene
+    salience: tuple[float, ...]
+
+
+def _rendered(world: World, with_views: bool) -> Iterator[_Rendered]:
+    """Every rendered scene with the salience of its objects, in the order of the table."""
+    columns = ["scene_id", "twin_of", "scene", "status", "width", "height", *(["objects"] if with_views else [])]
     with progress() as bar:
         task = bar.add_task("describing", total=None, note="")
         for batch in world.batches("scenes", columns):
             for row in batch.to_pylist():
                 if row["status"] == "ok":
-                    yield row["scene_id"], Scene.from_json(row["scene"]), _salience(row) if with_views else ()
+                    salience = _salience(row) if with_views else ()
+                    yield _Rendered(row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience)
             bar.update(task, advance=batch.num_rows)
 
 
@@ -222,19 +234,11 @@ class _Tables:
         self.known: set[int] = set()
         self.scenes: Counter[str] = Counter(dict.fromkeys(SPLITS, 0))
         self.items: Counter[str] = Counter()
+        self._last: Subject | None = None
 
-    def add_scene(
-        self,
-        scene_id: str,
-        scene: Scene,
-        salience: tuple[float, ...],
-        plan: SplitPlan,
-        train: Train,
-        askers: Sequence[Asker],
-        seed: int,
-    ) -> None:
-        """Add a scene to its split, and its items."""
-        holdout = self._language.holdout
+    def add_scene(self, row: _Rendered, plan: SplitPlan, train: Train, askers: Sequence[Asker], seed: int) -> None:
+        """Add a scene to its split, and its items. A twin comes right after its scene."""
+        holdout, (scene_id, twin_of, scene, salience) = self._language.holdout, row
         arrangement = tuple((thing.attributes[self._kind], thing.category) for thing in scene.objects)
         placing = plan.place(arrangement)
         self._writer.add("splits", (scene_id, placing.split, [" ".join(binding) for binding in placing.held_out], []))
@@ -244,7 +248,8 @@ class _Tables:
         vocabulary = self._language.vocabulary
         facts = Facts(scene, vocabulary.relations, vocabulary.category)
         held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
-        subject = Subject(scene_id, facts, placing.split, held_out, salience)
+        twin = self._last if self._last and twin_of == self._last.scene_id else None
+        subject = self._last = Subject(scene_id, facts, placing.split, held_out, salience, twin)
         cluster = cluster_of(arrangement)
         for asker in [train] if placing.split == "train" else askers:
             for n, item in enumerate(asker.ask(subject, Stream("texts", seed, asker.name, scene_id))):
@@ -256,14 +261,15 @@ class _Tables:
         ids = {id(candidate.text): self.text(candidate.text) for candidate in item.candidates}
         for candidate in item.candidates:
             form = candidate.text.form
-            if subject.decide(form) is not candidate.truth:
-                raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {subject.scene_id}")
-            if candidate.slot in ("c", "n", "p"):
+            shown = subject.twin if candidate.of_twin and subject.twin else subject
+            if shown.decide(form) is not candidate.truth:
+                raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}")
+            if candidate.slot in ("c", "n", "p", "0", "1"):
                 named[candidate.truth].add(self._language.familiarity(form))
             of = ids[id(candidate.of)] if candidate.of is not None else None
             self._writer.add(
                 "candidates",
-                (item_id, subject.scene_id, ids[id(candidate.text)], candidate.slot, candidate.truth, candidate.kind,
+                (item_id, shown.scene_id, ids[id(candidate.text)], candidate.slot, candidate.truth, candidate.kind,
                  list(candidate.changed), of),
             )  # fmt: skip
         positive, negative = (next(iter(named[truth])) if len(named[truth]) == 1 else None for truth in (True, False))

@@ -18,6 +18,7 @@ from generator.holdout import Holdout, draw_block
 from generator.quality import Quality, read_quality
 from generator.sampling import Planned, place_scene, plan_scenes
 from generator.splits import SPLITS, SplitPlan
+from generator.twins import WithTwins
 from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
 
 DEFAULT_SCENES = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
@@ -31,7 +32,8 @@ _TRIAL = 8  # scenes of the most objects that are placed before anything is rend
 
 @dataclass(frozen=True)
 class Job:
-    """What `gen render` was asked for; `objects` are the fewest and the most of a scene, `outputs` what is written beside images."""
+    """What `gen render` was asked for; `objects` are the fewest and the most of a scene, `outputs` what is written beside images,
+    `pairs` whether scenes of the evaluation splits have twins, which `scenes` does not count."""
 
     family: str
     holdout: str
@@ -43,6 +45,7 @@ class Job:
     block_seed: int
     objects: tuple[int, int] = (2, 2)
     outputs: tuple[str, ...] = ()
+    pairs: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Prepared:
     vocabulary: Vocabulary
     quality: Quality
     holdout: Holdout
-    planned: list[Planned]
+    planned: Sequence[Planned]
 
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
@@ -74,7 +77,10 @@ def prepare(job: Job) -> Prepared:
     vocabulary = parse_vocabulary(text, job.family)
     quality = read_quality(job.quality)
     holdout = draw_block(job.holdout, vocabulary, job.block_seed)
-    planned = plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), job.scenes, job.seed, job.objects)
+    splits = SplitPlan(vocabulary, holdout)
+    planned: Sequence[Planned] = plan_scenes(vocabulary, splits, job.scenes, job.seed, job.objects)
+    if job.pairs:
+        planned = WithTwins(planned, splits, job.seed)
     _check_room(planned, vocabulary, job)
     return Prepared(job, text, vocabulary, quality, holdout, planned)
 

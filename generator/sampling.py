@@ -7,6 +7,7 @@ from typing import Any
 
 from generator.contents import Contents
 from generator.dataset.errors import UserError
+from generator.exchange import Exchange, exchanged, with_room
 from generator.placement import Ground
 from generator.scene import Camera, Lamp, Point, Scene, SceneObject
 from generator.splits import Arrangement, SplitPlan, cluster_of
@@ -22,6 +23,9 @@ class Planned:
 
     `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
     front to behind, 0 the nearest to the camera.
+
+    A scene and its twin (twins.py) have the same contents, those of the scene, and the same `exchange`; `twin_of` of
+    the twin is the scene's id.
     """
 
     scene_id: str
@@ -29,12 +33,18 @@ class Planned:
     objects: tuple[tuple[str, dict[str, str]], ...]
     depth_order: tuple[int, ...]
     environment: str
+    exchange: Exchange | None = None
+    twin_of: str | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Planned":
         """The inverse of dataclasses.asdict, also when the data went through JSON."""
         objects = tuple((category, attributes) for category, attributes in data["objects"])
-        return cls(data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"])
+        exchange = Exchange(*data["exchange"]) if data.get("exchange") else None
+        return cls(
+            data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"], exchange,
+            data.get("twin_of"),
+        )  # fmt: skip
 
 
 def plan_scenes(
@@ -87,14 +97,22 @@ def _dress(chosen: list[Arrangement], vocabulary: Vocabulary, tested: str, strea
 
 
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
-    """Give the planned objects places, and the camera and lamps their jitter; a function of the arguments alone.
+    """A planned scene with everything in its place: see `place_scenes`."""
+    return place_scenes(planned, vocabulary, seed, attempt, width, height)[planned.twin_of is not None]
 
-    Objects stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground
-    direction and `gap` apart, wholly in view, none much hidden. A rejected placement is drawn again, never the
+
+def place_scenes(
+    planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
+) -> tuple[Scene, ...]:
+    """The scene, and its twin where it has one: the same for both, so that either can be rendered alone.
+
+    Gives the planned objects places, and the camera and lamps their jitter; a function of the arguments alone. Objects
+    stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground direction and `gap` apart, wholly in view, none much hidden. A rejected placement is drawn again, never the
     content. Raises UserError when the placement rules of the vocabulary leave no room.
     """
-    stream = Stream("scene", seed, planned.scene_id, attempt)
-    radii = [_scale(attributes, vocabulary) for _, attributes in planned.objects]
+    stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
+    roomy = with_room(planned.objects, planned.exchange, vocabulary)
+    radii = [_scale(attributes, vocabulary) for _, attributes in roomy]
     for _ in range(_TRIES):
         camera = _draw_camera(vocabulary, stream)
         positions = Ground(camera, vocabulary.placement, width, height).find(radii, planned.depth_order, stream)
@@ -112,7 +130,8 @@ def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: in
         )
         for (thing, attributes), position in zip(planned.objects, positions, strict=True)
     )
-    return Scene(objects, camera, _draw_lamps(vocabulary, stream), planned.environment)
+    scene = Scene(objects, camera, _draw_lamps(vocabulary, stream), planned.environment)
+    return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
 
 
 def _scale(attributes: Mapping[str, str], vocabulary: Vocabulary) -> float:

@@ -19,7 +19,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
 from generator.dataset.outputs import encode, output_path
 from generator.quality import Quality
-from generator.sampling import Planned, place_scene
+from generator.sampling import Planned, place_scenes
 from generator.scene import Scene
 from generator.vocabulary import Vocabulary, parse_vocabulary
 
@@ -55,6 +55,7 @@ class Renderer:
         return {
             "scene_id": planned.scene_id,
             "cluster_id": planned.cluster_id,
+            "twin_of": planned.twin_of,
             "objects": [
                 {
                     "index": i,
@@ -78,10 +79,11 @@ class Renderer:
         rules = self._vocabulary.placement
         enough = rules.min_pixels * width * height / (320 * 240)
         for attempt in range(_PLACEMENTS):
-            scene = place_scene(planned, self._vocabulary, self._seed, attempt, width, height)
-            seen = self._eye.look(scene, self._scales(scene))
-            if all(view.pixels >= enough and view.visible >= rules.min_visible for view in seen):
-                return scene, seen
+            scenes = place_scenes(planned, self._vocabulary, self._seed, attempt, width, height)
+            seen = [self._eye.look(scene, self._scales(scene)) for scene in scenes]
+            if all(view.pixels >= enough and view.visible >= rules.min_visible for views in seen for view in views):
+                own = planned.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
+                return scenes[own], seen[own]
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
         )

@@ -166,6 +166,8 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
         "--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"],
         "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]), "--out", "../again",
     ]  # fmt: skip
+    if request.get("pairs"):
+        render.append("--pairs")
     if request.get("outputs"):
         render += ["--with", ",".join(request["outputs"])]
     first = _first_benchmark(request)

@@ -28,7 +28,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A text in its role: slot, whether it is true, and for a false one its kind, what was changed, and of which text."""
+    """A text in its role: slot, whether it is true, and for a false one its kind, what was changed, and of which text;
+    `of_twin` where it is judged by the image of the scene's twin."""
 
     text: Text
     slot: str
@@ -36,6 +37,7 @@ class Candidate:
     kind: str | None = None
     changed: tuple[str, ...] = ()
     of: Text | None = None
+    of_twin: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,15 @@ class Item:
 
 @dataclass
 class Subject:
-    """A scene as items are asked about it; decisions are kept, since many items share their captions."""
+    """A scene as items are asked about it; decisions are kept, since many items share their captions. `twin` is the scene
+    of which this one is the twin."""
 
     scene_id: str
     facts: Facts
     split: str
     held_out: tuple[bool, ...]
     salience: tuple[float, ...] = ()
+    twin: "Subject | None" = None
     decided: dict[Form, Truth] = field(default_factory=dict)
 
     @cached_property

@@ -25,6 +25,7 @@ from generator.judge.files import (
 from generator.judge.geometry import Shown, Terms, read_scene
 from generator.judge.records import record_faults
 from generator.judge.said import Said
+from generator.judge.twins import Twins
 from generator.judge.words import Lexicon, UnreadableError, read_sentence
 
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
@@ -40,7 +41,9 @@ class World:
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)
         self.shown: dict[str, Shown] = {}
+        twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings):
+            self.findings += twins.faults(part)
             self._read(part.filter(pc.equal(part["status"], "ok")))
 
     def _read(self, table: pa.Table) -> None:

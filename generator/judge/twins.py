@@ -1,0 +1,79 @@
+"""Whether the two scenes of a minimal pair differ in nothing but what two of their objects have exchanged."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from generator.judge.files import Finding, finding
+
+_COLUMNS = ("scene_id", "twin_of", "status", "scene")
+
+
+class Twins:
+    """Goes through the scenes table; a twin stands right after its scene."""
+
+    def __init__(self) -> None:
+        self._before: tuple[Any, ...] = (None,) * len(_COLUMNS)
+
+    def faults(self, table: pa.Table) -> Iterator[Finding]:
+        """What is wrong with the twins among the next rows of the table."""
+        for row in zip(*(table[name].to_pylist() for name in _COLUMNS), strict=True):
+            scene_id, twin_of, status, record = row
+            other_id, _, other_status, other_record = self._before
+            self._before = row
+            if twin_of is None:
+                continue
+            if twin_of != other_id:
+                yield finding(
+                    "wrong twin", f"scene {scene_id} is listed as the twin of {twin_of}, which does not stand before it"
+                )
+            elif status == other_status == "ok" and (fault := _difference(record, other_record)):
+                yield finding("wrong twin", f"scene {scene_id} is listed as the twin of {twin_of}, but {fault}")
+
+
+def _difference(record: str, other_record: str) -> str | None:
+    """What two records differ in that a minimal pair shares; records that cannot be read are found elsewhere."""
+    try:
+        scene, other = json.loads(record), json.loads(other_record)
+        for part in ("camera", "lamps", "environment"):
+            if scene[part] != other[part]:
+                return f"not with the same {part}"
+        return _objects(scene["objects"], other["objects"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _objects(things: list[dict[str, Any]], others: list[dict[str, Any]]) -> str | None:
+    if len(things) != len(others):
+        return f"it has {len(things)} objects, not {len(others)}"
+    differing = [i for i in range(len(things)) if things[i] != others[i]]
+    if len(differing) != 2:
+        return f"{len(differing)} of its objects are not the same, not two"
+    i, j = differing
+    if things[i]["position"] != others[i]["position"] or things[j]["position"] != others[j]["position"]:
+        return "its objects do not stand in the same places"
+    moved = _looks(things[i]) == _looks(others[j]) and _looks(things[j]) == _looks(others[i])
+    if moved or _gave(things[i], things[j], others[i], others[j]):
+        return None
+    return "its two objects have not exchanged one value, nor their places"
+
+
+def _looks(thing: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    return thing["category"], thing["attributes"]
+
+
+def _gave(one: dict[str, Any], two: dict[str, Any], other_one: dict[str, Any], other_two: dict[str, Any]) -> bool:
+    """Whether two objects stand as they stood and have exchanged the values of one attribute kind."""
+    still = all(
+        now["category"] == then["category"] and now["heading"] == then["heading"]
+        for now, then in ((one, other_one), (two, other_two))
+    )
+    changed = [kind for kind, value in one["attributes"].items() if value != other_one["attributes"].get(kind)]
+    if not still or len(changed) != 1:
+        return False
+    kind = changed[0]
+    return one["attributes"] == {**other_one["attributes"], kind: other_two["attributes"][kind]} and two[
+        "attributes"
+    ] == {**other_two["attributes"], kind: other_one["attributes"][kind]}
