@@ -61,4 +61,4 @@ class Attempts:
 
 def given_up(job: Planned, reason: str) -> Answer:
     """The answer for a scene that cannot be rendered."""
-    return {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "failed": reason}
+    return {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "twin_of": job.twin_of, "failed": reason}
