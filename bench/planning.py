@@ -40,4 +40,4 @@ def _place(prepared: Prepared) -> None:
 
 def _graphs(prepared: Prepared) -> float:
     scenes = [place_scene(planned, prepared.vocabulary, 0, 0, 320, 240) for planned in prepared.planned[:PLACED]]
-    return seconds(lambda: [scene.graph(prepared.vocabulary.relations) for scene in scenes])
+    return seconds(lambda: [scene.graph(prepared.vocabulary) for scene in scenes])

@@ -54,7 +54,7 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
         "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [0, 0, WIDTH, HEIGHT], "visible": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene.graph(prepared.vocabulary.relations).edges(keys=True, data=True)],
+                      for i, j, name, data in scene.graph(prepared.vocabulary).edges(keys=True, data=True)],
         "scene": scene.to_json(),
         "files": {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()},
     }  # fmt: skip

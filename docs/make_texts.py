@@ -66,7 +66,7 @@ def _items(language: Language) -> Iterator[tuple[Scene, Item]]:
         split = plan.place(arrangement).split
         assert split is not None
         held_out = tuple(language.holdout.holds_out(*binding) for binding in arrangement)
-        subject = Subject(planned.scene_id, Facts(scene, vocabulary.relations, vocabulary.category), split, held_out)
+        subject = Subject(planned.scene_id, Facts(scene, vocabulary), split, held_out)
         subject.salience = tuple(-thing.position[1] for thing in scene.objects)
         for asker in [trained[n % 2]] if split == "train" else askers:
             for item in asker.ask(subject, Stream("page", asker.name, n)):
@@ -78,8 +78,8 @@ def _told(scene: Scene, item: Item, language: Language) -> str:
         " ".join([*(thing.attributes[kind] for kind in language.grammar.order), thing.category])
         for thing in scene.objects
     )
-    relation = scene.graph({"front": language.vocabulary.relations["front"]})
-    nearer = {i: sum(bool(data["holds"]) for _, _, data in relation.out_edges(i, data=True)) for i in relation}
+    graph = scene.graph(language.vocabulary)
+    nearer = {i: sum(bool(graph.edges[i, j, "front"]["holds"]) for j in graph if j != i) for i in graph}
     depth = " ".join(str(i + 1) for i in sorted(nearer, key=lambda i: -nearer[i]))
     lines = [f"*{objects}; depth {depth}*", ""]
     for candidate in item.candidates:

@@ -246,7 +246,7 @@ class _Tables:
             return
         self.scenes[placing.split] += 1
         vocabulary = self._language.vocabulary
-        facts = Facts(scene, vocabulary.relations, vocabulary.category)
+        facts = Facts(scene, vocabulary)
         held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
         twin = self._last if self._last and twin_of == self._last.scene_id else None
         subject = self._last = Subject(scene_id, facts, placing.split, held_out, salience, twin)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from generator.scene import Camera, Point, Scene, SceneObject
+from generator.scene import Camera, Scene, SceneObject
+from generator.space import Point
 from generator.vocabulary import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]

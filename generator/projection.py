@@ -7,7 +7,8 @@ same functions take floats and numpy arrays.
 import math
 from typing import Any
 
-from generator.scene import Camera, Point
+from generator.scene import Camera
+from generator.space import Point
 
 Axes = tuple[Point, Point, Point]
 

@@ -76,6 +76,7 @@ def prepare(job: Job) -> Prepared:
     text = vocabulary_text(job.family)
     vocabulary = parse_vocabulary(text, job.family)
     quality = read_quality(job.quality)
+    _check_number(job, vocabulary)
     holdout = draw_block(job.holdout, vocabulary, job.block_seed)
     splits = SplitPlan(vocabulary, holdout)
     planned: Sequence[Planned] = plan_scenes(vocabulary, splits, job.scenes, job.seed, job.objects)
@@ -129,6 +130,15 @@ def parse_objects(spec: str) -> tuple[int, int]:
     if int(numbers[0]) > int(numbers[1]):
         raise UserError(f"--objects {spec} runs backwards; write {numbers[1]}..{numbers[0]}.")
     return int(numbers[0]), int(numbers[1])
+
+
+def _check_number(job: Job, vocabulary: Vocabulary) -> None:
+    most = vocabulary.placement.most
+    if most is not None and job.objects[1] > most:
+        raise UserError(
+            f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take fewer, or "
+            f"the family clevr-many for up to {MOST_OBJECTS}."
+        )
 
 
 def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:

@@ -9,8 +9,10 @@ from generator.contents import Contents
 from generator.dataset.errors import UserError
 from generator.exchange import Exchange, exchanged, with_room
 from generator.placement import Ground
-from generator.scene import Camera, Lamp, Point, Scene, SceneObject
+from generator.scene import Camera, Lamp, Scene, SceneObject
+from generator.space import Point
 from generator.splits import Arrangement, SplitPlan, cluster_of
+from generator.standing import stand
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
@@ -22,7 +24,7 @@ class Planned:
     """What a scene shall hold, before anything has a place.
 
     `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
-    front to behind, 0 the nearest to the camera.
+    front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (relations.py).
 
     A scene and its twin (twins.py) have the same contents, those of the scene, and the same `exchange`; `twin_of` of
     the twin is the scene's id.
@@ -33,6 +35,8 @@ class Planned:
     objects: tuple[tuple[str, dict[str, str]], ...]
     depth_order: tuple[int, ...]
     environment: str
+    rests_on: tuple[int | None, ...] = ()
+    clumps: tuple[int, ...] = ()
     exchange: Exchange | None = None
     twin_of: str | None = None
 
@@ -42,8 +46,8 @@ class Planned:
         objects = tuple((category, attributes) for category, attributes in data["objects"])
         exchange = Exchange(*data["exchange"]) if data.get("exchange") else None
         return cls(
-            data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"], exchange,
-            data.get("twin_of"),
+            data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"],
+            tuple(data["rests_on"]), tuple(data["clumps"]), exchange, data.get("twin_of"),
         )  # fmt: skip
 
 
@@ -107,20 +111,20 @@ def place_scenes(
     """The scene, and its twin where it has one: the same for both, so that either can be rendered alone.
 
     Gives the planned objects places, and the camera and lamps their jitter; a function of the arguments alone. Objects
-    stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground direction and `gap` apart, wholly in view, none much hidden. A rejected placement is drawn again, never the
-    content. Raises UserError when the placement rules of the vocabulary leave no room.
+    stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground direction
+    and `gap` apart, near, far and on one another as planned, wholly in view, none much hidden. A rejected placement is
+    drawn again, never the content. Raises UserError when the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
-    radii = [_scale(attributes, vocabulary) for _, attributes in roomy]
     for _ in range(_TRIES):
         camera = _draw_camera(vocabulary, stream)
-        positions = Ground(camera, vocabulary.placement, width, height).find(radii, planned.depth_order, stream)
+        positions = stand(roomy, planned, Ground(camera, vocabulary, width, height), stream)
         if positions is not None:
             break
     else:
         raise UserError(
-            f"No room for {len(radii)} objects in an image of {width}x{height}: take fewer --objects, a family with more "
+            f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a family with more "
             f"room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, clearance, min_visible or the "
             f"objects' scale in the family '{vocabulary.name}'."
         )
@@ -132,11 +136,6 @@ def place_scenes(
     )
     scene = Scene(objects, camera, _draw_lamps(vocabulary, stream), planned.environment)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
-
-
-def _scale(attributes: Mapping[str, str], vocabulary: Vocabulary) -> float:
-    scales = (vocabulary.attributes[kind][value].scale for kind, value in attributes.items())
-    return next(scale for scale in scales if scale is not None)
 
 
 def _jittered(position: Point, jitter: float, stream: Stream) -> Point:

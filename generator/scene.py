@@ -1,22 +1,21 @@
-"""A scene: objects with attributes and poses, camera, lamps; its graph; what each relation means in space."""
+"""A scene: objects with attributes and poses, camera, lamps; its graph."""
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import permutations
 
 import networkx as nx
 
-from generator.vocabulary import Relation
-
-Point = tuple[float, float, float]
+from generator.space import Point, Space, decided
+from generator.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
 class SceneObject:
     """An object: its category, attribute values by kind, and pose.
 
-    `position` is the point of the ground under its centre, in metres, z up; `heading` turns it about the vertical,
+    `position` is the point under its centre on which it stands, in metres, z up: of the ground (z = 0), or of the top of
+    what carries it; `heading` turns it about the vertical,
     in radians, counter-clockwise seen from above, 0 facing +x.
     """
 
@@ -79,38 +78,21 @@ class Scene:
             data["environment"],
         )
 
-    def graph(self, relations: Mapping[str, Relation]) -> nx.MultiDiGraph:
+    def graph(self, vocabulary: Vocabulary) -> nx.MultiDiGraph:
         """The scene graph: a node per object (`category`, `attributes`), an edge per relation and ordered pair.
 
-        An edge has the key `relation`, `margin` (signed metres by which the first object lies further in the
-        relation's direction) and `holds` (True, False, or None where the margin does not decide).
+        An edge has the key `relation`, `margin` (signed metres by which the first object stands in the relation to the
+        second, see docs/vocabularies.md) and `holds` (True, False, or None where the margin does not decide).
         """
         graph = nx.MultiDiGraph()
         for index, thing in enumerate(self.objects):
             graph.add_node(index, category=thing.category, attributes=thing.attributes)
-        directions = ground_directions(self.camera)
-        for i, first in enumerate(self.objects):
-            for j, second in enumerate(self.objects):
-                if i == j:
-                    continue
-                for name, relation in relations.items():
-                    margin = along(directions[relation.direction], first.position, second.position)
-                    holds = None if abs(margin) < relation.margin else margin > 0
-                    graph.add_edge(i, j, key=name, margin=margin, holds=holds)
+        space = Space(self, vocabulary)
+        for i, j in permutations(range(len(self.objects)), 2):
+            for name, relation in vocabulary.relations.items():
+                margin = space.margin(relation, i, j)
+                graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
         return graph
-
-
-def ground_directions(camera: Camera) -> dict[str, tuple[float, float]]:
-    """Unit vectors (x, y) on the ground for left, right, front and behind as the camera sees them."""
-    x, y = (t - p for t, p in zip(camera.target[:2], camera.position[:2], strict=True))
-    length = math.sqrt(x * x + y * y)
-    x, y = x / length, y / length
-    return {"behind": (x, y), "front": (-x, -y), "right": (y, -x), "left": (-y, x)}
-
-
-def along(direction: tuple[float, float], first: Point, second: Point) -> float:
-    """Signed metres, to the micrometre, by which `first` lies further in `direction` than `second`."""
-    return round((first[0] - second[0]) * direction[0] + (first[1] - second[1]) * direction[1], 6)
 
 
 def _point(values: list[float]) -> Point:

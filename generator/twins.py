@@ -20,7 +20,7 @@ class WithTwins(Sequence[Planned]):
 
     In half of a split's pairs two objects exchange their values of the tested kind, in the other half their places.
     The two are the only ones of their categories, so that a caption can say which is meant; in `partial` one of them
-    has a held-out binding. A twin belongs to the split of its scene, and shows as many held-out bindings. Scenes that
+    has a held-out binding, and neither carries another or rests on one. A twin belongs to the split of its scene, and shows as many held-out bindings. Scenes that
     train have none: their twins could show a held-out binding.
 
     A scene is made when it is asked for; beyond the plan itself 5 bytes are kept for each pair.
@@ -65,7 +65,8 @@ class WithTwins(Sequence[Planned]):
         categories = [category for category, _ in planned.objects]
         lone = [i for i, category in enumerate(categories) if categories.count(category) == 1]
         tested = self._splits.holdout.kind if EXCHANGES[kind] == "attribute" else None
-        exchanges = (Exchange(tested, i, j) for i, j in combinations(lone, 2))
+        stacked = {i for pair in enumerate(planned.rests_on) if pair[1] is not None for i in pair}
+        exchanges = (Exchange(tested, i, j) for i, j in combinations(lone, 2) if not stacked & {i, j})
         return [exchange for exchange in exchanges if self._suits(planned, exchange)]
 
     def _suits(self, planned: Planned, exchange: Exchange) -> bool:

@@ -1,20 +1,20 @@
 """What a world can hold: attribute kinds and their values, objects, relations, stage. Read from TOML."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.declared import Declared, Positive, Words
 from generator.resources import resource
+from generator.rules import Relation, check_relations
 
 Channel = Annotated[float, Field(ge=0, le=255)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Vector = tuple[Finite, Finite, Finite]
-Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
-
 
 # What generator/blender/objects.py can build; said here too, so that a family is checked without Blender.
 SHAPES = (
@@ -33,11 +33,7 @@ SHAPES = (
 )
 
 
-class _Declared(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class AttributeValue(_Declared):
+class AttributeValue(Declared):
     """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
 
     synonyms: tuple[str, ...] = ()
@@ -51,45 +47,45 @@ class AttributeValue(_Declared):
         return self.model_dump(exclude={"synonyms"}, exclude_none=True)
 
 
-class ObjectKind(_Declared):
-    """A category of objects: its words, and how it stands. `turn` is the range of its random heading in degrees."""
+class Top(Declared):
+    """A flat top on which others can rest: its height above the foot, and the radius of the disc on which it is flat."""
+
+    height: Positive
+    radius: Positive
+
+
+class ObjectKind(Declared):
+    """A category of objects: its words, and how it stands. `turn` is the range of its random heading in degrees.
+
+    `top` is where others can rest on it; `foot` is the radius of the disc that has to be under it, about its axis, when
+    it rests on another. Both are in units of its scale.
+    """
 
     synonyms: tuple[str, ...] = ()
     article: Literal["a", "an"] | None = None
     plural: str | None = None
     turn: Annotated[float, Field(ge=0, le=360)] = 360
+    top: Top | None = None
+    foot: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
-class Relation(_Declared):
-    """A relation: the words for it, its converse and opposite, and the ground direction and margin (metres) that decide it.
-
-    `converse` is what the second object is to the first; `opposite` is what the first is when it is not this, beyond doubt.
-    """
-
-    phrase: Words
-    synonyms: tuple[Words, ...] = ()
-    converse: str
-    opposite: str
-    direction: Literal["left", "right", "front", "behind"]
-    margin: Positive
-
-
-class Environment(_Declared):
+class Environment(Declared):
     """Where a scene is: how it is said, such as "in a desert under a cloudy sky"."""
 
     phrase: Words
 
 
-class Placement(_Declared):
+class Placement(Declared):
     extent: Positive
     frame: Literal["image", "square"]
     gap: Annotated[float, Field(ge=0)]
     clearance: Annotated[float, Field(ge=0)]
     min_pixels: Annotated[float, Field(ge=0)]
     min_visible: Annotated[float, Field(ge=0, le=1)]
+    most: Annotated[int, Field(ge=1)] | None = None
 
 
-class CameraSpec(_Declared):
+class CameraSpec(Declared):
     position: Vector
     target: Vector
     lens: Positive
@@ -97,7 +93,7 @@ class CameraSpec(_Declared):
     jitter: Annotated[float, Field(ge=0)]
 
 
-class LampSpec(_Declared):
+class LampSpec(Declared):
     kind: Literal["area", "sun"]
     energy: Positive
     size: Positive | None = None
@@ -106,7 +102,7 @@ class LampSpec(_Declared):
     jitter: Annotated[float, Field(ge=0)] = 0
 
 
-class Vocabulary(_Declared):
+class Vocabulary(Declared):
     """A world family, as declared in `scenes/NAME.toml` or in a file of the user's."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
@@ -131,10 +127,6 @@ class Vocabulary(_Declared):
             )
         if self.category in self.attributes:
             raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
-        for name, relation in self.relations.items():
-            for role in ("converse", "opposite"):
-                if (other := getattr(relation, role)) not in self.relations:
-                    raise ValueError(f"relation '{name}' has the {role} '{other}', which is not declared; add it.")
         for name in self.objects:
             if name not in SHAPES:
                 raise ValueError(f"there is no shape '{name}'; {did_you_mean(name, list(SHAPES))}")
@@ -148,7 +140,44 @@ class Vocabulary(_Declared):
             raise ValueError("expected at least one environment; add one to [environments].")
         self._check_inputs()
         self._check_words()
+        check_relations(self.relations)
+        self._check_distances()
+        self._check_stacks()
         return self
+
+    @property
+    def scales(self) -> list[float]:
+        """All scales that an object may have, metres."""
+        return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
+
+    def _check_distances(self) -> None:
+        side_by_side = 2 * max(self.scales) + self.placement.gap
+        for name, relation in self.relations.items():
+            if relation.distance is not None and relation.distance - relation.margin <= side_by_side:
+                raise ValueError(
+                    f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, and large objects "
+                    f"side by side are {side_by_side:.3g} m apart, so that they could not be near; take a larger distance."
+                )
+
+    def _check_stacks(self) -> None:
+        resting = [relation.margin for relation in self.relations.values() if relation.rule == "on"]
+        if not resting:
+            return
+        least = min(self.scales)
+        for name, kind in self.objects.items():
+            if kind.top and kind.top.radius * least <= max(resting):
+                raise ValueError(
+                    f"the top of '{name}' has a radius of {kind.top.radius * least:.3g} m where it is smallest, no more than "
+                    f"the margin of 'on' ({max(resting)} m); lessen the margin, or declare no top."
+                )
+        if not any(kind.top for kind in self.objects.values()):
+            raise ValueError(
+                "the rule 'on' needs an object to rest on; declare the top of one, or leave out the relation."
+            )
+        if not any(kind.foot is not None for kind in self.objects.values()):
+            raise ValueError(
+                "the rule 'on' needs an object that rests; declare the foot of one, or leave out the relation."
+            )
 
     def _check_inputs(self) -> None:
         setters: dict[str, str] = {}
@@ -188,6 +217,16 @@ class Vocabulary(_Declared):
     def values(self, kind: str) -> list[str]:
         """Names of the values of an attribute kind, in the order of the file."""
         return list(self.attributes[kind])
+
+    def scale(self, attributes: Mapping[str, str]) -> float:
+        """The scale of an object with these attribute values, by kind: the radius of its footprint, metres."""
+        scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
+        return next(scale for scale in scales if scale is not None)
+
+    def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
+        """Height and radius (metres) of the flat top of an object; None where it has none."""
+        top, scale = self.objects[category].top, self.scale(attributes)
+        return (top.height * scale, top.radius * scale) if top else None
 
 
 def read_vocabulary(family: str) -> Vocabulary:
@@ -237,6 +276,8 @@ def _first_mistake(error: ValidationError) -> str:
             "environments": Environment,
         }
         model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
+        if "top" in mistake["loc"][2:-1]:
+            model = Top
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
     message = mistake["msg"].removeprefix("Value error, ")
     return f"{place}: {message}." if place else message

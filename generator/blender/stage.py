@@ -10,7 +10,8 @@ from generator.blender.materials import floor_material, new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.projection import axes
 from generator.quality import Quality
-from generator.scene import Point, Scene, SceneObject
+from generator.scene import Scene, SceneObject
+from generator.space import Point
 from generator.vocabulary import Vocabulary
 
 _FLOOR_SIDE = 100.0

@@ -68,7 +68,7 @@ class Renderer:
             ],
             "relations": [
                 {"subject": i, "relation": name, "object": j, **data}
-                for i, j, name, data in scene.graph(self._vocabulary.relations).edges(keys=True, data=True)
+                for i, j, name, data in scene.graph(self._vocabulary).edges(keys=True, data=True)
             ],
             "scene": scene.to_json(),
             "files": files,

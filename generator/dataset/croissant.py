@@ -31,7 +31,7 @@ MEANING = {
         "relations/subject": "index of the first object",
         "relations/relation": "name of the relation",
         "relations/object": "index of the second object",
-        "relations/margin": "metres by which the first object lies further in the relation's direction",
+        "relations/margin": "signed metres by which the first object stands in the relation to the second",
         "relations/holds": "whether the relation holds; null where the margin does not decide",
     },
     "splits": {

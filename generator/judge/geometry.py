@@ -41,7 +41,7 @@ class Terms:
         """Read the terms of a family."""
         data = tomllib.loads(vocabulary_toml)
         relations = data.get("relations", {}).items()
-        return cls(data["category"], {name: (rule["direction"], rule["margin"]) for name, rule in relations})
+        return cls(data["category"], {name: (rule["rule"], rule["margin"]) for name, rule in relations})
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from generator.language.form import Form, Link, Mention
-from generator.scene import Scene, along, ground_directions
-from generator.vocabulary import Relation
+from generator.scene import Scene
+from generator.space import Space, Truth, decided
+from generator.vocabulary import Vocabulary
 
-Truth = bool | None
 Fits = Sequence[int]
 
 
@@ -17,12 +17,12 @@ class Facts:
     decide, and for i = j.
     """
 
-    def __init__(self, scene: Scene, relations: Mapping[str, Relation], category_kind: str):
+    def __init__(self, scene: Scene, vocabulary: Vocabulary):
         self.categories = [thing.category for thing in scene.objects]
         self.values = [thing.attributes for thing in scene.objects]
         self.environment = scene.environment
-        self._category_kind = category_kind
-        self.holds = _relations(scene, relations)
+        self._category_kind = vocabulary.category
+        self.holds = _relations(scene, vocabulary)
         self._fitting: dict[Mention, tuple[int, ...]] = {}
 
     def __len__(self) -> int:
@@ -157,15 +157,14 @@ def _said(link: Link, free: Fits | None, chosen: Mapping[int, int], facts: Facts
     return False if True in values else None if None in values else True
 
 
-def _relations(scene: Scene, relations: Mapping[str, Relation]) -> dict[str, list[list[Truth]]]:
-    directions = ground_directions(scene.camera)
-    n = len(scene.objects)
-    found: dict[str, list[list[Truth]]] = {name: [[None] * n for _ in range(n)] for name in relations}
-    for name, relation in relations.items():
-        direction, rows = directions[relation.direction], found[name]
-        for i in range(n):
-            for j in range(i):
-                margin = along(direction, scene.objects[i].position, scene.objects[j].position)
-                if abs(margin) >= relation.margin:
-                    rows[i][j], rows[j][i] = margin > 0, margin < 0
+def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, list[list[Truth]]]:
+    space, places = Space(scene, vocabulary), range(len(scene.objects))
+    found: dict[str, list[list[Truth]]] = {}
+    for name, relation in vocabulary.relations.items():
+        converse = found.get(relation.converse)
+        found[name] = (
+            [list(row) for row in zip(*converse, strict=True)]
+            if converse
+            else [[decided(space.margin(relation, i, j), relation) if i != j else None for j in places] for i in places]
+        )
     return found

@@ -123,7 +123,7 @@ def _record(
         ],
         "relations": [
             {"subject": i, "relation": name, "object": j, **data}
-            for i, j, name, data in scene.graph(vocabulary.relations).edges(keys=True, data=True)
+            for i, j, name, data in scene.graph(vocabulary).edges(keys=True, data=True)
         ],
         "scene": scene.to_json(),
         "files": {f"images/{scene_id}.png": hashlib.sha256(png).hexdigest()},

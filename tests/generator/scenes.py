@@ -47,7 +47,7 @@ def random_scene(draw: random.Random, least: int = 1, most: int = 10, categories
 
 def facts_of(scene: Scene) -> Facts:
     """A scene's facts."""
-    return Facts(scene, VOCABULARY.relations, VOCABULARY.category)
+    return Facts(scene, VOCABULARY)
 
 
 def subject_of(scene: Scene, split: str = "seen", scene_id: str = "000000") -> Subject:

@@ -44,7 +44,7 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
         "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [i, 1, 30, 40], "visible": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene.graph(vocabulary.relations).edges(keys=True, data=True)],
+                      for i, j, name, data in scene.graph(vocabulary).edges(keys=True, data=True)],
         "scene": scene.to_json(),
         "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
     }  # fmt: skip

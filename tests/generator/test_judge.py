@@ -336,7 +336,7 @@ cube = {}
 sphere = {}
 cone = {}
 [relations]
-left = { phrase = "to the left of", direction = "left", margin = 0.2 }
+left = { phrase = "to the left of", rule = "left", margin = 0.2 }
 """
 BLOCK = {"kind": "color", "category": "shape", "bindings": [["red", "cube"], ["red", "sphere"]]}
 

@@ -34,8 +34,8 @@ pig = { plural = "pigs" }
 unicorn = { article = "a", synonyms = ["ibex"] }
 emu = {}
 [relations]
-left = { phrase = "to the left of", synonyms = ["left of"], direction = "left", margin = 0.2 }
-near = { phrase = "in", direction = "front", margin = 0.2 }
+left = { phrase = "to the left of", synonyms = ["left of"], rule = "left", margin = 0.2 }
+near = { phrase = "in", rule = "front", margin = 0.2 }
 [environments]
 desert = { phrase = "in a desert" }
 sky = { phrase = "in a desert under a cloudy sky" }

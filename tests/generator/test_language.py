@@ -161,5 +161,5 @@ def test_truth_has_three_values(form: Form, truth: bool | None) -> None:
 def test_facts_agree_with_the_scene_graph() -> None:
     scene = random_scene(random.Random(7), 8, 8)
     facts = facts_of(scene)
-    for i, j, name, data in scene.graph(VOCABULARY.relations).edges(keys=True, data=True):
+    for i, j, name, data in scene.graph(VOCABULARY).edges(keys=True, data=True):
         assert facts.holds[name][i][j] is data["holds"]

@@ -102,7 +102,7 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(planned: Planned, seed: i
     scene = place_scene(planned, vocabulary, seed, 0, *size)
     assert [(o.category, o.attributes) for o in scene.objects] == list(planned.objects)
     assert scene.environment == planned.environment
-    graph = scene.graph(vocabulary.relations)
+    graph = scene.graph(vocabulary)
     for i, j in combinations(range(len(scene.objects)), 2):
         assert graph.edges[i, j, "left"]["holds"] is True
         assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from generator.projection import project
 from generator.sampling import Planned, place_scene
-from generator.scene import Scene, ground_directions
+from generator.scene import Scene
+from generator.space import ground_directions
 from generator.vocabulary import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -38,7 +39,7 @@ def test_directions_are_those_of_the_image(seed: int) -> None:
 @given(st.integers(0, 10**6))
 def test_graph_has_each_relation_and_its_converse(seed: int) -> None:
     scene = a_scene(seed)
-    graph = scene.graph(VOCABULARY.relations)
+    graph = scene.graph(VOCABULARY)
     assert graph.nodes[0]["category"] == "cube"
     assert graph.number_of_edges() == 2 * len(VOCABULARY.relations)
     for i, j, name, edge in graph.edges(keys=True, data=True):
@@ -53,5 +54,5 @@ def test_a_relation_within_its_margin_is_undecided() -> None:
     scene = a_scene(0)
     first, second = scene.objects
     near = type(second)(second.category, second.attributes, first.position, 0.0)
-    graph = Scene((first, near), scene.camera, scene.lamps, scene.environment).graph(VOCABULARY.relations)
+    graph = Scene((first, near), scene.camera, scene.lamps, scene.environment).graph(VOCABULARY)
     assert {edge["holds"] for *_, edge in graph.edges(data=True)} == {None}

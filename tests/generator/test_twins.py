@@ -17,7 +17,8 @@ from generator.describe import Request, describe
 from generator.exchange import exchanged
 from generator.holdout import Holdout, draw_block
 from generator.sampling import Planned, place_scenes, plan_scenes
-from generator.scene import Scene, along, ground_directions
+from generator.scene import Scene
+from generator.space import along, ground_directions
 from generator.splits import SplitPlan
 from generator.twins import WithTwins
 from generator.vocabulary import read_vocabulary
@@ -92,7 +93,7 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
         assert [first.objects[k] for k in others] == [twin.objects[k] for k in others]
         own, after = (splits.place(arrangement(shown(scene), "color")) for scene in (first, twin))
         assert (own.split, len(own.held_out)) == (after.split, len(after.held_out))
-        graphs = [scene.graph(vocabulary.relations) for scene in (first, twin)]
+        graphs = [scene.graph(vocabulary) for scene in (first, twin)]
         if planned.exchange.kind is None:
             assert shown(twin)[i] == shown(first)[j]
             for name in ("left", "front"):

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from generator.dataset.errors import UserError
@@ -5,6 +7,7 @@ from generator.resources import resource
 from generator.vocabulary import parse_vocabulary, read_vocabulary
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
+RELATIONS = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
 
 
 def test_clevr_is_what_the_readme_says() -> None:
@@ -16,10 +19,13 @@ def test_clevr_is_what_the_readme_says() -> None:
     assert set(vocabulary.relations) == {"left", "right", "front", "behind"}
 
 
-def test_relations_and_their_converses_point_opposite_ways() -> None:
-    opposite = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
-    for relation in read_vocabulary("clevr").relations.values():
-        assert read_vocabulary("clevr").relations[relation.converse].direction == opposite[relation.direction]
+def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_space() -> None:
+    relations = read_vocabulary("clevr-relations").relations
+    pairs = {frozenset(pair) for pair in [("left", "right"), ("front", "behind"), ("near", "far"), ("on", "beneath")]}
+    assert {frozenset({name, relation.opposite}) for name, relation in relations.items()} == pairs
+    assert {name for name, relation in relations.items() if relation.converse == name} == {"near", "far"}
+    assert all(name == relation.rule for name, relation in relations.items())
+    assert all(relations[r.converse].converse == name for name, r in relations.items())
 
 
 @pytest.mark.parametrize(
@@ -42,12 +48,48 @@ def test_relations_and_their_converses_point_opposite_ways() -> None:
         ("[environments]\nstudio = ", "[environments]\n# studio = ", "at least one environment"),
         ('tested = "color"', 'tested = "color"\ngeneric = "cube"', "the word 'cube' means both"),
         ("red = { linear = [173,", "red = { linear = [300,", "attributes.color.red.linear"),
+        ('opposite = "right"', 'opposite = "front"', "opposite 'front', whose opposite is 'behind'"),
+        ('converse = "right", opposite = "right", rule = "left"', 'converse = "right", opposite = "right", rule = "near", distance = 1', "(rule 'near') has the converse 'right'"),
+        ('rule = "left", margin = 0.2', 'rule = "left", margin = 0.3', "differ in margin or distance"),
+        ('rule = "left", margin = 0.2', 'rule = "left", margin = 0.2, distance = 1', "differ in margin or distance"),
         ("[relations]", "[relations", "is not valid TOML"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(old: str, new: str, said: str) -> None:
     assert old in CLEVR
-    text = CLEVR.replace(old, new, 1)
+    refused(CLEVR.replace(old, new, 1), said)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "said"),
+    [
+        (r"distance = 2\.4, ", "", "rule 'near' and distance = None"),
+        (r"distance = 2\.4, ", "distance = 0.2, ", "side by side are 0.97 m apart, so that they could not be near"),
+        (r'converse = "(near|far)"', 'converse = "right"', "converse 'right', whose converse is 'left'"),
+        (
+            r'converse = "near", opposite = "far"',
+            'converse = "near", opposite = "near"',
+            "opposite 'near' (rule 'near')",
+        ),
+        (
+            r'rule = "(on|beneath)", margin = 0\.1',
+            r'rule = "\1", margin = 0.3',
+            "the top of 'cube' has a radius of 0.218 m",
+        ),
+        (r", top = \{", ", tip = {", "did you mean 'top'"),
+        (r"radius = ", "extent = 1.0, radius = ", "unknown key 'objects.cube.top.extent'"),
+        (r"most = 4", "most = 0", "placement.most"),
+        (r"top = \{[^}]*\}(, )?", "", "the rule 'on' needs an object to rest on"),
+        (r"(, )?foot = [\d.]+", "", "the rule 'on' needs an object that rests"),
+    ],
+)
+def test_mistakes_about_rules_are_named(pattern: str, new: str, said: str) -> None:
+    changed = re.sub(pattern, new, RELATIONS)
+    assert changed != RELATIONS
+    refused(changed, said)
+
+
+def refused(text: str, said: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_vocabulary(text, "mine.toml")
     assert said in caught.value.message

@@ -1,0 +1,49 @@
+"""Where the objects of a plan stand: on the ground in the planned orders, or on the top of another."""
+
+from collections.abc import Sequence
+
+from generator.placement import Ground, Post
+from generator.relations import Arranged
+from generator.space import Point
+from generator.stacks import shift, slip
+from generator.streams import Stream
+from generator.vocabulary import Vocabulary
+
+Contents = Sequence[tuple[str, dict[str, str]]]
+
+
+def stand(objects: Contents, planned: Arranged, ground: Ground, stream: Stream) -> list[Point] | None:
+    """Places of planned objects (category, attribute values), in their order; None where the ground has no room."""
+    vocabulary = ground.vocabulary
+    carried_by = dict(enumerate(planned.rests_on or (None,) * len(objects)))
+    carriers = [i for i, lower in carried_by.items() if lower is None]
+    riders = {lower: upper for upper, lower in carried_by.items() if lower is not None}
+    posts = [_post(objects, i, riders.get(i), vocabulary) for i in carriers]
+    depths = sorted(planned.depth_order[i] for i in carriers)
+    found = ground.find(
+        posts, [depths.index(planned.depth_order[i]) for i in carriers], stream,
+        [planned.clumps[i] for i in carriers] if planned.clumps else (),
+    )  # fmt: skip
+    if found is None:
+        return None
+    places = dict(zip(carriers, found, strict=True))
+    for lower, upper in riders.items():
+        places[upper] = _upon(places[lower], *objects[lower], ground, stream)
+    return [places[i] for i in range(len(objects))]
+
+
+def _post(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabulary) -> Post:
+    """What stands at one place: the radius and the height of the foot of an object, and of what rests on it."""
+    own = vocabulary.scale(objects[lower][1])
+    if upper is None:
+        return ((own, 0.0),)
+    height, _ = vocabulary.top(*objects[lower]) or (0.0, 0.0)
+    return ((own, 0.0), (vocabulary.scale(objects[upper][1]) + shift(vocabulary), height))
+
+
+def _upon(place: Point, category: str, attributes: dict[str, str], ground: Ground, stream: Stream) -> Point:
+    """A place on the top of an object, near its middle."""
+    height, _ = ground.vocabulary.top(category, attributes) or (0.0, 0.0)
+    most = slip(ground.vocabulary)
+    x, y = ground.moved(place, stream.uniform(-most, most), stream.uniform(-most, most))
+    return (x, y, round(place[2] + height, 6))
