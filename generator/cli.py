@@ -2,11 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from generator.dataset.commands import Commands, result, say
 from generator.dataset.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.farm.choice import Farm
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -28,6 +33,12 @@ def main() -> None:
 @click.option(
     "--scenes",
     help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]",
+)
+@click.option(
+    "--from",
+    "source",
+    type=_FOLDER,
+    help="Render the scenes of this dataset again, with another --resolution, --quality or --with; its benchmarks come along.",
 )
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
 @click.option("--quality", default="standard", help="draft, standard or reference.")
@@ -51,9 +62,10 @@ def main() -> None:
 )
 @click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
 @_JSON
+@click.pass_context
 def render(
-    holdout: str, family: str, objects: str, scenes: str | None, resolution: str, quality: str, outputs: str | None, pairs: bool,
-    workers: int | None, seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+    context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, resolution: str,
+    quality: str, outputs: str | None, pairs: bool, workers: int | None, seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
 
@@ -64,6 +76,10 @@ def render(
     from generator.farm.choice import Farm
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
 
+    farm = Farm(workers) if workers else Farm()
+    if source is not None:
+        _render_again(context, source, out, farm, as_json)
+        return
     width, height = parse_resolution(resolution)
     numbers = parse_objects(objects)
     job = Job(
@@ -83,7 +99,6 @@ def render(
     block = holdout.replace(":", "-").replace("=", "-")
     many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
     root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}")
-    farm = Farm(workers) if workers else Farm()
     say(
         f"{len(prepared.planned):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
         f"about {duration(prepared.seconds(farm.workers))} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
@@ -94,6 +109,46 @@ def render(
     counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), request).scenes
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")
     result({"dataset": str(root), "benchmark": benchmark_name(prepared.holdout), "scenes": counts}, as_json, str(root))
+
+
+_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "out", "as_json")
+
+
+def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:
+    """`gen render --from`: what is not given stays as it was."""
+    from generator.again import Look, prepare_again, render_again
+    from generator.dataset.outputs import parse_outputs
+    from generator.dataset.reader import Dataset
+    from generator.render import parse_resolution
+
+    given = {
+        each.name: each.opts[0] for each in context.command.params
+        if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    }  # fmt: skip
+    for name, option in given.items():
+        if name not in _AGAIN:
+            raise UserError(
+                f"--from {source} renders the scenes as they were recorded, so {option} can change nothing; leave it out."
+            )
+    asked = {name: context.params[name] for name in given}
+    opened = Dataset.open(source)
+    look = Look(
+        parse_resolution(asked["resolution"]) if "resolution" in asked else None, asked.get("quality"),
+        parse_outputs(asked["outputs"]) if "outputs" in asked else None,
+    )  # fmt: skip
+    before = opened.world.manifest["request"]
+    width, height = look.size or (before["width"], before["height"])
+    root = out or Path(f"{source.resolve().name}-again-{width}x{height}")
+    work = prepare_again(opened, look, root)
+    seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
+    say(
+        f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {root}, scenes and benchmarks of "
+        f"{source}, about {duration(seconds)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
+    )
+    render_again(opened, work, root, farm)
+    names = Dataset.open(root).benchmark_names()
+    say(f"Benchmarks: {', '.join(names) or 'none'}. Next: gen verify {root}")
+    result({"dataset": str(root), "benchmarks": names}, as_json, str(root))
 
 
 @main.command()

@@ -1,7 +1,7 @@
 """Render a world: plan, workers, journal, tables. Continues where an earlier run stopped."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -67,8 +67,13 @@ class Prepared:
     @property
     def seconds_a_scene(self) -> float:
         """About how long a scene takes on one core, but for its objects."""
-        rays = _MICROSECONDS_A_RAY if self.job.outputs else 0
-        return self.job.width * self.job.height * (self.quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
+        return seconds_a_scene(self.job.width, self.job.height, self.quality, self.job.outputs)
+
+
+def seconds_a_scene(width: int, height: int, quality: Quality, outputs: Sequence[str]) -> float:
+    """About how long a scene takes on one core, but for its objects."""
+    rays = _MICROSECONDS_A_RAY if outputs else 0
+    return width * height * (quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
 
 
 def prepare(job: Job) -> Prepared:
@@ -154,38 +159,67 @@ def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) ->
             refused = True
 
 
+@dataclass(frozen=True)
+class Work:
+    """Scenes to be rendered into a world: its request and vocabulary, what workers are told, seconds for one scene."""
+
+    request: Mapping[str, Any]
+    vocabulary: str
+    scenes: Collection[Planned]
+    setup: Mapping[str, Any]
+    seconds_a_scene: float
+
+
 def render_world(prepared: Prepared, root: Path, farm: Farm) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
-    _check_space(root, prepared)
-    with WorldWriter(root, _request(prepared)) as writer:
+    setup = worker_setup(prepared, root / "world")
+    work = Work(_request(prepared), prepared.text, prepared.planned, setup, prepared.seconds_a_scene)
+    return carry_out(work, root, farm)
+
+
+def carry_out(work: Work, root: Path, farm: Farm, failed: Iterable[Mapping[str, Any]] = ()) -> World:
+    """Render what is not yet rendered, and finish the world in `root`; `failed` are the answers for scenes that are not
+    to be rendered. Raises UserError as the farm does."""
+    _check_space(root, work)
+    with WorldWriter(root, work.request) as writer:
         if not writer.finished:
-            _render_rest(prepared, writer, farm)
-            writer.finish(prepared.text)
+            _render_rest(work, writer, farm)
+            for answer in failed:
+                writer.add(answer)
+            writer.finish(work.vocabulary)
     return World(root / "world")
 
 
 def _request(prepared: Prepared) -> dict[str, Any]:
-    try:
-        blender = version("bpy")
-    except PackageNotFoundError:
-        raise UserError(
-            "Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'."
-        ) from None
     job = asdict(prepared.job)
-    quality = prepared.quality.model_dump(exclude={"about", "microseconds"})
     return {
         **job,
-        "quality": {"name": job["quality"], **quality},
+        "quality": quality_request(prepared.job.quality),
         "family": prepared.vocabulary.name,
-        "blender": blender,
+        "blender": blender_version(),
         "vocabulary": prepared.text,
     }
 
 
-def _check_space(root: Path, prepared: Prepared) -> None:
+def quality_request(name: str) -> dict[str, Any]:
+    """What a request says of a quality: all that decides the images."""
+    return {"name": name, **read_quality(name).model_dump(exclude={"about", "microseconds"})}
+
+
+def blender_version() -> str:
+    """The version of bpy. Raises UserError where it is not installed."""
+    try:
+        return version("bpy")
+    except PackageNotFoundError:
+        raise UserError(
+            "Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'."
+        ) from None
+
+
+def _check_space(root: Path, work: Work) -> None:
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
-    pixels = (len(prepared.planned) - done) * prepared.job.width * prepared.job.height
-    needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(prepared.job.outputs))
+    pixels = (len(work.scenes) - done) * work.request["width"] * work.request["height"]
+    needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(work.request["outputs"]))
     place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     if needed > free:
@@ -203,14 +237,14 @@ def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _render_rest(prepared: Prepared, writer: WorldWriter, farm: Farm) -> None:
-    scenes = prepared.planned
+def _render_rest(work: Work, writer: WorldWriter, farm: Farm) -> None:
+    scenes = work.scenes
     rest = (planned for planned in scenes if planned.scene_id not in writer.done)
     left = len(scenes) - writer.n_done
     if writer.n_done:
         say(f"{writer.n_done:,} images are already rendered.")
-    setup, failed = worker_setup(prepared, writer.folder), 0
-    limits = Limits(timeout=_PATIENCE + _SLACK * prepared.seconds_a_scene)
+    setup, failed = dict(work.setup), 0
+    limits = Limits(timeout=_PATIENCE + _SLACK * work.seconds_a_scene)
     with progress() as bar:
         task = bar.add_task("rendering", total=len(scenes), completed=writer.n_done, note="")
         for answer in farm.render(rest, left, setup, limits):

@@ -27,7 +27,8 @@ class Planned:
     front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (relations.py).
 
     A scene and its twin (twins.py) have the same contents, those of the scene, and the same `exchange`; `twin_of` of
-    the twin is the scene's id.
+    the twin is the scene's id. `record` is a scene of another world as it recorded it (JSON): it is rendered as it is,
+    and nothing else of the plan matters.
     """
 
     scene_id: str
@@ -39,6 +40,7 @@ class Planned:
     clumps: tuple[int, ...] = ()
     exchange: Exchange | None = None
     twin_of: str | None = None
+    record: str | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Planned":
@@ -47,7 +49,7 @@ class Planned:
         exchange = Exchange(*data["exchange"]) if data.get("exchange") else None
         return cls(
             data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"],
-            tuple(data["rests_on"]), tuple(data["clumps"]), exchange, data.get("twin_of"),
+            tuple(data["rests_on"]), tuple(data["clumps"]), exchange, data.get("twin_of"), data.get("record"),
         )  # fmt: skip
 
 

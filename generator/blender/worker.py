@@ -75,6 +75,9 @@ class Renderer:
         }
 
     def _place(self, planned: Planned) -> tuple[Scene, list[Any]]:
+        if planned.record is not None:
+            scene = Scene.from_json(planned.record)
+            return scene, self._eye.look(scene, self._scales(scene))
         width, height = self._size
         rules = self._vocabulary.placement
         enough = rules.min_pixels * width * height / (320 * 240)

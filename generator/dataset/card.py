@@ -159,24 +159,16 @@ and that all files are whole; it needs no model and nothing but these files. The
 def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
     if not request.keys() >= _RENDERED_FROM:
         return ""
-    scenes = ",".join(f"{split}={request['scenes'][split]}" for split in _SPLITS if split in request["scenes"])
-    render = [
-        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"],
-        "--objects", _objects(request) or "2", "--scenes", scenes,
-        "--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"],
-        "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]), "--out", "../again",
-    ]  # fmt: skip
-    if request.get("pairs"):
-        render.append("--pairs")
-    if request.get("outputs"):
-        render += ["--with", ",".join(request["outputs"])]
-    first = _first_benchmark(request)
-    if benchmarks.get(first, {}).get("exposed_negatives"):
-        render.append("--exposed-negatives")
+    first, *looks = _lineage(request)
+    name = _first_benchmark(request)
+    exposed = ["--exposed-negatives"] if benchmarks.get(name, {}).get("exposed_negatives") else []
+    folders = ["../again", *(f"../again-{n}" for n in range(2, len(looks) + 2))]
     commands = [
-        render,
-        *(_split(name, manifest) for name, manifest in benchmarks.items() if name != first and manifest.get("holdout")),
-    ]
+        [*_render(first), "--out", folders[0], *exposed],
+        *(_split(each, manifest) for each, manifest in benchmarks.items() if each != name and manifest.get("holdout")),
+        *(["gen", "render", "--from", source, *_look(look), "--with", ",".join(look["outputs"]), "--out", out]
+          for look, source, out in zip(looks, folders, folders[1:], strict=False)),
+    ]  # fmt: skip
     return "\n".join([
         "## Rendering again", "",
         f"In this folder, with Jackalope and Blender {request['blender']}:", "",
@@ -184,6 +176,30 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
         "Texts and items are then the same bytes on any machine; images are the same bytes with the same build of Blender on "
         "the same processor architecture.",
     ])  # fmt: skip
+
+
+def _lineage(request: Manifest) -> list[Manifest]:
+    """What was asked for, and before it what its scenes were first rendered for, and so on; the first one first."""
+    steps = [request]
+    while "from" in steps[0]:
+        earlier = steps[0]["from"]
+        steps.insert(0, {**{key: value for key, value in steps[0].items() if key != "from"}, **earlier})
+    return steps
+
+
+def _render(request: Manifest) -> list[str]:
+    scenes = ",".join(f"{split}={request['scenes'][split]}" for split in _SPLITS if split in request["scenes"])
+    return [
+        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"],
+        "--objects", _objects(request) or "2", "--scenes", scenes, *_look(request),
+        "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]),
+        *(["--pairs"] if request.get("pairs") else []),
+        *(["--with", ",".join(request["outputs"])] if request.get("outputs") else []),
+    ]  # fmt: skip
+
+
+def _look(request: Manifest) -> list[str]:
+    return ["--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"]]
 
 
 def _first_benchmark(request: Manifest) -> str:

@@ -1,0 +1,116 @@
+"""`gen render --from`: the recorded scenes are rendered as they are, and the benchmarks come along."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generator.dataset.files import read_json
+from generator.dataset.reader import Dataset
+from tests.conftest import run_command
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("again") / "source"
+    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "64x48",
+                       "--quality", "draft", "--pairs", "--out", root)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
+    return root
+
+
+def again(source: Path, out: Path, *more: str) -> Dataset:
+    done = run_command("gen", "render", "--from", source, "--out", out, *more)
+    assert done.returncode == 0, done.stderr
+    return Dataset.open(out)
+
+
+def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
+    done, before = again(source, tmp_path / "same", "--workers", "1"), Dataset.open(source)
+    assert done.world.sums == before.world.sums
+    for name in before.benchmark_names():
+        assert done.benchmark(name).sums == before.benchmark(name).sums
+
+
+def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path: Path) -> None:
+    root = tmp_path / "larger"
+    done, before = (
+        again(source, root, "--resolution", "128x96", "--with", "masks", "--quality", "standard"),
+        Dataset.open(source),
+    )
+    rows, old = done.world.scenes.to_pylist(), before.world.scenes.to_pylist()
+    for key in ("scene_id", "cluster_id", "twin_of", "scene", "relations"):
+        assert [row[key] for row in rows] == [row[key] for row in old]
+    assert {(row["width"], row["height"]) for row in rows} == {(128, 96)}
+    for row, was in zip(rows, old, strict=True):
+        for thing, earlier in zip(row["objects"], was["objects"], strict=True):
+            assert all(abs(a - 2 * b) <= 2 for a, b in zip(thing["box"], earlier["box"], strict=True))
+        image = np.asarray(done.world.image(row["scene_id"]).resize((64, 48))).astype(int)
+        assert np.abs(image - np.asarray(before.world.image(row["scene_id"]))).mean() < 4
+        assert done.world.mask(row["scene_id"]).shape == (96, 128)
+    assert done.benchmark_names() == before.benchmark_names()
+    verified = run_command("gen", "verify", root)
+    assert verified.returncode == 0, verified.stderr
+    request = read_json(root / "world" / "manifest.json")["request"]
+    assert (request["from"]["world"], request["from"]["width"], request["width"]) == (before.world.digest, 64, 128)
+
+
+def test_the_card_of_it_says_how_to_do_it_again(source: Path, tmp_path: Path) -> None:
+    again(source, tmp_path / "one", "--with", "boxes")
+    done = again(tmp_path / "one", tmp_path / "two", "--resolution", "32x24", "--with", "")
+    card = (done.root / "README.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line) for line in card.splitlines() if line.startswith("gen render")]
+    assert "--pairs" in lines[0]
+    assert lines[0][lines[0].index("--resolution") + 1] == "64x48"
+    assert "--with" not in lines[0]
+    assert (
+        " ".join(lines[1])
+        == "gen render --from ../again --resolution 64x48 --quality draft --with boxes --out ../again-2"
+    )
+    assert lines[2] == shlex.split(
+        "gen render --from ../again-2 --resolution 32x24 --quality draft --with '' --out ../again-3"
+    )
+
+
+@pytest.mark.full
+def test_the_commands_of_the_card_make_it_again(source: Path, tmp_path: Path) -> None:
+    done = again(source, tmp_path / "one", "--with", "boxes")
+    card = (done.root / "README.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line) for line in card.splitlines() if line.startswith("gen render")]
+    assert len(lines) == 2
+    for line in lines:
+        if "--family" in line:
+            line[line.index("--family") + 1] = str(source / "world/vocabulary.toml")
+        ran = run_command(*line, cwd=done.root)
+        assert ran.returncode == 0, ran.stderr
+    first = Dataset.open(tmp_path / "again").world
+    assert first.sums == Dataset.open(source).world.sums
+    assert Dataset.open(tmp_path / "again-2").world.digest == Dataset.open(tmp_path / "one").world.digest
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--resolution", "64x64"], "has another shape than the 64x48"),
+        (["--holdout", "2x2"], "so --holdout can change nothing"),
+        (["--family", "clevr"], "so --family can change nothing"),
+        (["--seed", "0"], "so --seed can change nothing"),
+        (["--pairs"], "so --pairs can change nothing"),
+        (["--quality", "fine"], "Unknown quality 'fine'"),
+    ],
+)
+def test_what_would_not_be_the_same_scenes_is_refused(source: Path, tmp_path: Path, more: list[str], said: str) -> None:
+    done = run_command("gen", "render", "--from", source, "--out", tmp_path / "x", *more)
+    assert (done.returncode, said in done.stderr, len(done.stderr.strip().splitlines())) == (2, True, 1), done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_into_itself_or_from_nothing_is_refused(source: Path, tmp_path: Path) -> None:
+    done = run_command("gen", "render", "--from", source, "--out", source, "--quality", "standard")
+    assert done.returncode == 2
+    assert "choose another --out" in done.stderr
+    done = run_command("gen", "render", "--from", tmp_path, "--out", tmp_path / "x")
+    assert re.search(r"is no dataset", done.stderr)
