@@ -20,8 +20,8 @@ class WithTwins(Sequence[Planned]):
 
     In half of a split's pairs two objects exchange their values of the tested kind, in the other half their places.
     The two are the only ones of their categories, so that a caption can say which is meant; in `partial` one of them
-    has a held-out binding, and neither carries another or rests on one. A twin belongs to the split of its scene, and shows as many held-out bindings. Scenes that
-    train have none: their twins could show a held-out binding.
+    has a held-out binding, and neither carries another or rests on one. A twin belongs to the split of its scene, and
+    shows as many held-out bindings. Scenes that train have none: their twins could show a held-out binding.
 
     A scene is made when it is asked for; beyond the plan itself 5 bytes are kept for each pair.
     """
