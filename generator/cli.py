@@ -11,7 +11,9 @@ from generator.dataset.commands import Commands, result, say
 from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
+    from generator.dataset.reader import World
     from generator.farm.choice import Farm
+    from generator.holdout import Holdout
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -53,6 +55,8 @@ def main() -> None:
     help="Render scenes of val, seen, partial and unseen twice, with one binding or relation exchanged; --scenes does not count the second.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
+@click.option("--shard", help="Render only the i-th of n parts, as i/n; `gen merge` puts the parts together.")
+@click.option("--shards", help="Put the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
 @click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
 @click.option(
@@ -65,16 +69,17 @@ def main() -> None:
 @click.pass_context
 def render(
     context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, resolution: str,
-    quality: str, outputs: str | None, pairs: bool, workers: int | None, seed: int, block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+    quality: str, outputs: str | None, pairs: bool, workers: int | None, shard: str | None, shards: str | None, seed: int,
+    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
 
     Stopped at any moment, it continues when run again with the same arguments.
     """
     from generator.dataset.outputs import parse_outputs
-    from generator.describe import FIRST, benchmark_name, describe
     from generator.farm.choice import Farm
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
+    from generator.storage import Storage, parse_shard, parse_size
 
     farm = Farm(workers) if workers else Farm()
     if source is not None:
@@ -82,36 +87,67 @@ def render(
         return
     width, height = parse_resolution(resolution)
     numbers = parse_objects(objects)
+    storage = Storage(parse_shard(shard), parse_size(shards))
+    if shard and exposed_negatives:
+        raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
-        family,
-        holdout,
-        parse_scenes(scenes),
-        width,
-        height,
-        quality,
-        seed,
-        block_seed,
-        numbers,
-        parse_outputs(outputs),
-        pairs,
-    )
+        family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers, parse_outputs(outputs),
+        pairs, storage,
+    )  # fmt: skip
     prepared = prepare(job)
     block = holdout.replace(":", "-").replace("=", "-")
     many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
-    root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}")
+    part = f"-shard-{shard.replace('/', '-of-')}" if shard else ""
+    root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}{part}")
     say(
-        f"{len(prepared.planned):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
+        f"{len(prepared.turn):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
         f"about {duration(prepared.seconds(farm.workers))} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
         f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
     )
     world = render_world(prepared, root, farm)
-    request = replace(FIRST, exposed_negatives=exposed_negatives)
-    counts = describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), request).scenes
+    if shard:
+        say(f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out DIR")
+        result({"dataset": str(root), "shard": shard}, as_json, str(root))
+        return
+    _first_benchmark(root, world, prepared.holdout, exposed_negatives, as_json)
+
+
+def _first_benchmark(root: Path, world: "World", holdout: "Holdout", exposed_negatives: bool, as_json: bool) -> None:
+    """Write the benchmark that is made with its world, and say so."""
+    from generator.describe import FIRST, benchmark_name, describe
+
+    name = benchmark_name(holdout)
+    counts = describe(root, world, holdout, name, replace(FIRST, exposed_negatives=exposed_negatives)).scenes
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")
-    result({"dataset": str(root), "benchmark": benchmark_name(prepared.holdout), "scenes": counts}, as_json, str(root))
+    result({"dataset": str(root), "benchmark": name, "scenes": counts}, as_json, str(root))
 
 
-_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "out", "as_json")
+@main.command()
+@click.argument("shards", type=_FOLDER, nargs=-1, required=True)
+@click.option(
+    "--exposed-negatives",
+    is_flag=True,
+    help="Let training negatives show held-out bindings (the dataset then says so).",
+)
+@click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
+@_JSON
+def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
+    """Put SHARDS, made by `gen render --shard i/n`, together: the same files as one `gen render` makes.
+
+    Files of the shards are linked, not copied, where the file system allows.
+    """
+    from generator.holdout import draw_block
+    from generator.merge import merge_worlds
+    from generator.vocabulary import parse_vocabulary
+
+    world = merge_worlds(shards, out)
+    request = world.manifest["request"]
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    holdout = draw_block(request["holdout"], vocabulary, request["block_seed"])
+    _first_benchmark(out, world, holdout, exposed_negatives, as_json)
+
+
+_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "shards", "out", "as_json")
 
 
 def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:
@@ -120,6 +156,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
     from generator.render import parse_resolution
+    from generator.storage import parse_size
 
     given = {
         each.name: each.opts[0] for each in context.command.params
@@ -140,6 +177,8 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     width, height = look.size or (before["width"], before["height"])
     root = out or Path(f"{source.resolve().name}-again-{width}x{height}")
     work = prepare_again(opened, look, root)
+    if tar_bytes := parse_size(asked.get("shards")):
+        work = replace(work, request={**work.request, "tar_bytes": tar_bytes})
     seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
     say(
         f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {root}, scenes and benchmarks of "

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from generator.holdout import Holdout, draw_block
 from generator.quality import Quality, read_quality
 from generator.sampling import Planned, place_scene, plan_scenes
 from generator.splits import SPLITS, SplitPlan
+from generator.storage import Storage, Turn
 from generator.twins import WithTwins
 from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
 
@@ -46,6 +47,7 @@ class Job:
     objects: tuple[int, int] = (2, 2)
     outputs: tuple[str, ...] = ()
     pairs: bool = False
+    storage: Storage = field(default_factory=Storage)
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,13 @@ class Prepared:
 
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
-        objects = sum(len(planned.objects) for planned in self.planned)
-        return (len(self.planned) * self.seconds_a_scene + objects * _SECONDS_AN_OBJECT) / workers + 5
+        objects = sum(len(planned.objects) for planned in self.turn)
+        return (len(self.turn) * self.seconds_a_scene + objects * _SECONDS_AN_OBJECT) / workers + 5
+
+    @property
+    def turn(self) -> Turn:
+        """The scenes that this job renders: all, or those of its shard."""
+        return Turn(self.planned, self.job.storage)
 
     @property
     def seconds_a_scene(self) -> float:
@@ -173,7 +180,7 @@ class Work:
 def render_world(prepared: Prepared, root: Path, farm: Farm) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
     setup = worker_setup(prepared, root / "world")
-    work = Work(_request(prepared), prepared.text, prepared.planned, setup, prepared.seconds_a_scene)
+    work = Work(_request(prepared), prepared.text, prepared.turn, setup, prepared.seconds_a_scene)
     return carry_out(work, root, farm)
 
 
@@ -192,8 +199,10 @@ def carry_out(work: Work, root: Path, farm: Farm, failed: Iterable[Mapping[str, 
 
 def _request(prepared: Prepared) -> dict[str, Any]:
     job = asdict(prepared.job)
+    storage = {name: value for name, value in job.pop("storage").items() if value is not None}
     return {
         **job,
+        **storage,
         "quality": quality_request(prepared.job.quality),
         "family": prepared.vocabulary.name,
         "blender": blender_version(),
@@ -218,7 +227,7 @@ def blender_version() -> str:
 
 def _check_space(root: Path, work: Work) -> None:
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
-    pixels = (len(work.scenes) - done) * work.request["width"] * work.request["height"]
+    pixels = max(0, len(work.scenes) - done) * work.request["width"] * work.request["height"]
     needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(work.request["outputs"]))
     place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from generator import vocabulary as declared
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES, SCORES
+from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
 from generator.holdout import draw_block
 from generator.sampling import place_scene, plan_scenes
 from generator.splits import SPLITS, SplitPlan
@@ -136,6 +136,7 @@ def test_every_key_of_a_family_is_documented(heading: str, model: type[declared.
     ("heading", "schema"),
     [
         ("## world/scenes.parquet", SCENES),
+        ("## world/packed.parquet", PACKED),
         *((f"## benchmarks/NAME/{name}.parquet", schema) for name, schema in BENCHMARK_TABLES.items()),
         ("**scores.parquet**", SCORES),
     ],

@@ -2,7 +2,7 @@
 
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def _readme(title: str, about: str, world: Manifest, benchmarks: Mapping[str, Ma
         f"# {title}\n\n{about}",
         _world(world),
         _benchmarks(benchmarks),
-        _reading(benchmarks),
+        _reading(benchmarks, "tar_bytes" in world["request"]),
         _VERIFYING,
         _rendering_again(world["request"], benchmarks),
         _CLOSE,
@@ -76,11 +76,16 @@ def _world(world: Manifest) -> str:
         "resolution": f"{request['width']} x {request['height']} pixels",
         "quality": _quality(request["quality"]) if "quality" in request else None,
         "beside the images": ", ".join(request.get("outputs", ())) or None,
+        "part of the scenes": _fraction(request["shard"]) if "shard" in request else None,
         "seed of the scenes": request.get("seed"),
         "Blender": request.get("blender"),
     }
     rows = [f"| {name} | {value} |" for name, value in facts.items() if value is not None]
     return "\n".join(["## World", "", "| | |", "|---|---|", *rows])
+
+
+def _fraction(shard: Sequence[int]) -> str:
+    return f"{shard[0]}/{shard[1]}"
 
 
 def _objects(request: Manifest) -> str | None:
@@ -126,9 +131,10 @@ def _held_out(manifest: Manifest) -> str:
     return f"{block['kind']} {', '.join(block['values'])} with {block['category']} {', '.join(block['objects'])} (block seed {block['block_seed']})"
 
 
-def _reading(benchmarks: Mapping[str, Manifest]) -> str:
+def _reading(benchmarks: Mapping[str, Manifest], in_tars: bool) -> str:
     if not benchmarks:
         return ""
+    image = "image" if in_tars else "image_path"
     return f"""## Reading
 
 In this folder, with Jackalope installed:
@@ -139,7 +145,7 @@ from generator.dataset.reader import Dataset
 dataset = Dataset.open(".")
 benchmark = dataset.benchmark("{next(iter(benchmarks))}")
 for row in benchmark.candidates.slice(0, 4).to_pylist():
-    print(dataset.world.image_path(row["scene_id"]), row["truth"], benchmark.text_of[row["text_id"]])
+    print(dataset.world.{image}(row["scene_id"]), row["truth"], benchmark.text_of[row["text_id"]])
 ```
 
 Every table is a Parquet file that any reader of Parquet opens; `croissant.json` describes every column."""
@@ -183,7 +189,9 @@ def _lineage(request: Manifest) -> list[Manifest]:
     steps = [request]
     while "from" in steps[0]:
         earlier = steps[0]["from"]
-        steps.insert(0, {**{key: value for key, value in steps[0].items() if key != "from"}, **earlier})
+        steps.insert(
+            0, {**{key: value for key, value in steps[0].items() if key not in ("from", "tar_bytes")}, **earlier}
+        )
     return steps
 
 
@@ -195,11 +203,13 @@ def _render(request: Manifest) -> list[str]:
         "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]),
         *(["--pairs"] if request.get("pairs") else []),
         *(["--with", ",".join(request["outputs"])] if request.get("outputs") else []),
+        *(["--shard", _fraction(request["shard"])] if "shard" in request else []),
     ]  # fmt: skip
 
 
 def _look(request: Manifest) -> list[str]:
-    return ["--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"]]
+    size, tars = f"{request['width']}x{request['height']}", str(request.get("tar_bytes", ""))
+    return ["--resolution", size, "--quality", request["quality"]["name"], *(["--shards", tars] if tars else [])]
 
 
 def _first_benchmark(request: Manifest) -> str:

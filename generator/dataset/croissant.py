@@ -10,6 +10,7 @@ import pyarrow as pa
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.outputs import output_path
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.tars import member_name
 
 # What each column holds, for people who have nothing but the files; docs/dataset.md says more.
 MEANING = {
@@ -108,16 +109,27 @@ def croissant(root: Path, name: str, description: str, benchmarks: Iterable[str]
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": name,
         "description": description,
-        "distribution": [_IMAGE_FILES, *_output_files(root / "world"), *(table.file() for table in tables)],
+        "distribution": [*_world_files(root / "world"), *(table.file() for table in tables)],
         "recordSet": [_IMAGES, *(table.record_set() for table in tables)],
     }
 
 
-def _output_files(world: Path) -> Iterator[Node]:
-    for output in read_json(world / "manifest.json")["request"].get("outputs", ()):
+def _world_files(world: Path) -> Iterator[Node]:
+    """The images and what is written beside them, in folders or in tars."""
+    request = read_json(world / "manifest.json")["request"]
+    within: Node = {}
+    if "tar_bytes" in request:
+        tars = [(path, digest) for path, digest in read_sums(world).items() if path.endswith(".tar")]
+        for path, digest in tars:
+            yield {"@type": "cr:FileObject", "@id": path, "name": path, "contentUrl": f"world/{path}", "sha256": digest,
+                   "encodingFormat": "application/x-tar"}  # fmt: skip
+        within = {"containedIn": [{"@id": path} for path, _ in tars]}
+    yield {**_IMAGE_FILES, **within, "includes": "*[0-9].png" if within else "world/images/*.png"}
+    for output in request.get("outputs", ()):
         path = output_path(output, "*")
         kind = {"png": "image/png", "json": "application/json"}.get(path.rpartition(".")[2], "application/octet-stream")
-        yield {"@type": "cr:FileSet", "@id": output, "name": output, "encodingFormat": kind, "includes": f"world/{path}",
+        yield {"@type": "cr:FileSet", "@id": output, "name": output, "encodingFormat": kind, **within,
+               "includes": member_name(path) if within else f"world/{path}",
                "description": "One file a scene, named by its scene_id; docs/dataset.md says what it holds."}  # fmt: skip
 
 
@@ -172,7 +184,7 @@ def _described(name: str, meaning: str) -> Node:
 
 
 _IMAGE_FILES = {
-    "@type": "cr:FileSet", "@id": "image-files", "name": "image-files", "encodingFormat": "image/png", "includes": "world/images/*.png",
+    "@type": "cr:FileSet", "@id": "image-files", "name": "image-files", "encodingFormat": "image/png",
     "description": "One PNG a scene, named by its scene_id; world/SHA256SUMS has their digests.",
 }  # fmt: skip
 _FROM_IMAGES = {"fileSet": {"@id": "image-files"}}

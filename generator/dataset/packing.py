@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from generator.dataset.files import sha256, write_table
-from generator.dataset.schema import PACKED
+from generator.dataset.schema import PACKED, SCENES
 from generator.dataset.tars import Member, TarWriter, member_name
 
 NOTES = ".packed.jsonl"
@@ -38,11 +40,14 @@ class Packer:
         return [(tar, digest) for tar, digest, _ in self._tars]
 
     def pack(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Pack what is not packed yet, then write packed.parquet; `records` are sorted by scene_id."""
+        """Pack what is not packed yet, then write packed.parquet.
+
+        `records` are rows of the rendered scenes (schema.SCENES), each with its `files`, sorted by scene_id.
+        """
         (self._folder / "shards").mkdir(exist_ok=True)
         for row in self._rows():
             (self._folder / row["path"]).unlink(missing_ok=True)
-        rest = (record for record in records if "failed" not in record and not self.holds(record["scene_id"]))
+        rest = (record for record in records if not self.holds(record["scene_id"]))
         scene = next(rest, None)
         while scene is not None:
             scene = self._fill(f"shards/{len(self._tars):06d}.tar", scene, rest)
@@ -71,9 +76,8 @@ class Packer:
 
     def _members(self, record: Mapping[str, Any]) -> list[Member]:
         """What a tar holds of a scene: its files, and as JSON what it shows."""
-        shown = {name: value for name, value in record.items() if name != "files"}
         files = [(member_name(path), (self._folder / path).read_bytes()) for path in sorted(record["files"])]
-        return [*files, (f"{record['scene_id']}.json", json.dumps(shown, sort_keys=True).encode())]
+        return [*files, (f"{record['scene_id']}.json", shown_json(record))]
 
     def _note(self, note: dict[str, Any]) -> None:
         with (self._folder / NOTES).open("a", encoding="utf-8") as file:
@@ -87,6 +91,14 @@ class Packer:
         if (self._folder / NOTES).exists():
             with (self._folder / NOTES).open(encoding="utf-8") as file:
                 yield from map(json.loads, file)
+
+
+def shown_json(row: Mapping[str, Any]) -> bytes:
+    """What a scene shows, as scenes.parquet says it: a row of schema.SCENES, whose other keys are left out."""
+    typed = pa.RecordBatch.from_pylist([row], SCENES).to_pylist()[0]
+    for thing in typed["objects"]:
+        thing["attributes"] = dict(thing["attributes"])
+    return json.dumps(typed, sort_keys=True).encode()
 
 
 def _drop_torn_line(path: Path) -> None:

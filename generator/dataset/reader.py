@@ -123,28 +123,29 @@ class World(Component):
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""
-        path = f"images/{scene_id}.png"
-        return self._packed[path].sha256 if self._packed else self.sums[path]
+        return self.digest_of(f"images/{scene_id}.png")
+
+    def digest_of(self, path: str) -> str:
+        """SHA-256 of a file of a scene, also when it lies in a tar. Raises UserError when the world has no such file."""
+        digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)
+        if digest is None:
+            raise UserError(f"{self.folder} lists no {path}; restore it or make the dataset again.")
+        return digest
 
     def read(self, path: str) -> bytes:
         """The bytes of a file of a scene, such as `images/000017.png`, also when it lies in a tar.
 
         Raises UserError when it is missing, or when its bytes are not those of its sum.
         """
-        where, data, expected = self.folder / path, b"", self.sums.get(path)
-        if place := self._packed.get(path):
-            where, expected = self.folder / place.tar, place.sha256
+        place, expected, data = self._packed.get(path), self.digest_of(path), b""
+        where = self.folder / (place.tar if place else path)
         if where.exists():
             with where.open("rb") as file:
                 file.seek(place.offset if place else 0)
                 data = file.read(place.size if place else -1)
-        if expected is None or hashlib.sha256(data).hexdigest() != expected:
-            raise UserError(f"{self.folder / path} is damaged or missing; restore it or make the dataset again.")
+        if hashlib.sha256(data).hexdigest() != expected:
+            raise UserError(f"{where} is damaged or missing; restore it or make the dataset again.")
         return data
-
-    def paths(self) -> Iterator[str]:
-        """Every file of scenes that `read` reads, sorted."""
-        yield from self._packed or (path for path in self.sums if "/" in path)
 
     @cached_property
     def _packed(self) -> dict[str, "_Place"]:

@@ -109,7 +109,7 @@ class WorldWriter:
         write_table(self._folder / "scenes.parquet", self._rows(counts), SCENES)
         write_text(self._folder / "vocabulary.toml", vocabulary)
         if self._packer:
-            self._packer.pack(self._journal.records())
+            self._packer.pack(self._rendered())
         sums = self._write_sums()
         numbers = {"scenes": counts.total(), "failed": counts["failed"]}
         write_json(
@@ -130,6 +130,10 @@ class WorldWriter:
             row = self._row(record)
             counts[row["status"]] += 1
             yield row
+
+    def _rendered(self) -> Iterator[dict[str, Any]]:
+        """The row of every rendered scene, with its files."""
+        return ({**self._row(each), "files": each["files"]} for each in self._journal.records() if "files" in each)
 
     def _write_sums(self) -> str:
         with SumsWriter(self._folder) as sums:
@@ -159,11 +163,11 @@ class WorldWriter:
                 begun = begun.get("request", begun)
                 if begun != self._request:
                     raise UserError(
-                        f"{self._root} holds another world: {_difference(begun, self._request)}; choose another --out, or put "
+                        f"{self._root} holds another world: {difference(begun, self._request)}; choose another --out, or put "
                         f"another block over its images with `gen split`."
                     )
                 return
-        if self._root.exists() and any(path.name != _LOCK for path in self._root.iterdir()):
+        if any(path.is_file() and not path.name.startswith((_LOCK, f".{_REQUEST}.")) for path in self._root.rglob("*")):
             raise UserError(f"{self._root} holds something else than a world; choose another --out.")
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -272,7 +276,8 @@ def write_index(root: Path) -> None:
     write_card(root)
 
 
-def _difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """In what a request differs from the one that was asked for, for an error message."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
             if key == "vocabulary":

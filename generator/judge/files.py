@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from PIL import Image
 
 from generator.dataset.commands import progress
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
+from generator.judge.tars import image_fault, tar_faults
 
 Finding = dict[str, str]
 
@@ -44,22 +44,15 @@ def file_faults(folder: Path, digest: str | None, images: bool) -> Iterator[Find
                 yield finding("damaged file", f"{folder.name}/{name} is missing")
             elif sha256(path) != expected:
                 yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
-            if path.exists() and images and path.suffix == ".png" and (fault := _image_fault(path)):
+            if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes())):
                 yield finding("damaged image", f"{folder.name}/{name} {fault}")
             bar.update(task, advance=1)
+    for fault in tar_faults(folder) if images else ():
+        yield finding("damaged file", f"{folder.name}/{fault}")
     listed = {folder / name for name in sums}
     for path in folder.rglob("*"):
         if path.is_file() and path not in listed and path.name not in (SUMS, "manifest.json", "verify.json"):
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
-
-
-def _image_fault(path: Path) -> str | None:
-    try:
-        with Image.open(path) as image:
-            image.load()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        return f"does not decode: {error}"
-    return None
 
 
 class Findings(Protocol):

@@ -1,0 +1,62 @@
+"""Whether packed.parquet says truly where in the tars the files of scenes lie, and whether those are whole."""
+
+import hashlib
+import io
+import tarfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from generator.dataset.schema import PACKED
+
+_DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
+
+
+def tar_faults(folder: Path) -> Iterator[str]:
+    """What is wrong with the tars of a world; nothing for a world without any."""
+    if not (folder / "packed.parquet").exists():
+        return
+    listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    try:
+        for row in pq.read_table(folder / "packed.parquet", schema=PACKED).to_pylist():
+            listed[row["tar"]].append(row)
+    except _DAMAGE as error:
+        yield f"packed.parquet cannot be read: {error}"
+    for tar, rows in listed.items():
+        try:
+            yield from (f"{tar}: {fault}" for fault in _faults(folder / tar, rows))
+        except _DAMAGE as error:
+            yield f"{tar} cannot be read: {error}"
+
+
+def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
+    with tarfile.open(path) as tar:
+        members = {(member.offset_data, member.size): member.name for member in tar.getmembers()}
+    with path.open("rb") as file:
+        for row in rows:
+            name = members.get((row["offset"], row["size"]))
+            scene_id = row["path"].rpartition("/")[2].partition(".")[0]
+            if name is None or name.partition(".")[0] != scene_id:
+                yield f"{row['path']} is not where packed.parquet says"
+                continue
+            file.seek(row["offset"])
+            data = file.read(row["size"])
+            if hashlib.sha256(data).hexdigest() != row["sha256"]:
+                yield f"{row['path']} has other bytes than when it was made"
+            elif name.endswith(".png") and (fault := image_fault(data)):
+                yield f"{row['path']} {fault}"
+
+
+def image_fault(data: bytes) -> str | None:
+    """Why the bytes are no image; None where they are."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        return f"does not decode: {error}"
+    return None

@@ -1,0 +1,97 @@
+"""`gen merge`: worlds that were rendered in parts become the one that a single run would have made."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.commands import progress
+from generator.dataset.errors import UserError
+from generator.dataset.outputs import output_path
+from generator.dataset.reader import Dataset, World
+from generator.dataset.schema import SCENES
+from generator.dataset.writer import WorldWriter, difference
+
+_OF_EVERY_ROW = {"width", "height", "status", "reason"}
+
+
+def merge_worlds(shards: Sequence[Path], root: Path) -> World:
+    """Write into `root` the world whose parts lie in `shards`; its files are hard links where the file system allows.
+
+    Raises UserError when a part is missing, unfinished, damaged, given twice, or of another request.
+    """
+    worlds = [Dataset.open(path).world for path in shards]
+    request = _whole_request(worlds)
+    with WorldWriter(root, request) as writer:
+        if not writer.finished:
+            with progress() as bar:
+                task = bar.add_task("merging", total=sum(world.manifest["scenes"] for world in worlds), note="")
+                for world in worlds:
+                    for record in _records(world):
+                        if record["scene_id"] not in writer.done:
+                            _take(world, record, writer)
+                        bar.update(task, advance=1)
+            writer.finish(worlds[0].vocabulary_text)
+    return World(root / "world")
+
+
+def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
+    """What all parts were asked for, but for the part. Raises UserError when they are not the parts of one world."""
+    found: dict[int, World] = {}
+    first: dict[str, Any] = {}
+    for world in worlds:
+        request = dict(world.manifest["request"])
+        shard = request.pop("shard", None)
+        if shard is None:
+            raise UserError(
+                f"{world.folder.parent} is no shard but a whole dataset; give folders made with --shard i/n."
+            )
+        number, n = shard
+        first = first or {**request, "shards": n}
+        if {**request, "shards": n} != first:
+            said = difference({**request, "shards": n}, first)
+            raise UserError(f"{world.folder.parent} is a shard of another world: {said}; give the shards of one.")
+        if number in found:
+            raise UserError(
+                f"{found[number].folder.parent} and {world.folder.parent} are both shard {number}/{n}; give each once."
+            )
+        found[number] = world
+    n = first.pop("shards")
+    if missing := [f"{i}/{n}" for i in range(1, n + 1) if i not in found]:
+        raise UserError(
+            f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their folders too."
+        )
+    return first
+
+
+def _records(world: World) -> Iterator[dict[str, Any]]:
+    """The records of a world's scenes, as its workers answered."""
+    for batch in world.batches("scenes", SCENES.names, rows=100):
+        for row in batch.to_pylist():
+            if row["status"] == "ok":
+                for thing in row["objects"]:
+                    thing["attributes"] = dict(thing["attributes"])
+                paths = [
+                    f"images/{row['scene_id']}.png",
+                    *(output_path(each, row["scene_id"]) for each in world.outputs),
+                ]
+                files = {path: world.digest_of(path) for path in paths}
+                yield {**{name: value for name, value in row.items() if name not in _OF_EVERY_ROW}, "files": files}
+            else:
+                kept = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
+                yield {**kept, "failed": row["reason"]}
+
+
+def _take(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
+    for path in record.get("files", {}):
+        data, goal, source = world.read(path), writer.folder / path, world.folder / path
+        goal.parent.mkdir(exist_ok=True)
+        goal.unlink(missing_ok=True)
+        try:
+            os.link(source, goal)
+        except OSError:  # another file system, or one without links, or the file lies in a tar
+            draft = goal.with_name(f".{goal.name}.{os.getpid()}")
+            draft.write_bytes(data)
+            shutil.move(draft, goal)
+    writer.add(record)

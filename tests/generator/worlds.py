@@ -1,0 +1,34 @@
+"""Worlds put together from the scenes of another, so that storage is tested on real renders without rendering."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.reader import Dataset, World
+from generator.dataset.schema import SCENES
+from generator.dataset.writer import WorldWriter
+
+
+def records(world: World) -> Iterator[dict[str, Any]]:
+    """What the workers answered for a world whose files lie in folders."""
+    for row in world.table("scenes", SCENES).to_pylist():
+        path = f"images/{row['scene_id']}.png"
+        for thing in row["objects"]:
+            thing["attributes"] = dict(thing["attributes"])
+        kept = ("scene_id", "cluster_id", "objects", "relations", "scene")
+        yield {**{name: row[name] for name in kept}, "files": {path: world.sums[path]}}
+
+
+def rewrite(source: Path, root: Path, turns: slice = slice(None), **request: Any) -> Path:
+    """Write some scenes of the world in `source` into `root`, with more in the request."""
+    world = Dataset.open(source).world
+    with WorldWriter(root, {**world.manifest["request"], **request}) as writer:
+        for record in list(records(world))[turns]:
+            if record["scene_id"] not in writer.done:
+                writer.images.mkdir(exist_ok=True)
+                for path in record["files"]:
+                    shutil.copy(world.folder / path, writer.folder / path)
+                writer.add(record)
+        writer.finish(world.vocabulary_text)
+    return root
