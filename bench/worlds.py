@@ -21,10 +21,16 @@ BENCHMARK = "bench"
 
 
 def write_world(
-    root: Path, scenes: Mapping[str, int], family: str = "clevr", objects: tuple[int, int] = (2, 2)
+    root: Path,
+    scenes: Mapping[str, int],
+    family: str = "clevr",
+    objects: tuple[int, int] = (2, 2),
+    block: str = "3x3",
+    seed: int = 0,
+    block_seed: int = 0,
 ) -> Prepared:
     """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
-    prepared = prepare(Job(family, "3x3", scenes, WIDTH, HEIGHT, "draft", 0, 0, objects))
+    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, "draft", seed, block_seed, objects))
     with WorldWriter(root, {"width": WIDTH, "height": HEIGHT}) as writer:
         for planned in prepared.planned:
             with suppress(
@@ -43,7 +49,7 @@ def write_texts(root: Path, prepared: Prepared) -> int:
 
 
 def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any]:
-    scene = place_scene(planned, prepared.vocabulary, 0, 0, WIDTH, HEIGHT)
+    scene = place_scene(planned, prepared.vocabulary, prepared.job.seed, 0, WIDTH, HEIGHT)
     png = io.BytesIO()
     number = int(planned.scene_id)
     Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256, 0)).save(png, "PNG")

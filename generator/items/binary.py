@@ -70,6 +70,8 @@ class Binary:
         if stream.below(2):
             own = form.objects[0].values[tested]
             values = [value for value in language.foils.values_like(tested, own) if value != own]
+            if not values:  # a block that leaves one value free
+                return []
             said = language.foils.with_atom(form, Atom("attribute", 0, tested), values[stream.below(len(values))]).form
             caption, other = replace(said, negated=True), said
         else:

@@ -13,6 +13,7 @@ from generator.dataset.files import read_sums
 from generator.judge.case import FALSE, TRUE, UNDECIDED, UNREADABLE, Case, values
 from generator.judge.files import Finding, finding, repeated
 from generator.judge.geometry import Shown
+from generator.judge.listed import listed_findings
 from generator.judge.pools import pool_findings
 from generator.judge.said import Said
 from generator.judge.symmetry import symmetry_findings
@@ -171,4 +172,4 @@ def _words(shown: Shown) -> str:
     return " and ".join(f"{' '.join(values.values())} {category}" for category, values in shown.objects)
 
 
-CHECKS = (_world_digest, _texts, _splits, _items, _leaks, _truth, symmetry_findings, pool_findings)
+CHECKS = (_world_digest, _texts, _splits, _items, _leaks, _truth, symmetry_findings, pool_findings, listed_findings)
