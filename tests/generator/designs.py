@@ -39,10 +39,10 @@ small = {{ scale = 0.5, synonyms = ["little"] }}
 [objects]
 {things}
 [relations]
-left = {{ phrase = "to the left of", synonyms = ["left of"], converse = "right", opposite = "right", direction = "left", margin = 0.2 }}
-right = {{ phrase = "to the right of", synonyms = ["right of"], converse = "left", opposite = "left", direction = "right", margin = 0.2 }}
-front = {{ phrase = "in front of", converse = "behind", opposite = "behind", direction = "front", margin = 0.2 }}
-behind = {{ phrase = "behind", converse = "front", opposite = "front", direction = "behind", margin = 0.2 }}
+left = {{ phrase = "to the left of", synonyms = ["left of"], converse = "right", opposite = "right", rule = "left", margin = 0.2 }}
+right = {{ phrase = "to the right of", synonyms = ["right of"], converse = "left", opposite = "left", rule = "right", margin = 0.2 }}
+front = {{ phrase = "in front of", converse = "behind", opposite = "behind", rule = "front", margin = 0.2 }}
+behind = {{ phrase = "behind", converse = "front", opposite = "front", rule = "behind", margin = 0.2 }}
 [environments]
 studio = {{ phrase = "in a bright studio" }}
 [placement]

@@ -403,7 +403,7 @@ def check(clean: Path, plant: Callable[[Planted], Fault], data: st.DataObject) -
 
 
 @pytest.mark.parametrize("name", PLANTERS)
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_planted_fault_is_found_and_named(clean: Path, name: str, data: st.DataObject) -> None:
     check(clean, PLANTERS[name], data)
@@ -417,7 +417,7 @@ def test_planted_faults_are_found_and_named(clean: Path, name: str, data: st.Dat
     check(clean, PLANTERS[name], data)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_flipped_bit_of_any_file_is_found(clean: Path, data: st.DataObject) -> None:
     with copy_of(clean) as root:
