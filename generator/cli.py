@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from generator.cli_export import export
 from generator.dataset.commands import Commands, result, say
 from generator.dataset.errors import UserError
 
@@ -87,7 +88,7 @@ def render(
         return
     width, height = parse_resolution(resolution)
     numbers = parse_objects(objects)
-    storage = Storage(parse_shard(shard), parse_size(shards))
+    storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
@@ -177,8 +178,8 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     width, height = look.size or (before["width"], before["height"])
     root = out or Path(f"{source.resolve().name}-again-{width}x{height}")
     work = prepare_again(opened, look, root)
-    if tar_bytes := parse_size(asked.get("shards")):
-        work = replace(work, request={**work.request, "tar_bytes": tar_bytes})
+    if "shards" in asked:
+        work = replace(work, request={**work.request, "tar_bytes": parse_size(asked["shards"])})
     seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
     say(
         f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {root}, scenes and benchmarks of "
@@ -375,6 +376,9 @@ def preview(
 
     path = draw_preview(dataset, benchmark, splits, number, seed, out or dataset / "preview.png")
     result({"preview": str(path)}, as_json, str(path))
+
+
+main.add_command(export)
 
 
 def duration(seconds: float) -> str:

@@ -50,14 +50,12 @@ def parse_shard(spec: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def parse_size(spec: str | None) -> int | None:
+def parse_size(spec: str) -> int:
     """Bytes from `256MB`, `1GB` or `500KB`, in powers of 1000. Raises UserError for anything else.
 
     >>> parse_size("256MB")
     256000000
     """
-    if spec is None:
-        return None
     found = re.fullmatch(r"([0-9]+)\s*([KMG]?B?)", spec.strip().upper())
     unit = found[2] if found and found[2] in _UNITS else f"{found[2]}B" if found else ""
     if not found or int(found[1]) == 0 or unit not in _UNITS:
