@@ -49,6 +49,31 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
     _tell(export_webdataset(samples, parse_size(size), out), out, as_json)
 
 
+@export.command()
+@click.argument("dataset", type=_FOLDER)
+@click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
+@click.option("--benchmark", help="Name of the benchmark whose splits are written.")
+@click.option("--split", "splits", multiple=True, help="Only this split; may be given again.  [default: all]")
+@click.option("--date", help="The date that the files name.  [default: none]")
+@click.option("--version", default="1.0", help="The version that the files name.")
+@click.option("--license", help="The licence that the files name.  [default: none]")
+@_JSON
+def clevr(
+    dataset: Path, out: Path, benchmark: str | None, splits: tuple[str, ...], date: str | None, version: str,
+    license: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Write DATASET as CLEVR's own files: scenes/CLEVR_<split>_scenes.json and images/<split>/.
+
+    For families whose objects have shape, size, material and color.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.exports.clevr import export_clevr
+
+    opened = Dataset.open(dataset)
+    info = {"date": date or "", "version": version, "license": license or ""}
+    _tell(export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json)
+
+
 def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in scenes.items())}.")
     result({"out": str(out), "scenes": scenes}, as_json, str(out))

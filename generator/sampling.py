@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from generator.contents import Contents
@@ -17,6 +17,7 @@ from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
 _TRIES = 20
+_FREE_TRIES = 60
 
 
 @dataclass(frozen=True)
@@ -115,15 +116,18 @@ def place_scenes(
     Gives the planned objects places, and the camera and lamps their jitter; a function of the arguments alone. Objects
     stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground direction
     and `gap` apart, near, far and on one another as planned, wholly in view, none much hidden. A rejected placement is
-    drawn again, never the content. Raises UserError when the placement rules of the vocabulary leave no room.
+    drawn again, never the content; where the vocabulary leaves orders free, another order in depth is drawn with it. Raises UserError when the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
-    for _ in range(_TRIES):
+    free = vocabulary.placement.orders == "free"
+    for _ in range(_FREE_TRIES if free else _TRIES):
         camera = _draw_camera(vocabulary, stream)
         positions = stand(roomy, planned, Ground(camera, vocabulary, width, height), stream)
         if positions is not None:
             break
+        if free:
+            planned = replace(planned, depth_order=tuple(stream.shuffled(planned.depth_order)))
     else:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a family with more "

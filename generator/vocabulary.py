@@ -8,29 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from generator.dataset.errors import UserError, did_you_mean
-from generator.declared import Declared, Positive, Words
+from generator.declared import Declared, Finite, Positive, Share, Words
 from generator.resources import resource
-from generator.rules import Relation, check_relations
+from generator.rules import DIRECTIONS, Relation, check_relations
+from generator.shapes import SHAPES
+from generator.surfaces import Brushed, FloorSpec, Glaze, WallSpec
 
 Channel = Annotated[float, Field(ge=0, le=255)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 Vector = tuple[Finite, Finite, Finite]
-
-# What generator/blender/objects.py can build; said here too, so that a family is checked without Blender.
-SHAPES = (
-    "arch",
-    "cone",
-    "crescent",
-    "cross",
-    "cube",
-    "cylinder",
-    "heart",
-    "hourglass",
-    "pyramid",
-    "sphere",
-    "star",
-    "torus",
-)
 
 
 class AttributeValue(Declared):
@@ -38,8 +23,12 @@ class AttributeValue(Declared):
 
     synonyms: tuple[str, ...] = ()
     linear: tuple[Channel, Channel, Channel] | None = None
-    metallic: Annotated[float, Field(ge=0, le=1)] | None = None
-    roughness: Annotated[float, Field(ge=0, le=1)] | None = None
+    metallic: Share | None = None
+    roughness: Share | None = None
+    specular: Share | None = None
+    albedo: Share | None = None
+    brushed: Brushed | None = None
+    glaze: Glaze | None = None
     scale: Positive | None = None
 
     def inputs(self) -> dict[str, Any]:
@@ -55,12 +44,13 @@ class Top(Declared):
 
 
 class ObjectKind(Declared):
-    """A category of objects: its words, and how it stands. `turn` is the range of its random heading in degrees.
+    """A category of objects: its words, its mesh (by default that of its name), and how it stands.
 
-    `top` is where others can rest on it; `foot` is the radius of the disc that has to be under it, about its axis, when
-    it rests on another. Both are in units of its scale.
+    `turn` is the range of its random heading in degrees. `top` is where others can rest on it; `foot` is the radius of
+    the disc that has to be under it, about its axis, when it rests on another. Both are in units of its scale.
     """
 
+    mesh: str | None = None
     synonyms: tuple[str, ...] = ()
     article: Literal["a", "an"] | None = None
     plural: str | None = None
@@ -78,6 +68,7 @@ class Environment(Declared):
 class Placement(Declared):
     extent: Positive
     frame: Literal["image", "square"]
+    orders: Literal["planned", "free"] = "planned"
     gap: Annotated[float, Field(ge=0)]
     clearance: Annotated[float, Field(ge=0)]
     min_pixels: Annotated[float, Field(ge=0)]
@@ -117,6 +108,8 @@ class Vocabulary(Declared):
     placement: Placement
     camera: CameraSpec
     sky: Annotated[float, Field(ge=0)]
+    caustics: bool = False
+    floor: FloorSpec = FloorSpec()
     lamps: dict[str, LampSpec]
 
     @model_validator(mode="after")
@@ -127,9 +120,9 @@ class Vocabulary(Declared):
             )
         if self.category in self.attributes:
             raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
-        for name in self.objects:
-            if name not in SHAPES:
-                raise ValueError(f"there is no shape '{name}'; {did_you_mean(name, list(SHAPES))}")
+        for mesh in self.meshes.values():
+            if mesh not in SHAPES:
+                raise ValueError(f"there is no shape '{mesh}'; {did_you_mean(mesh, list(SHAPES))}")
         if len(self.objects) < 2:
             raise ValueError("expected at least two objects; add some to [objects].")
         if self.adjectives and sorted(self.adjectives) != sorted(self.attributes):
@@ -143,6 +136,7 @@ class Vocabulary(Declared):
         check_relations(self.relations)
         self._check_distances()
         self._check_stacks()
+        self._check_orders()
         return self
 
     @property
@@ -179,6 +173,13 @@ class Vocabulary(Declared):
                 "the rule 'on' needs an object that rests; declare the foot of one, or leave out the relation."
             )
 
+    def _check_orders(self) -> None:
+        others = [name for name, relation in self.relations.items() if relation.rule not in DIRECTIONS]
+        if self.placement.orders == "free" and others:
+            raise ValueError(
+                f"relation '{others[0]}' is planned with the orders of the objects; take orders = \"planned\" in [placement]."
+            )
+
     def _check_inputs(self) -> None:
         setters: dict[str, str] = {}
         for kind, values in self.attributes.items():
@@ -213,6 +214,11 @@ class Vocabulary(Declared):
     def adjective_order(self) -> tuple[str, ...]:
         """Attribute kinds in the order in which they stand before a noun."""
         return self.adjectives or tuple(self.attributes)
+
+    @property
+    def meshes(self) -> dict[str, str]:
+        """The mesh of every category."""
+        return {name: kind.mesh or name for name, kind in self.objects.items()}
 
     def values(self, kind: str) -> list[str]:
         """Names of the values of an attribute kind, in the order of the file."""
@@ -268,6 +274,7 @@ def _first_mistake(error: ValidationError) -> str:
     if mistake["type"] == "extra_forbidden":
         models: dict[str, type[BaseModel]] = {
             "placement": Placement,
+            "floor": FloorSpec,
             "camera": CameraSpec,
             "lamps": LampSpec,
             "objects": ObjectKind,
@@ -276,8 +283,11 @@ def _first_mistake(error: ValidationError) -> str:
             "environments": Environment,
         }
         model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
-        if "top" in mistake["loc"][2:-1]:
-            model = Top
+        for part in mistake["loc"][:-1]:  # a table within the table of a key
+            within = model.model_fields.get(str(part))
+            model = next(
+                (m for m in (Brushed, Glaze, WallSpec, Top) if within and within.annotation == m | None), model
+            )
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
     message = mistake["msg"].removeprefix("Value error, ")
     return f"{place}: {message}." if place else message

@@ -122,12 +122,14 @@ def test_the_example_family_can_be_rendered_from() -> None:
         ("## [relations]", declared.Relation),
         ("## [environments]", declared.Environment),
         ("## [placement]", declared.Placement),
+        ("## [floor]", declared.FloorSpec),
+        ("## [floor.wall]", declared.WallSpec),
         ("## [camera]", declared.CameraSpec),
         ("## [lamps.NAME]", declared.LampSpec),
     ],
 )
 def test_every_key_of_a_family_is_documented(heading: str, model: type[declared.Vocabulary]) -> None:
-    tables = {"attributes", "objects", "relations", "environments", "placement", "camera", "lamps"}
+    tables = {"attributes", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
     keys = set(model.model_fields) - (tables if model is declared.Vocabulary else set())
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
 

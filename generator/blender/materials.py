@@ -5,8 +5,6 @@ from typing import Any
 
 import bpy
 
-_FLOOR_GRAY = 0.8
-
 
 def new_material(name: str) -> bpy.types.Material:
     """A material of one Principled BSDF."""
@@ -15,16 +13,70 @@ def new_material(name: str) -> bpy.types.Material:
     return material
 
 
-def floor_material() -> bpy.types.Material:
-    """The matt default grey of CLEVR's ground."""
-    material = new_material("floor")
-    set_inputs(material, {"linear": (255 * _FLOOR_GRAY,) * 3, "metallic": 0.0, "roughness": 0.9})
-    return material
-
-
 def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
-    """Set what the attribute values of an object declare: `linear` (0..255), `metallic`, `roughness`."""
-    shader = material.node_tree.nodes["Principled BSDF"].inputs
-    shader["Base Color"].default_value = (*(channel / 255 for channel in inputs["linear"]), 1.0)
+    """Set what the attribute values of an object declare (docs/vocabularies.md says what each means)."""
+    nodes = material.node_tree.nodes
+    color = tuple(channel / 255 * inputs.get("albedo", 1.0) for channel in inputs["linear"])
+    shader = nodes["Principled BSDF"].inputs
+    shader["Base Color"].default_value = (*color, 1.0)
     shader["Metallic"].default_value = inputs["metallic"]
     shader["Roughness"].default_value = inputs["roughness"]
+    if "specular" in inputs:
+        shader["Specular IOR Level"].default_value = inputs["specular"]
+    if "brushed" in inputs:
+        if "Metal" not in nodes:
+            _add_metal(material.node_tree)
+        shader["Metallic"].default_value = 0.0
+        nodes["Metal"].inputs["Fac"].default_value = inputs["metallic"]
+        brushed = inputs["brushed"]
+        nodes["Lobes"].inputs["Fac"].default_value = brushed["share"]
+        _set_gloss(nodes["Polished"], color, inputs["roughness"], 0.0)
+        _set_gloss(nodes["Brushed"], color, brushed["roughness"], brushed["stretch"])
+    if "glaze" in inputs:
+        if "Glaze" not in nodes:
+            _add_glaze(material.node_tree)
+        nodes["Fresnel"].inputs["IOR"].default_value = inputs["glaze"]["ior"]
+        _set_gloss(nodes["Glaze"], (1.0, 1.0, 1.0), inputs["glaze"]["roughness"], 0.0)
+
+
+def _set_gloss(node: bpy.types.Node, color: tuple[float, ...], roughness: float, stretch: float) -> None:
+    node.distribution = "GGX"
+    node.inputs["Color"].default_value = (*color, 1.0)
+    node.inputs["Roughness"].default_value = roughness
+    node.inputs["Anisotropy"].default_value = stretch
+
+
+def _add_metal(tree: bpy.types.NodeTree) -> None:
+    """A metal of two glossy lobes, of the same reflectance at every angle, in place of the Principled BSDF's own.
+
+    Without a tangent of its own a lobe is stretched around the vertical axis of its object.
+    """
+    polished, brushed = (_add(tree, "ShaderNodeBsdfAnisotropic", name) for name in ("Polished", "Brushed"))
+    _cover(tree, _mix(tree, "Lobes", polished, brushed), "Metal")
+
+
+def _add_glaze(tree: bpy.types.NodeTree) -> None:
+    """A white gloss over all else, the more the flatter one looks at it."""
+    cover = _cover(tree, _add(tree, "ShaderNodeBsdfAnisotropic", "Glaze"), "Glazed")
+    tree.links.new(_add(tree, "ShaderNodeFresnel", "Fresnel").outputs[0], cover.inputs["Fac"])
+
+
+def _cover(tree: bpy.types.NodeTree, layer: bpy.types.Node, name: str) -> bpy.types.Node:
+    """Mix what the surface has been so far with a layer."""
+    surface = tree.nodes["Material Output"].inputs["Surface"]
+    mix = _mix(tree, name, surface.links[0].from_node, layer)
+    tree.links.new(mix.outputs[0], surface)
+    return mix
+
+
+def _mix(tree: bpy.types.NodeTree, name: str, first: bpy.types.Node, second: bpy.types.Node) -> bpy.types.Node:
+    mix = _add(tree, "ShaderNodeMixShader", name)
+    tree.links.new(first.outputs[0], mix.inputs[1])
+    tree.links.new(second.outputs[0], mix.inputs[2])
+    return mix
+
+
+def _add(tree: bpy.types.NodeTree, kind: str, name: str) -> bpy.types.Node:
+    node = tree.nodes.new(kind)
+    node.name = name
+    return node

@@ -6,15 +6,14 @@ import bpy
 from mathutils import Matrix
 
 from generator.blender.engine import configure
-from generator.blender.materials import floor_material, new_material, set_inputs
+from generator.blender.floor import build_floor
+from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
 from generator.space import Point
 from generator.vocabulary import Vocabulary
-
-_FLOOR_SIDE = 100.0
 
 
 class Stage:
@@ -27,10 +26,12 @@ class Stage:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
         self._scene = bpy.context.scene
-        self._meshes = {name: _one_slot(build_mesh(name)) for name in vocabulary.objects}
+        self._meshes = {name: _one_slot(build_mesh(mesh)) for name, mesh in vocabulary.meshes.items()}
         self._slots: list[bpy.types.Object] = []
         configure(self._scene, quality, width, height, threads)
-        self._ground = _add_floor(self._scene)
+        self._scene.cycles.caustics_reflective = vocabulary.caustics
+        self._ground = build_floor(vocabulary.floor)
+        self._add("floor", self._ground)
         _add_sky(self._scene, vocabulary.sky)
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
@@ -108,15 +109,6 @@ def _look(position: Point, target: Point) -> Matrix:
     """world_from_camera: columns right, up, backward and position."""
     right, up, back = axes(position, target)
     return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
-
-
-def _add_floor(scene: bpy.types.Scene) -> bpy.types.Mesh:
-    half = _FLOOR_SIDE / 2
-    mesh = bpy.data.meshes.new("floor")
-    mesh.from_pydata([(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)], [], [(0, 1, 2, 3)])
-    mesh.materials.append(floor_material())
-    scene.collection.objects.link(bpy.data.objects.new("floor", mesh))
-    return mesh
 
 
 def _add_sky(scene: bpy.types.Scene, strength: float) -> None:

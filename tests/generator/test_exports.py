@@ -1,14 +1,21 @@
 """Exports are opened by the libraries they are made for."""
 
 import io
+import json
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import webdataset
 from PIL import Image
 
+from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
+from generator.exports.clevr import check_family
+from generator.resources import resource
+from generator.vocabulary import parse_vocabulary
 from tests.conftest import run_command
 
 
@@ -83,3 +90,97 @@ def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, tmp_pat
     assert row["image"]["bytes"] == world.image_path(row["scene_id"]).read_bytes()
     with Image.open(io.BytesIO(row["image"]["bytes"])) as image:
         assert image.size == (64, 64)
+
+
+@pytest.fixture(scope="module")
+def as_clevr(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("clevr") / "out"
+    done = run_command("gen", "export", "clevr", rendered, "--out", out, "--date", "2026-01-01")
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def scenes_of(folder: Path, split: str) -> dict[str, Any]:
+    found = json.loads((folder / "scenes" / f"CLEVR_{split}_scenes.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> None:
+    world, benchmark = Dataset.open(rendered).world, Dataset.open(rendered).benchmark()
+    for split, n in benchmark.manifest["scenes"].items():
+        found = scenes_of(as_clevr, split)
+        assert found["info"] == {"date": "2026-01-01", "version": "1.0", "license": "", "split": split}
+        ids = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == split]
+        assert len(found["scenes"]) == len(ids) == n
+        for i, (scene, scene_id) in enumerate(zip(found["scenes"], sorted(ids), strict=True)):
+            name = f"CLEVR_{split}_{i:06d}.png"
+            assert (scene["split"], scene["image_index"], scene["image_filename"]) == (split, i, name)
+            assert set(scene) == {"split", "image_index", "image_filename", "objects", "directions", "relationships"}
+            assert (as_clevr / "images" / split / name).read_bytes() == world.read(f"images/{scene_id}.png")
+            for thing in scene["objects"]:
+                assert set(thing) == {
+                    "shape", "size", "material", "color", "3d_coords", "rotation", "pixel_coords",
+                }  # fmt: skip
+
+
+def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, as_clevr: Path) -> None:
+    """Recomputed with a look-at matrix of numpy, CLEVR's rule, and the recorded boxes."""
+    opened = Dataset.open(rendered)
+    rows = {row["scene_id"]: row for row in opened.world.scenes.to_pylist()}
+    for split in ("train", "unseen"):
+        ids = sorted(row["scene_id"] for row in opened.benchmark().splits.to_pylist() if row["split"] == split)
+        for scene, scene_id in zip(scenes_of(as_clevr, split)["scenes"], ids, strict=True):
+            record, width, height = (
+                json.loads(rows[scene_id]["scene"]),
+                rows[scene_id]["width"],
+                rows[scene_id]["height"],
+            )
+            eye, target = (np.array(record["camera"][name]) for name in ("position", "target"))
+            ahead = (target - eye) / np.linalg.norm(target - eye)
+            right = np.cross(ahead, (0, 0, 1)) / np.linalg.norm(np.cross(ahead, (0, 0, 1)))
+            behind = np.cross((0, 0, 1), right)
+            expected = {"right": right, "left": -right, "behind": behind, "front": -behind, "above": (0, 0, 1), "below": (0, 0, -1)}  # fmt: skip
+            assert set(scene["directions"]) == set(expected)
+            for name, direction in expected.items():
+                assert np.allclose(scene["directions"][name], direction)
+            places = [np.array(thing["3d_coords"]) for thing in scene["objects"]]
+            for thing, given, shown in zip(scene["objects"], record["objects"], rows[scene_id]["objects"], strict=True):
+                assert {"shape": given["category"], **given["attributes"]} == {
+                    key: thing[key] for key in ("shape", "size", "material", "color")
+                }
+                assert thing["3d_coords"][:2] == given["position"][:2]
+                turn = thing["rotation"] - np.degrees(given["heading"])
+                assert abs(turn / 360 - round(turn / 360)) < 1e-9
+                assert 0 <= thing["rotation"] < 360
+                ray = np.array(thing["3d_coords"]) - eye
+                depth = ray @ ahead
+                focal = record["camera"]["lens"] / record["camera"]["sensor"] * max(width, height)
+                column = width / 2 + focal * (ray @ right) / depth
+                row = height / 2 - focal * (ray @ np.cross(right, ahead)) / depth
+                px, py, far = thing["pixel_coords"]
+                assert (px, py) == (round(column), round(row))
+                assert far == pytest.approx(depth)
+                left, top, to_right, bottom = shown["box"]
+                assert abs(px - (left + to_right) / 2) < 0.15 * width
+                assert top < py < bottom
+            for name in ("left", "right", "front", "behind"):
+                assert scene["relationships"][name] == [
+                    [j for j, q in enumerate(places) if np.dot(q - p, expected[name]) > 0.2] for p in places
+                ]
+
+
+def test_a_split_of_clevr_alone_and_mistakes(rendered: Path, tmp_path: Path) -> None:
+    done = run_command("gen", "export", "clevr", rendered, "--out", tmp_path / "one", "--split", "val")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "one" / "scenes").iterdir()] == ["CLEVR_val_scenes.json"]
+    assert [path.name for path in (tmp_path / "one" / "images").iterdir()] == ["val"]
+    done = run_command("gen", "export", "clevr", rendered, "--out", tmp_path / "two", "--split", "vall")
+    assert (done.returncode, "has no split 'vall'; did you mean 'val'?" in done.stderr) == (2, True)
+    assert not (tmp_path / "two").exists()
+
+
+def test_families_without_clevrs_fields_are_refused() -> None:
+    text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace('category = "shape"', 'category = "thing"')
+    with pytest.raises(UserError, match="those of the family 'clevr' have thing, color, material, size; export"):
+        check_family(parse_vocabulary(text, "family"))

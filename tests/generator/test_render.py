@@ -158,7 +158,7 @@ def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path) -> 
 
 
 def test_every_shape_that_a_family_may_name_can_be_built() -> None:
-    code = "from generator.blender.objects import SHAPES, build_mesh; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
+    code = "from generator.blender.objects import build_mesh; from generator.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
 
