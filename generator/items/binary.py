@@ -52,7 +52,7 @@ class Binary:
 
     def _related(self, subject: Subject, stream: Stream, kind: str) -> list[Item]:
         language = self._language
-        form = related_pair(language, subject, stream)
+        form = related_pair(language, subject, stream, directed=kind == "order")
         if form is None:
             return []
         foil = language.foils.flipped(form, 0) if kind == "flip" else language.foils.turned(form, 0)
@@ -109,17 +109,26 @@ def tested_pair(subject: Subject, tested: str, stream: Stream) -> tuple[int, int
     return pairs[stream.below(len(pairs))] if pairs else None
 
 
-def related_pair(language: Language, subject: Subject, stream: Stream, kinds: Sequence[str] = ()) -> Form | None:
-    """Two lone objects and a relation in which the first stands to the second, by chance."""
+def related_pair(
+    language: Language, subject: Subject, stream: Stream, kinds: Sequence[str] = (), directed: bool = False
+) -> Form | None:
+    """Two lone objects and a relation in which the first stands to the second, by chance; its opposite could hold too.
+
+    With `directed` the relation says something else when its ends are exchanged.
+    """
+    foils, relations = language.foils, language.vocabulary.relations
+    axes = [
+        axis for axis in foils.axes.asked
+        if not directed or all(relations[name].converse != name for name in foils.axes.names[axis])
+    ]  # fmt: skip
     options = [
-        (i, name, j)
-        for i in subject.lone
-        for j in subject.lone
-        if i != j and subject.suits((i, j))
-        for name in language.vocabulary.relations
-        if subject.facts.holds[name][i][j]
+        (i, axis, j) for i in subject.lone for j in subject.lone if i != j and subject.suits((i, j)) for axis in axes
     ]
     if not options:
         return None
-    i, name, j = options[stream.below(len(options))]
-    return replace(bound(subject, (i, j), kinds), relations=(Link(0, name, 1),))
+    i, axis, j = options[stream.below(len(options))]
+    found = foils.axes.between(subject.facts, axis, i, j)
+    if found is None:
+        return None
+    form = replace(bound(subject, (i, j), kinds), relations=(Link(0, found[1], 1),))
+    return form if foils.possible(foils.flipped(form, 0).form) else None

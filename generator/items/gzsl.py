@@ -49,7 +49,7 @@ class Gzsl:
 
     def _relational(self, subject: Subject, stream: Stream) -> Item | None:
         language = self._language
-        caption = related_pair(language, subject, stream)
+        caption = related_pair(language, subject, stream, directed=True)
         if caption is None:
             return None
         relation = caption.relations[0].relation

@@ -131,7 +131,7 @@ class Language:
     """The words, walks and foils of one benchmark, and what became of what was tried.
 
     `dropped` counts, by protocol and kind, items that could not be made; `refused` counts foils by why they were not
-    used: true of the scene, undecided, or of another familiarity than their caption.
+    used: true of the scene, undecided, true of no scene at all, or of another familiarity than their caption.
     """
 
     vocabulary: Vocabulary
@@ -151,10 +151,13 @@ class Language:
         return named_held_out(form, self.holdout)
 
     def admits(self, caption: Form, foil: Form, subject: Subject) -> bool:
-        """Whether a foil is false of the scene and as familiar as its caption; counts why not."""
+        """Whether a foil is false of the scene, could be true of another, and is as familiar as its caption; counts why not."""
         truth = subject.decide(foil)
         if truth is not False:
             self.refused["true" if truth else "undecided"] += 1
+            return False
+        if not self.foils.possible(foil):
+            self.refused["never true"] += 1
             return False
         if self.equal_familiarity and self.familiarity(foil) != self.familiarity(caption):
             self.refused["other familiarity"] += 1

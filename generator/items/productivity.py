@@ -110,7 +110,7 @@ class Productivity:
             asserted.append(own)
             base = foils.with_atom(base, atom, own).form
         caption = self._with_denials(base, atoms, denied_now)
-        if subject.decide(caption) is not True:
+        if subject.decide(caption) is not True or not foils.possible(caption):
             return None
         made: list[Foil] = []
         for size in (1, 2, 3):

@@ -6,8 +6,13 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from generator.judge.said import Pair, Thing
 
+_WAYS = {"right": (0, 1.0), "left": (0, -1.0), "behind": (1, 1.0), "front": (1, -1.0)}
+CONTACT = 0.001
+"""Metres that may be between a foot and the top on which it rests."""
 Masks = list[int]
 """For each object of a scene, a set of objects of the scene, as bits."""
 
@@ -25,34 +30,70 @@ class Decided(NamedTuple):
     open_of: Masks
 
 
+class Rule(NamedTuple):
+    """What a relation means in space: rule, margin, and for near and far the distance, in metres."""
+
+    name: str
+    margin: float
+    distance: float
+
+
 @dataclass(frozen=True)
 class Terms:
-    """What a family's scenes are described in: its word for categories; direction and margin (metres) of each relation.
+    """What a family's scenes are described in: its word for categories; the rule of each relation; flat tops (height,
+    radius) by category and scales by (kind, value), whose products are metres.
 
     `met` has the objects of the scenes read so far, so that like objects are held once.
     """
 
     category: str
-    relations: dict[str, tuple[str, float]]
+    relations: dict[str, Rule]
+    tops: dict[str, tuple[float, float]] = field(default_factory=dict)
+    scales: dict[Pair, float] = field(default_factory=dict)
     met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
         """Read the terms of a family."""
         data = tomllib.loads(vocabulary_toml)
-        relations = data.get("relations", {}).items()
-        return cls(data["category"], {name: (rule["rule"], rule["margin"]) for name, rule in relations})
+        relations = {
+            name: Rule(told["rule"], told["margin"], told.get("distance", 0.0))
+            for name, told in data.get("relations", {}).items()
+        }
+        tops = {
+            name: (kind["top"]["height"], kind["top"]["radius"])
+            for name, kind in data.get("objects", {}).items()
+            if "top" in kind
+        }
+        scales = {
+            (kind, name): value["scale"]
+            for kind, values in data.get("attributes", {}).items()
+            for name, value in values.items()
+            if "scale" in value
+        }
+        return cls(data["category"], relations, tops, scales)
+
+    def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
+        """Height and radius (metres) of an object's flat top; nought where it has none."""
+        if category not in self.tops:
+            return 0.0, 0.0
+        height, radius = self.tops[category]
+        scale = next(self.scales[pair] for pair in values.items() if pair in self.scales)
+        return height * scale, radius * scale
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """A scene: its objects (category, and values by kind), their places on the ground, and its environment, if known.
+    """A scene: its objects (category, and values by kind), their places, and its environment, if known.
 
-    `along` gives for each object the metres to the right and away from the camera, from an origin that means nothing.
+    `along` gives for each object the metres to the right and away from the camera, from an origin that means nothing;
+    `feet` the height on which it stands, and `tops` height and radius of its flat top, in metres.
     """
 
     objects: list[tuple[str, dict[str, str]]]
     along: list[tuple[float, float]]
+    feet: list[float]
+    tops: list[tuple[float, float]]
     environment: str | None
     terms: Terms
     _fitting: dict[Thing, int] = field(default_factory=dict)
@@ -99,21 +140,40 @@ class Shown:
         return found
 
     def _relation(self, name: str) -> Decided:
-        direction, margin = self.terms.relations[name]
-        steps = towards(self.along, direction)
-        n = len(steps)
+        least, n = self.terms.relations[name].margin, len(self.objects)
+        margins = self.margins(name)
         sure, open_, sure_of, open_of = ([0] * n for _ in range(4))
-        for i, here in enumerate(steps):
-            for j, there in enumerate(steps):
+        for i, row in enumerate(margins):
+            for j, margin in enumerate(row):
                 if i == j:
                     continue
-                if here - there >= margin:
+                if margin >= least:
                     sure[i] |= 1 << j
                     sure_of[j] |= 1 << i
-                if not here - there <= -margin:
+                if not margin <= -least:
                     open_[i] |= 1 << j
                     open_of[j] |= 1 << i
         return Decided(sure, open_, sure_of, open_of)
+
+    def margins(self, name: str) -> list[list[float]]:
+        """Signed metres by which each object stands in the relation to each: row by row for the first object."""
+        rule = self.terms.relations[name]
+        if rule.name in _WAYS:
+            axis, sign = _WAYS[rule.name]
+            steps = [sign * place[axis] for place in self.along]
+            return [[here - there for there in steps] for here in steps]
+        columns = np.array(self.stands()).reshape(-1, 5).T
+        first, second = Stand(*columns[:, :, None]), Stand(*columns[:, None, :])
+        return np.asarray(margin(rule, first, second)).tolist()
+
+    def resting(self, upper: int, lower: int) -> float:
+        """How far within the rim of another's flat top an object stands on it, metres; not above 0 where it does not."""
+        stands = self.stands()
+        return float(margin(Rule("on", 0.0, 0.0), stands[upper], stands[lower]))
+
+    def stands(self) -> list["Stand"]:
+        """How each object stands."""
+        return [Stand(*place, foot, *top) for place, foot, top in zip(self.along, self.feet, self.tops, strict=True)]
 
     def _denial(self, name: str) -> Decided:
         said = self.decided(name, True)
@@ -125,10 +185,30 @@ class Shown:
         return Decided(lacking(said.open), lacking(said.sure), lacking(said.open_of), lacking(said.sure_of))
 
 
-def towards(along: list[tuple[float, float]], direction: str) -> list[float]:
-    """How far each object lies in a ground direction as the camera sees it, metres."""
-    axis, sign = {"right": (0, 1.0), "left": (0, -1.0), "behind": (1, 1.0), "front": (1, -1.0)}[direction]
-    return [sign * place[axis] for place in along]
+class Stand(NamedTuple):
+    """How an object stands, or arrays of how many do, in metres: to the right and away from the camera, height of its foot,
+    and height and radius of its flat top."""
+
+    right: Any
+    away: Any
+    foot: Any
+    height: Any
+    radius: Any
+
+
+def margin(rule: Rule, first: Stand, second: Stand) -> Any:
+    """Signed metres by which the first stands in a relation to the second (docs/vocabularies.md, "Rules of space")."""
+    if rule.name in _WAYS:
+        axis, sign = _WAYS[rule.name]
+        return sign * (first[axis] - second[axis])
+    off = np.hypot(first.right - second.right, first.away - second.away)
+    if rule.name == "near":
+        return rule.distance - off
+    if rule.name == "far":
+        return off - rule.distance
+    upper, lower = (first, second) if rule.name == "on" else (second, first)
+    gap = np.abs(upper.foot - lower.foot - lower.height)
+    return np.where(gap <= CONTACT, lower.radius - off, -np.maximum(off, gap))
 
 
 def read_scene(record: str, terms: Terms) -> Shown:
@@ -139,12 +219,12 @@ def read_scene(record: str, terms: Terms) -> Shown:
         category, values = thing["category"], thing["attributes"]
         objects.append(terms.met.setdefault((category, tuple(values.items())), (category, values)))
     away_x, away_y = _sight(data["camera"])
-    along = [
-        (x * away_y - y * away_x, x * away_x + y * away_y)
-        for x, y in ((float(thing["position"][0]), float(thing["position"][1])) for thing in data["objects"])
-    ]
+    places = [tuple(map(float, thing["position"])) for thing in data["objects"]]
+    along = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in places]
+    tops = [terms.top(*thing) for thing in objects]
     environment = data.get("environment")
-    return Shown(objects, along, environment if isinstance(environment, str) else None, terms)
+    known = environment if isinstance(environment, str) else None
+    return Shown(objects, along, [z for _, _, z in places], tops, known, terms)
 
 
 def _sight(camera: dict[str, Any]) -> tuple[float, float]:

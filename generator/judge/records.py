@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.judge.geometry import Shown, Terms, towards
+from generator.judge.geometry import CONTACT, Shown, Stand, Terms, margin
 
 _TOLERANCE = 1e-5  # metres; records are rounded to the micrometre
 
@@ -18,6 +18,7 @@ def record_faults(table: pa.Table, shown: list[Shown], terms: Terms) -> Iterator
     listed = _Listed.of(table["relations"], shown, terms)
     yield from _missing_relations(listed, shown, terms)
     yield from _wrong_relations(listed, shown, terms)
+    yield from _hovering(shown)
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, dict[str, pa.Array]]:
@@ -99,20 +100,30 @@ def _wrong_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Itera
     if not len(which):
         return
     sizes, names = _sizes(shown), list(terms.relations)
-    first = (np.cumsum(sizes) - sizes)[listed.row[which]]
-    steps = np.array(
-        [[step for scene in shown for step in towards(scene.along, way)] for way, _ in terms.relations.values()]
-    )
     relation, subject, thing = listed.relation[which], listed.subject[which], listed.object[which]
-    margin = steps[relation, first + subject] - steps[relation, first + thing]
-    least = np.array([least for _, least in terms.relations.values()])[relation]
-    holds = np.where(np.abs(margin) < least, -1, margin > 0)
-    wrong = ~(np.abs(margin - listed.margin[which]) <= _TOLERANCE) | (holds != listed.holds[which])
+    first = (np.cumsum(sizes) - sizes)[listed.row[which]]
+    stands = np.array([stand for scene in shown for stand in scene.stands()]).reshape(-1, 5)
+    margins = np.empty(len(which))
+    for n, rule in enumerate(terms.relations.values()):
+        own = relation == n
+        ends = (Stand(*stands[(first + end)[own]].T) for end in (subject, thing))
+        margins[own] = margin(rule, *ends)
+    least = np.array([rule.margin for rule in terms.relations.values()])[relation]
+    holds = np.where(np.abs(margins) < least, -1, margins > 0)
+    wrong = ~(np.abs(margins - listed.margin[which]) <= _TOLERANCE) | (holds != listed.holds[which])
     truths = {-1: None, 0: False, 1: True}
     for n in np.flatnonzero(wrong).tolist():
         entry = int(which[n])
         yield (
             int(listed.row[entry]),
             f"object {subject[n]} {names[relation[n]]} of object {thing[n]} is listed as "
-            f"{truths[int(listed.holds[entry])]} by {listed.margin[entry]} m, the poses say {truths[int(holds[n])]} by {margin[n]:.6f} m",
+            f"{truths[int(listed.holds[entry])]} by {listed.margin[entry]} m, the poses say {truths[int(holds[n])]} by {margins[n]:.6f} m",
         )
+
+
+def _hovering(shown: list[Shown]) -> Iterator[tuple[int, str]]:
+    """Objects above or below the ground that rest on no other."""
+    for row, scene in enumerate(shown):
+        for i, foot in enumerate(scene.feet):
+            if abs(foot) > CONTACT and not any(scene.resting(i, j) > 0 for j in range(len(scene.feet)) if j != i):
+                yield row, f"object {i} stands {foot:.6f} m above the ground and rests on nothing"

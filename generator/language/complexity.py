@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.language.axes import Axes
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
 from generator.streams import Stream
@@ -30,32 +31,23 @@ class Cell:
         return self.n_objects + self.n_attributes + self.n_relations
 
 
-def axes(vocabulary: Vocabulary) -> list[tuple[str, ...]]:
-    """Relations that exclude one another, together: (left, right), (front, behind)."""
-    found: list[tuple[str, ...]] = []
-    for name, relation in vocabulary.relations.items():
-        axis = tuple(sorted({name, relation.opposite}))
-        if axis not in found:
-            found.append(axis)
-    return found
-
-
 def cells(
     levels: Sequence[str], complexity: tuple[int, int], counts: Mapping[str, int], vocabulary: Vocabulary, most: int
 ) -> list[Cell]:
     """All cells of the levels with N in `complexity` (inclusive), with the counts asked for (keys O, A, R).
 
     `most` is the largest number of objects in a scene. An object has as many attributes as the vocabulary has kinds,
-    and is in one relation of each axis, so that no relation of a caption follows from others. Raises UserError when
+    and is in one relation of each slot (axes.py), so that no relation of a caption follows from others. Raises UserError when
     there is no such cell, naming what is short.
     """
     for level in levels:
         if level not in LEVELS:
             raise UserError(f"Unknown level '{level}'; {did_you_mean(level, list(LEVELS))}")
+    slots = len(set(Axes(vocabulary).slots))
     found = [
         cell
         for level in levels
-        for cell in _cells_of(level, complexity, len(vocabulary.attributes), len(axes(vocabulary)), most)
+        for cell in _cells_of(level, complexity, len(vocabulary.attributes), slots, most)
         if all(getattr(cell, _COUNTED[name]) == n for name, n in counts.items())
     ]
     if not found:
@@ -64,7 +56,7 @@ def cells(
         raise UserError(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} atoms"
             f"{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to {len(vocabulary.attributes)} "
-            f"attributes and {len(axes(vocabulary))} relations, and N is {least} to {greatest}; ask for less, or render a world "
+            f"attributes and {slots} relations, and N is {least} to {greatest}; ask for less, or render a world "
             f"with more --objects."
         )
     return found
@@ -73,7 +65,7 @@ def cells(
 _COUNTED = {"O": "n_objects", "A": "n_attributes", "R": "n_relations"}
 
 
-def _cells_of(level: str, complexity: tuple[int, int], kinds: int, n_axes: int, most: int) -> Iterator[Cell]:
+def _cells_of(level: str, complexity: tuple[int, int], kinds: int, slots: int, most: int) -> Iterator[Cell]:
     least, greatest = LEVELS[level]
     for n in range(max(least, complexity[0]), min(greatest, complexity[1]) + 1):
         for n_o in range(1, min(n, most) + 1):
@@ -83,7 +75,7 @@ def _cells_of(level: str, complexity: tuple[int, int], kinds: int, n_axes: int, 
                 if (
                     named.replace("O", "L1" if named == "O" else "O") == level
                     and n_a <= n_o * kinds
-                    and n_r <= n_axes * (n_o // 2)
+                    and n_r <= slots * (n_o // 2)
                 ):
                     yield Cell(level, n_o, n_a, n_r)
 
@@ -122,7 +114,7 @@ class Walker:
     """Random walks over scenes of one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary):
-        self._axes = axes(vocabulary)
+        self._axes = Axes(vocabulary)
         self._kinds = list(vocabulary.attributes)
 
     def walk(
@@ -137,7 +129,7 @@ class Walker:
         """A random subgraph with exactly the cell's atoms, of the eligible objects; None where the scene has none such.
 
         The walk of CREPE (appendix A.3): from a random object, along relations to others, jumping to another object
-        when the component is exhausted. An object is in at most one relation of each axis: relations of one axis that
+        when the component is exhausted. An object is in at most one relation of each slot: relations of one axis that
         share an object are not independent, and a reader of the text alone could tell likely from unlikely chains.
         `sayable` gives the attribute kinds that may be said of an object; all by default. `apart` makes the walk jump
         after every relation, so that each joins a pair of its own.
@@ -201,9 +193,9 @@ class Walker:
             there, axis, relation = step
             if there not in things:
                 things.append(there)
-            taken |= {(here, axis), (there, axis)}
+            taken |= {(here, self._axes.slots[axis]), (there, self._axes.slots[axis])}
             links.append(
-                _link(things.index(here), relation, things.index(there), self._axes[axis], facts, things, stream)
+                _link(things.index(here), relation, things.index(there), self._axes.names[axis], facts, things, stream)
             )
             here = there
             fresh = [thing for thing in eligible if thing not in things]
@@ -224,14 +216,15 @@ class Walker:
         stream: Stream,
     ) -> tuple[int, int, str] | None:
         """Another object, an axis and the relation in which `here` stands to it; None where `here` is exhausted."""
+        slots = self._axes.slots
         options = [
-            (there, axis, relation)
-            for axis, names in enumerate(self._axes)
-            if (here, axis) not in taken
+            (there, *found)
+            for axis in self._axes.asked
+            if (here, slots[axis]) not in taken
             for there in eligible
-            if there != here and (there, axis) not in taken
-            for relation in names
-            if facts.holds[relation][here][there]
+            if there != here and (there, slots[axis]) not in taken
+            if (found := self._axes.between(facts, axis, here, there)) is not None
+            if not {(here, slots[found[0]]), (there, slots[found[0]])} & taken
         ]
         new = [option for option in options if option[0] not in things]
         old = [option for option in options if option[0] in things]

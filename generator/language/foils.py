@@ -12,9 +12,10 @@ from itertools import permutations
 from typing import TypeVar
 
 from generator.holdout import Holdout
-from generator.language.complexity import axes
+from generator.language.axes import Axes
 from generator.language.form import Form, Mention
 from generator.language.truth import Facts
+from generator.stacks import can_carry
 from generator.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -49,8 +50,9 @@ class Foils:
         self._holdout = holdout
         self._vocabulary = vocabulary
         self._category = vocabulary.category
-        self._axes = axes(vocabulary)
-        self._axis_of = {name: axis for axis in self._axes for name in axis}
+        self.axes = Axes(vocabulary)
+        names = list(vocabulary.objects)
+        self._stacks = {(lower, upper) for lower in names for upper in names if can_carry(vocabulary, lower, upper)}
 
     def atoms(self, form: Form, types: Sequence[str] = ("object", "attribute", "relation")) -> list[Atom]:
         """The atoms that a form asserts of single objects, in order of mention."""
@@ -75,7 +77,8 @@ class Foils:
         """What the atom's value may become: mutually exclusive with it, and as likely to be the truth.
 
         For an object, categories that are not in the scene; for an attribute, every other value of its kind; for a
-        relation, its opposite, and relations of other axes where neither object is in another relation of that axis.
+        relation, its opposite, and for a direction those of the other axis of directions, where neither object is in
+        another relation of that axis.
         """
         own = self.value(form, atom)
         if atom.type == "object":
@@ -84,11 +87,12 @@ class Foils:
         if atom.type == "attribute":
             return [value for value in self.values_like(atom.kind, own) if value != own]
         link = form.relations[atom.place]
+        own_axis = self.axes.of(link.relation)
         return [
             name
-            for axis in self._axes
-            if axis is self._axis_of[link.relation] or not self._busy(form, atom.place, axis)
-            for name in axis
+            for axis in self.axes.alike(own_axis)
+            if axis == own_axis or not self._busy(form, atom.place, self.axes.names[axis])
+            for name in self.axes.names[axis]
             if name != link.relation
         ]
 
@@ -180,6 +184,19 @@ class Foils:
         """A relation become its opposite."""
         opposite = self._vocabulary.relations[form.relations[place].relation].opposite
         return self.with_atom(form, Atom("relation", place, "relation"), opposite, "flip")
+
+    def possible(self, form: Form) -> bool:
+        """Whether all that is said to rest on another, or not to, could: else the words alone would tell the truth."""
+        for link in form.relations:
+            rule = self._vocabulary.relations[link.relation].rule
+            ends = form.objects[link.object].category, form.objects[link.subject].category
+            if (
+                rule in ("on", "beneath")
+                and None not in ends
+                and (ends if rule == "on" else ends[::-1]) not in self._stacks
+            ):
+                return False
+        return True
 
     def split(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
         """HN-COMP: a compound's atoms over two objects, each with a foil: "a pink car" to "a blue car and a pink toy"."""
