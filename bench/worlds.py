@@ -31,6 +31,12 @@ def write_world(
 ) -> Prepared:
     """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
     prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, "draft", seed, block_seed, objects))
+    write_planned(root, prepared)
+    return prepared
+
+
+def write_planned(root: Path, prepared: Prepared) -> None:
+    """Write the world of a plan into `root`."""
     with WorldWriter(root, {"width": WIDTH, "height": HEIGHT}) as writer:
         for planned in prepared.planned:
             with suppress(
@@ -38,7 +44,6 @@ def write_world(
             ):  # one scene in some thousands of ten objects has no room; gen render notes it as failed
                 writer.add(_record(planned, prepared, writer.images))
         writer.finish(prepared.text)
-    return prepared
 
 
 def write_texts(root: Path, prepared: Prepared) -> int:

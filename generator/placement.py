@@ -14,6 +14,7 @@ from generator.vocabulary import Vocabulary
 _SWEEPS = 1_000
 _SWEEPS_OF_CLUMPS = 200  # what is stuck between near and far is sooner found from another start
 _WORSE = 0.02  # by how much a move may make things worse, lest objects that are in each other's way stay so, metres
+_MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; what rests on it may hide more
 _GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
 
 
@@ -53,7 +54,7 @@ class Ground:
         self._near, self._far = _distances(vocabulary)
         directions = ground_directions(camera)
         self._right, self._behind = directions["right"], directions["behind"]
-        self._extent, self._hidden = rules.extent, 1 - rules.min_visible
+        self._extent, self._hidden = rules.extent, min(_MOST_HIDDEN, 1 - rules.min_visible)
         self._clearance, self._gap = rules.clearance + _GRAIN, rules.gap + _GRAIN
         self._half = rules.extent * (abs(self._right[0]) + abs(self._right[1]))
         self._eye = (_dot(self._right, camera.position), _dot(self._behind, camera.position), camera.position[2])

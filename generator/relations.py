@@ -112,9 +112,10 @@ def _decide(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: in
             return None
         near = on or beneath or planned.clumps[i] == planned.clumps[j]
         return near if relation.rule == "near" else not near
-    if on or beneath or vocabulary.placement.clearance < relation.margin:
+    rules, sideways = vocabulary.placement, relation.rule in ("left", "right")
+    if on or beneath or rules.clearance < relation.margin or (rules.orders == "free" and not sideways):
         return None
-    order = range(len(planned.depth_order)) if relation.rule in ("left", "right") else planned.depth_order
+    order = range(len(planned.depth_order)) if sideways else planned.depth_order
     return order[i] < order[j] if relation.rule in ("left", "front") else order[i] > order[j]
 
 

@@ -33,6 +33,7 @@ class Renderer:
     def __init__(self, setup: dict[str, Any]):
         from generator.blender.passes import Passes
         from generator.blender.stage import Stage
+        from generator.blender.tops import check_tops
         from generator.blender.visibility import Eye
 
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
@@ -42,6 +43,7 @@ class Renderer:
         self._stage = Stage(
             self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, len(setup["cores"])
         )
+        check_tops(self._vocabulary, self._stage.meshes)
         self._eye = Eye(self._stage.meshes, *self._size)
         self._outputs: list[str] = setup.get("outputs", [])
         self._passes = Passes(self._stage.meshes, self._stage.ground, *self._size) if self._outputs else None
@@ -163,6 +165,9 @@ def _start(setup: str, answers: TextIO) -> Renderer | None:
         from generator.blender.system import missing_library
 
         _answer(answers, broken=missing_library(error))
+        return None
+    except UserError as error:
+        _answer(answers, broken=error.message.removesuffix("."))
         return None
     _answer(answers, ready={"blender": bpy.app.version_string})
     return renderer

@@ -11,43 +11,67 @@ from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
 from generator.resources import resource
 from generator.scene import Camera, Scene, SceneObject
-from generator.vocabulary import read_vocabulary
+from generator.vocabulary import Vocabulary, read_vocabulary
 
 FAMILY = "clevr"
 VOCABULARY = read_vocabulary(FAMILY)
 VOCABULARY_TEXT = resource(f"scenes/{FAMILY}.toml").read_text(encoding="utf-8")
+RELATIONS = read_vocabulary("clevr-relations")
+"""The family of all eight relations; its objects and attributes are those of VOCABULARY."""
+RELATIONS_TEXT = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
 HOLDOUT = draw_block("3x3", VOCABULARY, 0)
 CAMERA = Camera((7.4811, -6.5076, 5.3437), (0.0, 0.0, 0.35), 35.0, 32.0)
 CATEGORIES = list(VOCABULARY.objects)
 
 
-def scene_of(*objects: tuple[str, dict[str, str]], positions: list[tuple[float, float]] | None = None) -> Scene:
+def scene_of(
+    *objects: tuple[str, dict[str, str]],
+    positions: list[tuple[float, float]] | None = None,
+    vocabulary: Vocabulary = VOCABULARY,
+) -> Scene:
     """A scene of (category, attribute values); unsaid attributes are the first of their kind."""
     places = positions or [(0.9 * i - 2, 1.3 * ((i * 3) % 5) - 2) for i in range(len(objects))]
-    usual = {kind: VOCABULARY.values(kind)[0] for kind in VOCABULARY.attributes}
+    usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     things = tuple(
         SceneObject(category, {**usual, **values}, (x, y, 0.0), 0.0)
         for (category, values), (x, y) in zip(objects, places, strict=True)
     )
-    return Scene(things, CAMERA, {}, next(iter(VOCABULARY.environments)))
+    return Scene(things, CAMERA, {}, next(iter(vocabulary.environments)))
 
 
-def random_scene(draw: random.Random, least: int = 1, most: int = 10, categories: list[str] | None = None) -> Scene:
-    """Objects of any kind anywhere."""
+def random_scene(
+    draw: random.Random,
+    least: int = 1,
+    most: int = 10,
+    categories: list[str] | None = None,
+    vocabulary: Vocabulary = VOCABULARY,
+) -> Scene:
+    """Objects of any kind anywhere, where the vocabulary has tops also on others, or nearly."""
     objects = [
         (
             draw.choice(categories or CATEGORIES),
-            {kind: draw.choice(VOCABULARY.values(kind)) for kind in VOCABULARY.attributes},
+            {kind: draw.choice(vocabulary.values(kind)) for kind in vocabulary.attributes},
         )
         for _ in range(draw.randint(least, most))
     ]
     places = [(round(draw.uniform(-3, 3), 6), round(draw.uniform(-3, 3), 6)) for _ in objects]
-    return scene_of(*objects, positions=places)
+    scene = scene_of(*objects, positions=places, vocabulary=vocabulary)
+    return replace(scene, objects=tuple(_lifted(draw, scene, i, vocabulary) for i in range(len(objects))))
 
 
-def facts_of(scene: Scene) -> Facts:
+def _lifted(draw: random.Random, scene: Scene, i: int, vocabulary: Vocabulary) -> SceneObject:
+    thing, under = scene.objects[i], scene.objects[i - 1]
+    top = vocabulary.top(under.category, under.attributes)
+    if top is None or i % 2 == 0 or draw.random() < 0.3:
+        return thing
+    x, y, _ = under.position
+    aside, lift = draw.choice((0.0, 0.1, 0.5)), draw.choice((0.0, 0.0, 0.0005, 0.002, 0.3))
+    return replace(thing, position=(round(x + aside, 6), y, round(top[0] + lift, 6)))
+
+
+def facts_of(scene: Scene, vocabulary: Vocabulary = VOCABULARY) -> Facts:
     """A scene's facts."""
-    return Facts(scene, VOCABULARY)
+    return Facts(scene, vocabulary)
 
 
 def subject_of(scene: Scene, split: str = "seen", scene_id: str = "000000") -> Subject:
@@ -86,7 +110,7 @@ def mentions(draw: st.DrawFn, counts: bool = False, generic: bool = True) -> Men
 
 
 @st.composite
-def forms(draw: st.DrawFn, most: int = 4) -> Form:
+def forms(draw: st.DrawFn, most: int = 4, vocabulary: Vocabulary = VOCABULARY) -> Form:
     """Any form of the language."""
     related = draw(st.booleans())
     found = draw(st.lists(mentions(counts=not related), min_size=1, max_size=most))
@@ -95,7 +119,7 @@ def forms(draw: st.DrawFn, most: int = 4) -> Form:
         pairs = [(i, j) for i in range(len(found)) for j in range(len(found)) if i != j]
         chosen = draw(
             st.lists(
-                st.tuples(st.sampled_from(pairs), st.sampled_from(list(VOCABULARY.relations))), max_size=4, unique=True
+                st.tuples(st.sampled_from(pairs), st.sampled_from(list(vocabulary.relations))), max_size=4, unique=True
             )
         )
         links = [Link(i, name, j, draw(st.booleans())) for (i, j), name in chosen]

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -12,7 +13,16 @@ from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar
 from generator.language.truth import decide
 from generator.scene import Scene
-from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, facts_of, forms, random_scene, scene_of
+from tests.generator.scenes import (
+    RELATIONS,
+    RELATIONS_TEXT,
+    VOCABULARY,
+    VOCABULARY_TEXT,
+    facts_of,
+    forms,
+    random_scene,
+    scene_of,
+)
 
 GRAMMAR = Grammar(VOCABULARY)
 LEXICON = Lexicon.of(VOCABULARY_TEXT)
@@ -114,6 +124,33 @@ def test_the_judge_decides_every_form_alike(form: Form, seed: int, which: str) -
     assert decide(form, facts_of(scene)) is judge(read_sentence(text, LEXICON), shown_of(scene)), text
 
 
+@settings(max_examples=250, deadline=None)
+@given(forms(vocabulary=RELATIONS), st.integers(0, 10**6))
+def test_near_far_on_and_beneath_are_said_read_and_decided_alike(form: Form, seed: int) -> None:
+    scene = random_scene(random.Random(seed), 1, 7, list(RELATIONS.objects)[:4], RELATIONS)
+    grammar, lexicon = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT)
+    shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
+    for name in grammar.templates(form):
+        read = read_sentence(grammar.realise(form, name), lexicon)
+        assert read.to_dict() == form.to_dict()
+    assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
+
+
+def test_a_near_pair_is_near_from_either_end_and_a_stack_stands_in_no_order() -> None:
+    scene = scene_of(
+        ("cube", {}), ("cone", {}), ("torus", {}), positions=[(0, 0), (0.02, 0), (0, 2.2)], vocabulary=RELATIONS
+    )
+    cube, cone, torus = scene.objects
+    top = RELATIONS.top("cube", cube.attributes)
+    assert top is not None
+    facts = facts_of(replace(scene, objects=(cube, replace(cone, position=(0.02, 0.0, top[0])), torus)), RELATIONS)
+    assert facts.holds["on"] == [[None, False, False], [True, None, False], [False, False, None]]
+    assert facts.holds["beneath"] == [[None, True, False], [False, None, False], [False, False, None]]
+    assert facts.holds["near"][0][1] is facts.holds["near"][1][0] is True
+    assert facts.holds["near"][0][2] is facts.holds["far"][2][0] is None
+    assert {facts.holds[name][i][1 - i] for name in ("left", "right", "front", "behind") for i in (0, 1)} == {None}
+
+
 things = st.tuples(st.sampled_from(["red", "blue"]), st.sampled_from(["cube", "sphere"]))
 
 
@@ -162,4 +199,9 @@ def test_facts_agree_with_the_scene_graph() -> None:
     scene = random_scene(random.Random(7), 8, 8)
     facts = facts_of(scene)
     for i, j, name, data in scene.graph(VOCABULARY).edges(keys=True, data=True):
+        assert facts.holds[name][i][j] is data["holds"]
+    scene = random_scene(random.Random(8), 8, 8, ["cube", "cylinder"], RELATIONS)
+    facts = facts_of(scene, RELATIONS)
+    assert any(map(any, facts.holds["on"]))
+    for i, j, name, data in scene.graph(RELATIONS).edges(keys=True, data=True):
         assert facts.holds[name][i][j] is data["holds"]

@@ -131,6 +131,15 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
         assert graph.edges[0, 1, "on"]["holds"] is False
 
 
+def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
+    original = read_vocabulary("clevr-original")
+    assert {name for _, name, _ in facts(Layout((1, 0)), original)} <= {"left", "right"}
+    assert {(0, "front", 1), (1, "behind", 0)} <= set(undecided(Layout((1, 0)), original))
+    assert set(facts(Layout((1, 0)), read_vocabulary("clevr"))) == {
+        (0, "left", 1), (1, "right", 0), (1, "front", 0), (0, "behind", 1),
+    }  # fmt: skip
+
+
 def test_more_objects_than_the_family_has_room_for_are_refused() -> None:
     counts = {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
     with pytest.raises(UserError, match=r"--objects 5: the family 'clevr-relations' has room for 4 .* clevr-many"):

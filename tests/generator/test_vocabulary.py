@@ -63,8 +63,8 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "new", "said"),
     [
-        (r"distance = 2\.4, ", "", "rule 'near' and distance = None"),
-        (r"distance = 2\.4, ", "distance = 0.2, ", "side by side are 0.97 m apart, so that they could not be near"),
+        (r"distance = 2\.5, ", "", "rule 'near' and distance = None"),
+        (r"distance = 2\.5, ", "distance = 0.2, ", "side by side are 0.95 m apart, so that they could not be near"),
         (r'converse = "(near|far)"', 'converse = "right"', "converse 'right', whose converse is 'left'"),
         (
             r'converse = "near", opposite = "far"',
@@ -74,7 +74,7 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
         (
             r'rule = "(on|beneath)", margin = 0\.1',
             r'rule = "\1", margin = 0.3',
-            "the top of 'cube' has a radius of 0.218 m",
+            "the top of 'cube' has a radius of 0.231 m",
         ),
         (r", top = \{", ", tip = {", "did you mean 'top'"),
         (r"radius = ", "extent = 1.0, radius = ", "unknown key 'objects.cube.top.extent'"),
