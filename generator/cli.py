@@ -56,6 +56,14 @@ def main() -> None:
     help="Render scenes of val, seen, partial and unseen twice, with one binding or relation exchanged; --scenes does not count the second.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
+@click.option(
+    "--farm",
+    "farm_name",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    help="Where workers run: here, or on a Ray cluster.",
+)
+@click.option("--address", help="Ray cluster to use, such as 10.0.0.1:6379 or auto.  [default: one started here]")
 @click.option("--shard", help="Render only the i-th of n parts, as i/n; `gen merge` puts the parts together.")
 @click.option("--shards", help="Put the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
@@ -70,7 +78,7 @@ def main() -> None:
 @click.pass_context
 def render(
     context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, resolution: str,
-    quality: str, outputs: str | None, pairs: bool, workers: int | None, shard: str | None, shards: str | None, seed: int,
+    quality: str, outputs: str | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, seed: int,
     block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
@@ -79,10 +87,13 @@ def render(
     """
     from generator.dataset.outputs import parse_outputs
     from generator.farm.choice import Farm
+    from generator.farm.local import default_workers
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
     from generator.storage import Storage, parse_shard, parse_size
 
-    farm = Farm(workers) if workers else Farm()
+    if address and farm_name == "local":
+        raise UserError(f"--address {address} is that of a Ray cluster; add --farm ray.")
+    farm = Farm(workers or default_workers(), farm_name == "ray", address)
     if source is not None:
         _render_again(context, source, out, farm, as_json)
         return
@@ -148,7 +159,7 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     _first_benchmark(out, world, holdout, exposed_negatives, as_json)
 
 
-_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "shards", "out", "as_json")
+_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "farm_name", "address", "shards", "out", "as_json")
 
 
 def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:

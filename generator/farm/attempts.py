@@ -33,6 +33,10 @@ class Attempts:
         """The next scene; only when one is `waiting`."""
         return self._again.popleft()
 
+    def back(self, job: Planned) -> None:
+        """Take a scene back that was not begun."""
+        self._again.appendleft(job)
+
     def failed(self, job: Planned, reason: str) -> list[Answer]:
         """Note that a scene failed by itself: tried again once, then answered as failed."""
         return self._note(self._failures, _TRIES, job, reason)

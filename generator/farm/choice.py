@@ -11,10 +11,19 @@ from generator.sampling import Planned
 
 @dataclass(frozen=True)
 class Farm:
-    """So many worker processes on this machine."""
+    """So many worker processes: on this machine, or on a Ray cluster (`address` None: the one that RAY_ADDRESS names, or one
+    that is started here)."""
 
     workers: int = field(default_factory=default_workers)
+    ray: bool = False
+    address: str | None = None
 
     def render(self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], limits: Limits) -> Iterator[Answer]:
         """Render `number` scenes; one answer each (see render_scenes)."""
-        yield from render_scenes(jobs, setup, min(self.workers, number), limits)
+        workers = min(self.workers, number)
+        if self.ray and workers:
+            from generator.farm.ray import render_on_ray
+
+            yield from render_on_ray(jobs, setup, workers, limits, self.address)
+        else:
+            yield from render_scenes(jobs, setup, workers, limits)

@@ -2,7 +2,6 @@
 
 import os
 import selectors
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +62,7 @@ class _Pool:
             if self._attempts.waiting():
                 self._start(cores)
         while self._workers:
-            for key, _ in self._selector.select(self._patience()):
+            for key, _ in self._selector.select(min(worker.patience() for worker in self._workers)):
                 yield from self._listen(key.data)
             for worker in self._workers:
                 worker.kill_if_overdue()
@@ -72,9 +71,6 @@ class _Pool:
         for worker in self._workers:
             worker.kill()
         self._selector.close()
-
-    def _patience(self) -> float:
-        return max(0.0, min(worker.deadline for worker in self._workers) - time.monotonic())
 
     def _start(self, cores: list[int]) -> WorkerProcess:
         worker = WorkerProcess(self._setup, cores, self._limits.timeout)

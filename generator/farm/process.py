@@ -74,6 +74,10 @@ class WorkerProcess:
                 )
             yield answer
 
+    def patience(self) -> float:
+        """Seconds until it is overdue."""
+        return max(0.0, self.deadline - time.monotonic())
+
     def kill_if_overdue(self) -> None:
         """Kill it when it hangs."""
         if time.monotonic() >= self.deadline and not self._hung:
