@@ -16,9 +16,11 @@ from generator.describe import PROTOCOLS, Request, describe
 from generator.judge.verify import verify_dataset
 from generator.relations import draw_layout
 from generator.render import Job, prepare
-from generator.sampling import Planned
+from generator.sampling import Planned, place_scenes
+from generator.splits import SplitPlan
 from generator.stacks import can_carry
 from generator.streams import Stream
+from generator.twins import WithTwins
 from generator.vocabulary import read_vocabulary
 from tests.generator.test_judge import Rows, edit
 
@@ -105,6 +107,24 @@ def test_foils_of_relations_are_as_often_the_truth(dataset: Path) -> None:
     assert {"near", "far"}.isdisjoint(
         link[1] for row, _, link in links(dataset) if row["kind"] == "order"
     )  # ends exchanged, it says the same
+
+
+def test_twins_leave_stacks_as_they_are() -> None:
+    prepared = prepare(Job("clevr-relations", "3x3", COUNTS, 64, 48, "draft", 0, 0, (2, 4)))
+    plan = [laid_out(each) for each in prepared.planned]
+    stacked = twins = 0
+    for each in WithTwins(plan, SplitPlan(VOCABULARY, prepared.holdout), 0):
+        if each.exchange is not None:
+            stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
+            assert stack.isdisjoint((each.exchange.first, each.exchange.second))
+            scenes = place_scenes(each, VOCABULARY, 0, 0, 96, 96)
+            stacks = [{(i, j) for i, name, j, edge in scene.graph(VOCABULARY).edges(keys=True, data=True) if name == "on" and edge["holds"]}
+                      for scene in scenes]  # fmt: skip
+            assert stacks[0] == stacks[1]
+            stacked += bool(stack)
+            twins += 1
+    assert twins > 50
+    assert stacked > 3
 
 
 def test_wrong_margins_and_what_hovers_are_found(dataset: Path, tmp_path: Path) -> None:
