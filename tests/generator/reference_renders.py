@@ -15,7 +15,7 @@ from PIL import Image
 
 from generator.blender.passes import Passes
 from generator.blender.stage import Stage, material_inputs
-from generator.quality import Quality
+from generator.quality import read_quality
 from generator.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary import read_vocabulary
 from tests.generator.fidelity import HEIGHT, NEAR, WIDTH, records
@@ -48,7 +48,7 @@ def render(stage: Stage, path: Path) -> np.ndarray:
 
 
 def main(out: Path, samples: int, names: list[str]) -> None:
-    quality = Quality(about="", samples=samples, denoise=True, bounces=8, microseconds=1)
+    quality = read_quality("reference").model_copy(update={"samples": samples, "denoise": True})
     stage = Stage(VOCABULARY, quality, WIDTH, HEIGHT, 2)
     passes = Passes(stage.meshes, stage.ground, WIDTH, HEIGHT)
     draft, settings = out / "draft.png", bpy.context.scene.render
