@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import write_index
+from generator.drive import Drive
 from generator.farm.choice import Farm
 from generator.quality import read_quality
 from generator.render import Work, blender_version, carry_out, quality_request, seconds_a_scene
 from generator.sampling import Planned
 
-_LOOK = ("width", "height", "quality", "outputs", "blender")
+_LOOK = ("width", "height", "quality", "outputs", "engine", "device", "blender")
 _STORAGE = ("tar_bytes",)  # how a world's files lie is no matter of what they show
 
 
 @dataclass(frozen=True)
 class Look:
-    """How scenes are to be rendered again; None leaves it as it was."""
+    """How scenes are to be rendered again, and by what; None leaves it as it was."""
 
+    drive: Drive
     size: tuple[int, int] | None = None
     quality: str | None = None
     outputs: tuple[str, ...] | None = None
@@ -64,11 +66,12 @@ def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
     kept = {key: value for key, value in before.items() if key not in _STORAGE}
     request = {
         **kept, "width": width, "height": height, "quality": quality_request(name), "outputs": outputs, "blender": blender_version(),
+        **asdict(look.drive),
         "from": {"world": source.world.digest, **{key: before[key] for key in (*_LOOK, "from") if key in before}},
     }  # fmt: skip
     setup = {
         "vocabulary": source.world.vocabulary_text, "quality": quality.model_dump(), "width": width, "height": height,
-        "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
+        "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs, **asdict(look.drive),
     }  # fmt: skip
     seconds = seconds_a_scene(width, height, quality, outputs)
     return Work(request, source.world.vocabulary_text, Recorded(source.world), setup, seconds)

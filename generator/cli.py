@@ -1,8 +1,8 @@
 """The command `gen`."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -13,6 +13,7 @@ from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
+    from generator.drive import Drive
     from generator.farm.choice import Farm
     from generator.holdout import Holdout
 
@@ -45,6 +46,12 @@ def main() -> None:
 )
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
 @click.option("--quality", default="standard", help="draft, standard or reference.")
+@click.option("--engine", default="cycles", help="cycles traces light; eevee draws with OpenGL (docs/engines.md).")
+@click.option(
+    "--device",
+    default="auto",
+    help="What cycles renders on: auto (a GPU where there is one), cpu, optix, cuda, hip, metal, oneapi.",
+)
 @click.option(
     "--with",
     "outputs",
@@ -77,15 +84,16 @@ def main() -> None:
 @_JSON
 @click.pass_context
 def render(
-    context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, resolution: str,
-    quality: str, outputs: str | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, seed: int,
-    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool,
+    context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, pairs: bool,
+    workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, seed: int,
+    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool, **look: Any,
 ) -> None:  # fmt: skip
     """Render a world and the benchmark of a held-out block over it.
 
     Stopped at any moment, it continues when run again with the same arguments.
     """
     from generator.dataset.outputs import parse_outputs
+    from generator.drive import find_drive
     from generator.farm.choice import Farm
     from generator.farm.local import default_workers
     from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
@@ -97,14 +105,15 @@ def render(
     if source is not None:
         _render_again(context, source, out, farm, as_json)
         return
-    width, height = parse_resolution(resolution)
+    asked = _Look(**look)
+    width, height = parse_resolution(asked.resolution)
     numbers = parse_objects(objects)
     storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
-        family, holdout, parse_scenes(scenes), width, height, quality, seed, block_seed, numbers, parse_outputs(outputs),
-        pairs, storage,
+        family, holdout, parse_scenes(scenes), width, height, asked.quality, seed, block_seed, numbers,
+        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device),
     )  # fmt: skip
     prepared = prepare(job)
     block = holdout.replace(":", "-").replace("=", "-")
@@ -112,8 +121,8 @@ def render(
     part = f"-shard-{shard.replace('/', '-of-')}" if shard else ""
     root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}{part}")
     say(
-        f"{len(prepared.turn):,} images of {width}x{height} ({quality}{f', {objects} objects each' * bool(many)}) into {root}, "
-        f"about {duration(prepared.seconds(farm.workers))} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
+        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{f', {objects} objects each' * bool(many)}) into {root}, "
+        f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
         f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
     )
     world = render_world(prepared, root, farm)
@@ -159,7 +168,38 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     _first_benchmark(out, world, holdout, exposed_negatives, as_json)
 
 
-_AGAIN = ("source", "resolution", "quality", "outputs", "workers", "farm_name", "address", "shards", "out", "as_json")
+@dataclass(frozen=True)
+class _Look:
+    """How images shall look and what shall make them, as the options of `gen render` say it."""
+
+    resolution: str
+    quality: str
+    engine: str
+    device: str
+    outputs: str | None
+
+
+def _estimate(seconds: float, drive: "Drive") -> str:
+    """How long it takes, and on what."""
+    if drive.measured:
+        return f"about {duration(seconds)}"
+    return f"with {drive.engine} on {drive.device}, which has not been timed,"
+
+
+_AGAIN = (
+    "source",
+    "resolution",
+    "quality",
+    "engine",
+    "device",
+    "outputs",
+    "workers",
+    "farm_name",
+    "address",
+    "shards",
+    "out",
+    "as_json",
+)
 
 
 def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:
@@ -167,6 +207,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.again import Look, prepare_again, render_again
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
+    from generator.drive import find_drive
     from generator.render import parse_resolution
     from generator.storage import parse_size
 
@@ -181,11 +222,12 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
             )
     asked = {name: context.params[name] for name in given}
     opened = Dataset.open(source)
+    before = opened.world.manifest["request"]
     look = Look(
+        find_drive(asked.get("engine", before.get("engine", "cycles")), context.params["device"]),
         parse_resolution(asked["resolution"]) if "resolution" in asked else None, asked.get("quality"),
         parse_outputs(asked["outputs"]) if "outputs" in asked else None,
     )  # fmt: skip
-    before = opened.world.manifest["request"]
     width, height = look.size or (before["width"], before["height"])
     root = out or Path(f"{source.resolve().name}-again-{width}x{height}")
     work = prepare_again(opened, look, root)
@@ -194,7 +236,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
     say(
         f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {root}, scenes and benchmarks of "
-        f"{source}, about {duration(seconds)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
+        f"{source}, {_estimate(seconds, look.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     render_again(opened, work, root, farm)
     names = Dataset.open(root).benchmark_names()

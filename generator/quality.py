@@ -9,7 +9,8 @@ from generator.resources import resource
 
 
 class Quality(BaseModel):
-    """Samples a pixel, whether OpenImageDenoise cleans the result, light bounces, and microseconds a pixel and core."""
+    """Samples a pixel, whether OpenImageDenoise cleans the result, light bounces, and microseconds a pixel and core, all of
+    Cycles; and the samples of EEVEE."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -18,6 +19,7 @@ class Quality(BaseModel):
     denoise: bool
     bounces: int
     microseconds: float
+    eevee_samples: int
 
 
 def qualities() -> dict[str, Quality]:

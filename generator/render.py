@@ -12,6 +12,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
+from generator.drive import Drive
 from generator.farm.choice import Farm
 from generator.farm.local import Limits
 from generator.holdout import Holdout, draw_block
@@ -34,7 +35,7 @@ _TRIAL = 8  # scenes of the most objects that are placed before anything is rend
 @dataclass(frozen=True)
 class Job:
     """What `gen render` was asked for; `objects` are the fewest and the most of a scene, `outputs` what is written beside images,
-    `pairs` whether scenes of the evaluation splits have twins, which `scenes` does not count."""
+    `pairs` whether scenes of the evaluation splits have twins, which `scenes` does not count, `drive` what renders."""
 
     family: str
     holdout: str
@@ -48,6 +49,7 @@ class Job:
     outputs: tuple[str, ...] = ()
     pairs: bool = False
     storage: Storage = field(default_factory=Storage)
+    drive: Drive = field(default_factory=Drive)
 
 
 @dataclass(frozen=True)
@@ -199,9 +201,11 @@ def carry_out(work: Work, root: Path, farm: Farm, failed: Iterable[Mapping[str, 
 
 def _request(prepared: Prepared) -> dict[str, Any]:
     job = asdict(prepared.job)
+    drive = job.pop("drive")
     storage = {name: value for name, value in job.pop("storage").items() if value is not None}
     return {
         **job,
+        **drive,
         **storage,
         "quality": quality_request(prepared.job.quality),
         "family": prepared.vocabulary.name,
@@ -243,6 +247,7 @@ def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
     return {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
         "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(folder.resolve()), "outputs": prepared.job.outputs,
+        **asdict(prepared.job.drive),
     }  # fmt: skip
 
 

@@ -25,7 +25,8 @@ def run_command(
 
 def render_arguments(out: Path, *more: str | Path) -> list[str | Path]:
     """A render command that takes a few seconds."""
-    return ["gen", "render", "--scenes", SCENES, "--resolution", "64x64", "--quality", "draft", "--out", out, *more]
+    cheap = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu"]
+    return ["gen", "render", "--scenes", SCENES, *cheap, "--out", out, *more]
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,42 @@
-"""How Blender renders: the engine, its samples and its denoiser."""
+"""How Blender renders: the engine, its device, its samples and its denoiser."""
+
+from typing import Any
 
 import bpy
 
+from generator.dataset.errors import UserError
+from generator.drive import Drive
 from generator.quality import Quality
 
 
-def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int) -> None:
-    """Set the renderer up for images of that size and quality."""
-    render, cycles = scene.render, scene.cycles
-    render.engine = "CYCLES"
+def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, drive: Drive) -> None:
+    """Set the renderer up for images of that size and quality. Raises UserError where the device is not there."""
+    render = scene.render
     render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
     render.threads_mode, render.threads = "FIXED", threads
-    render.use_persistent_data = True
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
     render.image_settings.compression = 50
     scene.view_settings.view_transform = "Standard"
+    if drive.engine == "eevee":
+        _configure_eevee(scene, quality)
+    else:
+        _configure_cycles(scene, quality)
+        if drive.device != "cpu":
+            _use_gpu(scene, drive.device)
+
+
+def devices_of(preferences: Any, kind: str) -> list[Any]:
+    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, by its preferences; without CPUs."""
+    try:
+        preferences.compute_device_type = kind
+    except TypeError:  # this build of Blender does not know the kind
+        return []
+    return [device for device in preferences.get_devices_for_type(kind) if device.type == kind]
+
+
+def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
+    cycles, scene.render.engine = scene.cycles, "CYCLES"
+    scene.render.use_persistent_data = True
     cycles.device, cycles.seed = "CPU", 0
     cycles.samples, cycles.use_adaptive_sampling = quality.samples, False
     cycles.use_denoising = quality.denoise
@@ -25,3 +47,22 @@ def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int,
     cycles.blur_glossy = 2.0
     cycles.use_light_tree = False  # a handful of lamps: choosing among them costs more than it saves
     cycles.caustics_reflective = cycles.caustics_refractive = False
+
+
+def _use_gpu(scene: bpy.types.Scene, device: str) -> None:
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    found = devices_of(preferences, device.upper())
+    if not found:
+        raise UserError(f"Blender finds no {device} device for this worker")
+    for each in preferences.devices:
+        each.use = each in found
+    scene.cycles.device = "GPU"
+
+
+def _configure_eevee(scene: bpy.types.Scene, quality: Quality) -> None:
+    eevee, scene.render.engine = scene.eevee, "BLENDER_EEVEE_NEXT"
+    eevee.taa_render_samples = quality.eevee_samples
+    eevee.light_threshold = 1e-5  # by default lamps of a few watts reach no farther than some metres
+    eevee.use_raytracing, eevee.ray_tracing_method = True, "SCREEN"
+    eevee.ray_tracing_options.resolution_scale = "1"
+    eevee.ray_tracing_options.use_denoise = True

@@ -9,11 +9,14 @@ from generator.blender.engine import configure
 from generator.blender.floor import build_floor
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
+from generator.drive import Drive
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
 from generator.space import Point
 from generator.vocabulary import Vocabulary
+
+CPU = Drive()
 
 
 class Stage:
@@ -22,13 +25,15 @@ class Stage:
     Nothing of an earlier scene may show in a later one: every property that a scene sets is set again by the next.
     """
 
-    def __init__(self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int):
+    def __init__(
+        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, drive: Drive = CPU
+    ):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
         self._scene = bpy.context.scene
         self._meshes = {name: _one_slot(build_mesh(mesh)) for name, mesh in vocabulary.meshes.items()}
         self._slots: list[bpy.types.Object] = []
-        configure(self._scene, quality, width, height, threads)
+        configure(self._scene, quality, width, height, threads, drive)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._ground = build_floor(vocabulary.floor)
         self._add("floor", self._ground)

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
 from generator.dataset.outputs import encode, output_path
+from generator.drive import Drive
 from generator.quality import Quality
 from generator.sampling import Planned, place_scenes
 from generator.scene import Scene
@@ -41,7 +42,11 @@ class Renderer:
         self._size: tuple[int, int] = (setup["width"], setup["height"])
         self._folder = Path(setup["folder"])
         self._stage = Stage(
-            self._vocabulary, Quality.model_validate(setup["quality"]), *self._size, len(setup["cores"])
+            self._vocabulary,
+            Quality.model_validate(setup["quality"]),
+            *self._size,
+            len(setup["cores"]),
+            Drive(setup["engine"], setup["device"]),
         )
         check_tops(self._vocabulary, self._stage.meshes)
         self._eye = Eye(self._stage.meshes, *self._size)

@@ -74,7 +74,8 @@ def _world(world: Manifest) -> str:
         "objects in a scene": _objects(request),
         "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
         "resolution": f"{request['width']} x {request['height']} pixels",
-        "quality": _quality(request["quality"]) if "quality" in request else None,
+        "quality": _quality(request) if "quality" in request else None,
+        "engine": f"{request['engine']} on {request['device']}" if "engine" in request else None,
         "beside the images": ", ".join(request.get("outputs", ())) or None,
         "part of the scenes": _fraction(request["shard"]) if "shard" in request else None,
         "seed of the scenes": request.get("seed"),
@@ -96,7 +97,10 @@ def _objects(request: Manifest) -> str | None:
     return f"{least}" if least == most else f"{least}..{most}"
 
 
-def _quality(quality: Manifest) -> str:
+def _quality(request: Manifest) -> str:
+    quality = request["quality"]
+    if request.get("engine") == "eevee":
+        return f"{quality['name']}: {quality['eevee_samples']} samples a pixel"
     denoised = "denoised" if quality["denoise"] else "not denoised"
     return f"{quality['name']}: {quality['samples']} samples a pixel, {denoised}, up to {quality['bounces']} bounces"
 
@@ -209,7 +213,16 @@ def _render(request: Manifest) -> list[str]:
 
 def _look(request: Manifest) -> list[str]:
     size, tars = f"{request['width']}x{request['height']}", str(request.get("tar_bytes", ""))
-    return ["--resolution", size, "--quality", request["quality"]["name"], *(["--shards", tars] if tars else [])]
+    engine, device = request.get("engine", "cycles"), request.get("device", "cpu")
+    drive = ["--device", device] if engine == "cycles" else ["--engine", engine]
+    return [
+        "--resolution",
+        size,
+        "--quality",
+        request["quality"]["name"],
+        *drive,
+        *(["--shards", tars] if tars else []),
+    ]
 
 
 def _first_benchmark(request: Manifest) -> str:

@@ -16,14 +16,14 @@ from tests.conftest import run_command
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("again") / "source"
     done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "64x48",
-                       "--quality", "draft", "--pairs", "--out", root)  # fmt: skip
+                       "--quality", "draft", "--pairs", "--device", "cpu", "--out", root)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
     return root
 
 
 def again(source: Path, out: Path, *more: str) -> Dataset:
-    done = run_command("gen", "render", "--from", source, "--out", out, *more)
+    done = run_command("gen", "render", "--from", source, "--device", "cpu", "--out", out, *more)
     assert done.returncode == 0, done.stderr
     return Dataset.open(out)
 
@@ -68,10 +68,10 @@ def test_the_card_of_it_says_how_to_do_it_again(source: Path, tmp_path: Path) ->
     assert "--with" not in lines[0]
     assert (
         " ".join(lines[1])
-        == "gen render --from ../again --resolution 64x48 --quality draft --with boxes --out ../again-2"
+        == "gen render --from ../again --resolution 64x48 --quality draft --device cpu --with boxes --out ../again-2"
     )
     assert lines[2] == shlex.split(
-        "gen render --from ../again-2 --resolution 32x24 --quality draft --with '' --out ../again-3"
+        "gen render --from ../again-2 --resolution 32x24 --quality draft --device cpu --with '' --out ../again-3"
     )
 
 
