@@ -19,7 +19,7 @@ class Quality(BaseModel):
     denoise: bool
     bounces: int
     microseconds: float
-    eevee_samples: int
+    eevee_samples: int = 16
 
 
 def qualities() -> dict[str, Quality]:

@@ -54,8 +54,8 @@ def make_dataset(root: Path) -> Path:
     """A dataset of 34 scenes, one of them failed, with two benchmarks; nothing is rendered."""
     prepared = prepare(JOB)
     quality = {"name": "draft", **prepared.quality.model_dump(exclude={"about", "microseconds"})}
-    job = {name: value for name, value in vars(JOB).items() if name != "storage"}
-    request = {**job, "quality": quality, "blender": "4.5.0", "vocabulary": prepared.text}
+    job = {name: value for name, value in vars(JOB).items() if name not in ("storage", "drive")}
+    request = {**job, **vars(JOB.drive), "quality": quality, "blender": "4.5.0", "vocabulary": prepared.text}
     with WorldWriter(root, request) as writer:
         for planned in prepared.planned[:-1]:
             writer.add(record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png"))
