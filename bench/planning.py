@@ -1,8 +1,9 @@
 """Deciding what scenes hold, and where it stands."""
 
 from bench.figures import Figure, repeated, seconds
+from generator.plan import plan_scenes
 from generator.render import Job, Prepared, prepare
-from generator.sampling import place_scene, plan_scenes
+from generator.sampling import place_scene
 from generator.splits import SplitPlan
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}

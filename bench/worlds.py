@@ -13,7 +13,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
 from generator.describe import FIRST, describe
-from generator.render import Job, Prepared, prepare
+from generator.render import Job, Prepared, prepare, request_of
 from generator.sampling import Planned, place_scene
 
 WIDTH, HEIGHT = 64, 48
@@ -37,7 +37,7 @@ def write_world(
 
 def write_planned(root: Path, prepared: Prepared) -> None:
     """Write the world of a plan into `root`."""
-    with WorldWriter(root, {"width": WIDTH, "height": HEIGHT}) as writer:
+    with WorldWriter(root, request_of(prepared)) as writer:
         for planned in prepared.planned:
             with suppress(
                 UserError

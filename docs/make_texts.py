@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from generator.blocks import draw_block
 from generator.describe import Request, make_askers
-from generator.holdout import draw_block
 from generator.items.language import Item, Language, Subject
 from generator.items.train import Train, parse_statistics
 from generator.language.truth import Facts
-from generator.sampling import place_scene, plan_scenes
+from generator.plan import plan_scenes
+from generator.sampling import place_scene
 from generator.scene import Scene
 from generator.splits import SplitPlan
 from generator.streams import Stream

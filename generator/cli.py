@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from generator.dataset.reader import World
     from generator.drive import Drive
     from generator.farm.choice import Farm
-    from generator.holdout import Holdout
+    from generator.render import Prepared
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -28,15 +28,39 @@ def main() -> None:
     """Make worlds in which chosen combinations never occur, and benchmarks over them."""
 
 
-@main.command()
-@click.option(
-    "--holdout", default="3x3", help="Block of held-out bindings: values x objects, e.g. 3x3 or color:shape=2x4."
+_HOLDOUT = click.option(
+    "--holdout",
+    "holdout",
+    multiple=True,
+    default=(),
+    help="What is held out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as relation:pair=2x3 (both "
+    "may be given), k1..7 (coverage), atoms=1x2 (systematicity), or a holdout.json.  [default: 3x3, or the design's own]",
 )
+_DESIGN = click.option(
+    "--design",
+    default="bindsplit",
+    help="bindsplit, coverage (each object is seen with k values), systematicity (unseen atoms too) or gzsl (class lists).",
+)
+_BLOCK_SEED = click.option(
+    "--block-seed", "block_seed", default="0", help="Seed of the block and of the splits, or several such as 0..2."
+)
+_OPPOSITES = click.option(
+    "--opposites/--no-opposites",
+    default=True,
+    help="Hold out the opposites of held-out relations too, so that a flipped foil is as unfamiliar as its caption.",
+)
+
+
+@main.command()
+@click.option("--preset", help="A published benchmark: bindsplit2026, pearson2025, pearson2025-clean or spare.")
+@_DESIGN
+@_HOLDOUT
 @click.option("--family", default="clevr", help="World family: a name, or the path of a TOML file of your own.")
 @click.option("--objects", default="2", help="Objects in a scene: a number, or a range such as 3..10.")
 @click.option(
     "--scenes",
-    help="Number of scenes, or train=2000,seen=300,...  [default: train=2000, val=100, seen, partial, unseen=300]",
+    help="Number of scenes, or train=2000,seen=300,..., or grid: every arrangement of two objects once.  "
+    "[default: train=2000, val=100, seen, partial, unseen=300]",
 )
 @click.option(
     "--from",
@@ -74,7 +98,8 @@ def main() -> None:
 @click.option("--shard", help="Render only the i-th of n parts, as i/n; `gen merge` puts the parts together.")
 @click.option("--shards", help="Put the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @click.option("--seed", type=_SEED, default=0, help="Seed of the scenes.")
-@click.option("--block-seed", type=_SEED, default=0, help="Seed of the held-out block and of the splits.")
+@_BLOCK_SEED
+@_OPPOSITES
 @click.option(
     "--exposed-negatives",
     is_flag=True,
@@ -84,19 +109,20 @@ def main() -> None:
 @_JSON
 @click.pass_context
 def render(
-    context: click.Context, holdout: str, family: str, objects: str, scenes: str | None, source: Path | None, pairs: bool,
-    workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, seed: int,
-    block_seed: int, exposed_negatives: bool, out: Path | None, as_json: bool, **look: Any,
+    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, objects: str, scenes: str | None,
+    source: Path | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None,
+    seed: int, block_seed: str, opposites: bool, exposed_negatives: bool, out: Path | None, as_json: bool, **look: Any,
 ) -> None:  # fmt: skip
-    """Render a world and the benchmark of a held-out block over it.
+    """Render a world and the benchmarks of what is held out over it.
 
     Stopped at any moment, it continues when run again with the same arguments.
     """
     from generator.dataset.outputs import parse_outputs
+    from generator.design import parse_seeds, said
     from generator.drive import find_drive
     from generator.farm.choice import Farm
     from generator.farm.local import default_workers
-    from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, render_world
+    from generator.render import Job, parse_objects, parse_resolution, prepare, render_world
     from generator.storage import Storage, parse_shard, parse_size
 
     if address and farm_name == "local":
@@ -105,6 +131,8 @@ def render(
     if source is not None:
         _render_again(context, source, out, farm, as_json)
         return
+    if preset is not None:
+        design, holdout, block_seed, family, scenes = _of_preset(preset, family, scenes)
     asked = _Look(**look)
     width, height = parse_resolution(asked.resolution)
     numbers = parse_objects(objects)
@@ -112,35 +140,72 @@ def render(
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
-        family, holdout, parse_scenes(scenes), width, height, asked.quality, seed, block_seed, numbers,
-        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device),
+        family, holdout, scenes, width, height, asked.quality, seed, parse_seeds(block_seed), numbers,
+        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device), design, opposites,
     )  # fmt: skip
     prepared = prepare(job)
-    block = holdout.replace(":", "-").replace("=", "-")
-    many = "" if numbers == (2, 2) else f"-n{objects.replace('..', '-')}"
     part = f"-shard-{shard.replace('/', '-of-')}" if shard else ""
-    root = out or Path(f"{prepared.vocabulary.name}{many}-{block}-b{block_seed}-s{seed}-{width}x{height}{part}")
+    root = out or Path(_folder_name(preset, prepared, objects, block_seed) + part)
+    many = "" if numbers == (2, 2) else f", {objects} objects each"
     say(
-        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{f', {objects} objects each' * bool(many)}) into {root}, "
-        f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}.\n"
-        f"Held out: {', '.join(prepared.holdout.values)} x {', '.join(prepared.holdout.objects)}."
+        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{many}) into {root}, "
+        f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
+    for each in prepared.holdouts:
+        say(f"Held out: {said(each)}.")
     world = render_world(prepared, root, farm)
     if shard:
         say(f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out DIR")
         result({"dataset": str(root), "shard": shard}, as_json, str(root))
         return
-    _first_benchmark(root, world, prepared.holdout, exposed_negatives, as_json)
+    _first_benchmarks(root, world, exposed_negatives, as_json)
 
 
-def _first_benchmark(root: Path, world: "World", holdout: "Holdout", exposed_negatives: bool, as_json: bool) -> None:
-    """Write the benchmark that is made with its world, and say so."""
-    from generator.describe import FIRST, benchmark_name, describe
+def _first_benchmarks(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
+    """Write the benchmarks that are made with their world, and say so."""
+    from generator.first import write_benchmarks
 
-    name = benchmark_name(holdout)
-    counts = describe(root, world, holdout, name, replace(FIRST, exposed_negatives=exposed_negatives)).scenes
-    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {root}")
-    result({"dataset": str(root), "benchmark": name, "scenes": counts}, as_json, str(root))
+    done = write_benchmarks(root, world, exposed_negatives)
+    for name, described in done.items():
+        counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
+        say(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
+    say(f"Next: gen verify {root}")
+    made = {name: described.scenes for name, described in done.items()}
+    first = next(iter(made))
+    data = {"dataset": str(root), "benchmark": first, "scenes": made[first], "benchmarks": made}
+    result(data, as_json, str(root))
+
+
+def _of_preset(preset: str, family: str, scenes: str | None) -> tuple[str, tuple[str, ...], str, str, str | None]:
+    """Design, holdout, block seed, family and scenes of a preset; only family and scenes may be given beside it."""
+    from generator.dataset.errors import UserError
+    from generator.presets import read_preset
+
+    context = click.get_current_context()
+    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    for name in ("design", "holdout", "block_seed", "objects", "opposites"):
+        if name in given:
+            raise UserError(
+                f"--preset {preset} says what --{name.replace('_', '-')} is; leave one of them out. Its parts stand in "
+                f"scenes/presets/{preset}.toml."
+            )
+    read = read_preset(preset)
+    return (
+        read.design, read.holdout, read.block_seed, family if "family" in given else read.family,
+        scenes if scenes is not None else read.scenes,
+    )  # fmt: skip
+
+
+def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_seed: str) -> str:
+    job = prepared.job
+    size = f"s{job.seed}-{job.width}x{job.height}"
+    if preset is not None:
+        return f"{preset}-{size}"
+    many = "" if job.objects == (2, 2) else f"-n{objects.replace('..', '-')}"
+    held = "+".join(job.holdout) or "default"
+    design = "" if job.design == "bindsplit" else f"-{job.design}"
+    block = held.removesuffix(".json").replace(":", "-").replace("=", "-").replace("/", "-")
+    return f"{prepared.vocabulary.name}{many}{design}-{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
 
 
 @main.command()
@@ -157,15 +222,9 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
 
     Files of the shards are linked, not copied, where the file system allows.
     """
-    from generator.holdout import draw_block
     from generator.merge import merge_worlds
-    from generator.vocabulary import parse_vocabulary
 
-    world = merge_worlds(shards, out)
-    request = world.manifest["request"]
-    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    holdout = draw_block(request["holdout"], vocabulary, request["block_seed"])
-    _first_benchmark(out, world, holdout, exposed_negatives, as_json)
+    _first_benchmarks(out, merge_worlds(shards, out), exposed_negatives, as_json)
 
 
 @dataclass(frozen=True)
@@ -246,33 +305,48 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
 
 @main.command()
 @click.argument("dataset", type=_FOLDER)
-@click.option("--holdout", default="3x3", help="Block of held-out bindings: values x objects.")
-@click.option("--block-seed", type=_SEED, default=0, help="Seed of the block and of the splits.")
+@_DESIGN
+@_HOLDOUT
+@_BLOCK_SEED
+@_OPPOSITES
 @click.option(
     "--exposed-negatives",
     is_flag=True,
     help="Let training negatives show held-out bindings (the dataset then says so).",
 )
-@click.option("--name", help="Name of the benchmark.  [default: after the block]")
+@click.option("--name", help="Name of the benchmark, where only one is made.  [default: after what is held out]")
 @_JSON
 def split(
-    dataset: Path, holdout: str, block_seed: int, exposed_negatives: bool, name: str | None, as_json: bool
-) -> None:
-    """Put another held-out block over the images of DATASET: a new benchmark, nothing rendered."""
+    dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Hold out something else over the images of DATASET: a new benchmark, nothing rendered.
+
+    Several block seeds, points of a coverage curve or class lists make several benchmarks.
+    """
+    from generator.dataset.errors import UserError
     from generator.dataset.reader import Dataset
-    from generator.describe import FIRST, benchmark_name, check_name, describe
-    from generator.holdout import draw_block
+    from generator.describe import check_name, describe, first_request
+    from generator.design import Design, benchmark_name, parse_seeds, said
     from generator.vocabulary import parse_vocabulary
 
     opened = Dataset.open(dataset)
-    block = draw_block(holdout, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml"), block_seed)
-    name = check_name(name) if name else benchmark_name(block)
-    counts = describe(dataset, opened.world, block, name, replace(FIRST, exposed_negatives=exposed_negatives)).scenes
-    say(f"Held out: {', '.join(block.values)} x {', '.join(block.objects)}.")
-    say(
-        f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen verify {dataset} --benchmark {name}"
-    )
-    result({"dataset": str(dataset), "benchmark": name, "scenes": counts}, as_json, name)
+    vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
+    holdouts = Design(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
+    if name and len(holdouts) > 1:
+        raise UserError(
+            f"--name {name}: {len(holdouts)} benchmarks are made, each needs a name of its own; leave --name out."
+        )
+    made = {}
+    for each in holdouts:
+        called = check_name(name) if name else benchmark_name(each)
+        made[called] = describe(dataset, opened.world, each, called, first_request(each, exposed_negatives)).scenes
+        say(f"Held out: {said(each)}.")
+        counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
+        say(f"Scenes: {counts}. Next: gen verify {dataset} --benchmark {called}")
+    first = next(iter(made))
+    data = {"dataset": str(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
+    result(data, as_json, "\n".join(made))
 
 
 @main.command()
@@ -326,8 +400,9 @@ def describe(
     A new benchmark over the same images and the same held-out block; nothing is rendered.
     """
     from generator.dataset.reader import Dataset
-    from generator.describe import KINDS, Request, benchmark_name, check_name, check_request
+    from generator.describe import KINDS, Request, check_name, check_request, kept_splits
     from generator.describe import describe as write
+    from generator.design import benchmark_name
     from generator.holdout import Holdout
     from generator.items.train import parse_statistics
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
@@ -340,7 +415,7 @@ def describe(
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
     name = check_name(name) if name else f"{benchmark_name(holdout)}-texts"
-    done = write(dataset, opened.world, holdout, name, request)
+    done = write(dataset, opened.world, holdout, name, request, kept_splits(opened, holdout))
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())

@@ -1,109 +1,144 @@
-"""Which values meet which objects in the scenes of a split, drawn so that all is balanced."""
+"""Which values meet which objects in the scenes of a split, and in what layout, drawn so that all is balanced."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import cycle, product
+from itertools import product
 
-from generator.dataset.errors import UserError
-from generator.splits import Arrangement, Binding, SplitPlan, arrangements, cluster_of
+import numpy as np
+
+from generator.balance import Family, choose_alike
+from generator.many import Many, impossible
+from generator.relations import Layout, draw_layout, facts
+from generator.splits import Arrangement, SplitPlan, arrangements, cluster_of
 from generator.streams import Stream
 
-_TRIES = 2_000
+_LAYOUTS = 400
+_MOST_GROUPS = 300  # of more no choice of scenes makes all equally frequent beside values and objects
+_TRIALS = 40
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a scene shows: its bindings, left object first, and their layout; the split that it is made for; and for a label
+    (design gzsl) the objects in the order in which the label names them."""
+
+    arrangement: Arrangement
+    layout: Layout
+    split: str
+    named: tuple[int, ...] = ()
 
 
 class Contents:
-    """Draws arrangements for the splits of a plan.
+    """Draws scenes for the splits of a holdout.
 
-    Two objects differ in value and in category, and within a split every group of scenes is as frequent as every
-    other. With other numbers of objects values and categories may repeat; there are too many groups to balance, so
-    the bindings are balanced instead.
+    Two objects differ in value and in category; with other numbers of objects values and categories may repeat. Within a
+    split every value and every object is as frequent as every other, in all and at each place from left to right, up to
+    one; where the split itself favours some (partial, unseen), as every other that is held out with the same.
     """
 
-    def __init__(self, splits: SplitPlan):
-        block, vocabulary = splits.holdout, splits.vocabulary
-        values = [value for value in vocabulary.values(block.kind) if value not in block.values]
-        objects = [thing for thing in vocabulary.objects if thing not in block.objects]
-        self._splits = splits
-        self._bindings = {
-            "held out": list(product(block.values, block.objects)),
-            "value of the block": list(product(block.values, objects)),
-            "object of the block": list(product(values, block.objects)),
-            "neither": list(product(values, objects)),
-        }
-        self._bindings["seen"] = [b for name, all_of in self._bindings.items() if name != "held out" for b in all_of]
+    def __init__(self, rule: SplitPlan):
+        self._rule, self._vocabulary, self._holdout = rule, rule.vocabulary, rule.holdout
+        self._values = self._vocabulary.values(self._holdout.kind)
+        self._objects = list(self._vocabulary.objects)
+        self._many = Many(rule, self._conflicts)
 
-    def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
-        """An arrangement for each of the `numbers` of objects, left object first. Raises UserError when there is none."""
-        pairs = self._draw_pairs(split, stream) if 2 in numbers else iter(())
-        decks = {name: _Deck(bindings, stream) for name, bindings in self._bindings.items()}
+    def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Content]:
+        """Contents for each of the `numbers` of objects. Raises UserError when there is none."""
+        pairs = iter(self._draw_pairs(split, sum(n == 2 for n in numbers), stream))
+        others = iter(self._many.draw(split, [n for n in numbers if n != 2], stream))
         for n in numbers:
-            arrangement = next(pairs, None) if n == 2 else self._draw_many(split, n, decks, stream)
-            if arrangement is None:
-                raise UserError(
-                    f"This block leaves no scene of {n} object{'s' * (n > 1)} for the split {split}: try another --block-seed, "
-                    f"hold out less, or add values or objects."
-                )
-            yield arrangement
+            yield self._laid_out(next(pairs) if n == 2 else next(others), split, stream)
+
+    def _draw_pairs(self, split: str, n: int, stream: Stream) -> list[Arrangement]:
+        if n == 0:
+            return []
+        found = self._pairs.get(split)
+        if not found:
+            raise impossible(split, 2)
+        for coarse, grouped in ((False, True), (False, False), (True, True), (True, False)):
+            families = self._families(found, coarse, grouped)
+            if grouped and families[-2].size > _MOST_GROUPS:
+                continue
+            picks, even = choose_alike(families, n, stream)
+            if even:
+                break
+        return [found[pick] for pick in picks]
 
     @cached_property
-    def _pairs(self) -> dict[str | None, dict[str, list[Arrangement]]]:
-        """The arrangements of two objects by split and group."""
-        found: dict[str | None, dict[str, list[Arrangement]]] = {}
-        for arrangement in arrangements(self._splits.vocabulary, self._splits.holdout.kind):
-            groups = found.setdefault(self._splits.place(arrangement).split, {})
-            groups.setdefault(cluster_of(arrangement), []).append(arrangement)
+    def _pairs(self) -> dict[str, list[Arrangement]]:
+        """The arrangements of two objects by split; where layouts decide, by every split that some layout gives."""
+        found: dict[str, list[Arrangement]] = {}
+        layouts = self._two_layouts
+        for arrangement in arrangements(self._vocabulary, self._holdout.kind):
+            options = layouts[arrangement[0][1], arrangement[1][1]] if layouts else [()]
+            splits = dict.fromkeys(self._rule.place(arrangement, shown).split for shown in options)
+            for split in splits:
+                if split is not None:
+                    found.setdefault(split, []).append(arrangement)
         return found
 
-    def _draw_pairs(self, split: str, stream: Stream) -> Iterator[Arrangement]:
-        """Round and round the groups of a split, each time the next arrangement of a group."""
-        groups = self._pairs.get(split, {})
-        rounds = [cycle(stream.shuffled(groups[name])) for name in stream.shuffled(list(groups))]
-        return (next(group) for group in cycle(rounds))
+    @cached_property
+    def _two_layouts(self) -> dict[tuple[str, str], list[tuple[tuple[int, str, int], ...]]]:
+        """What relations two objects can show, by their categories, left one first; empty where none are held out."""
+        if not self._holdout.triples:
+            return {}
+        stream = Stream("layouts", self._holdout.block_seed)
+        return {
+            (pair[0], pair[1]): list(dict.fromkeys(facts(draw_layout(pair, stream, self._vocabulary), self._vocabulary) for _ in range(_TRIALS)))
+            for pair in product(self._objects, repeat=2)
+        }  # fmt: skip
 
-    def _draw_many(self, split: str, n: int, decks: dict[str, "_Deck"], stream: Stream) -> Arrangement | None:
-        for _ in range(_TRIES):
-            names = self._choose_decks(split, n, stream)
-            arrangement = tuple(decks[name].deal() for name in names)
-            if self._splits.place(arrangement).split == split:
-                return arrangement
-            for name, binding in zip(names, arrangement, strict=True):
-                decks[name].put_back(binding)
-        return None
+    @cached_property
+    def _conflicts(self) -> frozenset[tuple[str, str]]:
+        """Pairs of categories that show a held-out triple in every layout, left one first."""
+        triples = self._holdout.holds_out_triple
+        return frozenset(
+            pair for pair, layouts in self._two_layouts.items()
+            if all(any(triples(pair[i], name, pair[j]) for i, name, j in shown) for shown in layouts)
+        )  # fmt: skip
 
-    def _choose_decks(self, split: str, n: int, stream: Stream) -> list[str]:
-        """Decks from which n objects can be dealt so that the scene may belong to the split.
+    def _families(self, found: Sequence[Arrangement], coarse: bool, grouped: bool) -> list[Family]:
+        """What shall be even among pairs: values and objects, in all and by place; then groups, then arrangements.
 
-        In an evaluation split either all values are from the block, or none, or all objects are, or none. Which of
-        them is drawn so that all bindings without a part in the block's other side become equally frequent.
+        `coarse`: only among values, or objects, that are held out with the same; `grouped`: groups up to one as well.
         """
-        if split == "unseen":
-            return ["held out"] * n
-        if split == "train":
-            return ["seen"] * n
-        sides = [len(self._bindings[name]) for name in ("value of the block", "object of the block")]
-        side = "value of the block" if stream.below(sum(sides)) < sides[0] else "object of the block"
-        if split == "partial":
-            k = 1 + stream.below(n - 1)
-            return stream.shuffled(["held out"] * k + [side] * (n - k))
-        return [side if stream.below(len(self._bindings["seen"])) < sum(sides) else "neither" for _ in range(n)]
+        values = np.array([[self._values.index(value) for value, _ in arrangement] for arrangement in found])
+        objects = np.array([[self._objects.index(thing) for _, thing in arrangement] for arrangement in found])
+        like_value = _numbered([self._holdout.value_like(value) if coarse else () for value in self._values])
+        like_object = _numbered([self._holdout.object_like(thing) if coarse else () for thing in self._objects])
+        made = [
+            _family(cells[:, places], classes, 4)
+            for cells, classes in ((values, like_value), (objects, like_object))
+            for places in ([0], [1], [0, 1])
+        ]
+        groups = _numbered([cluster_of(arrangement) for arrangement in found])
+        for cells, weight in ((groups, 3), (np.arange(len(found)), 1)):
+            made.append(
+                _family(
+                    cells[:, None], np.zeros(int(cells.max()) + 1, np.int64), weight, strict=weight == 3 and grouped
+                )
+            )
+        return made
+
+    def _laid_out(self, arrangement: Arrangement, split: str, stream: Stream) -> Content:
+        categories = [thing for _, thing in arrangement]
+        for _ in range(_LAYOUTS):
+            layout = draw_layout(categories, stream, self._vocabulary)
+            if not self._holdout.triples:
+                return Content(arrangement, layout, split)
+            if self._rule.place(arrangement, facts(layout, self._vocabulary)).split == split:
+                return Content(arrangement, layout, split)
+        raise impossible(split, len(arrangement))
 
 
-class _Deck:
-    """Deals bindings in random order, each as often as every other but for the few that are still in the pile."""
+def _numbered(names: Sequence[object]) -> np.ndarray:
+    """Equal things by equal numbers, in the order in which they first come."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.int64)
 
-    def __init__(self, bindings: Sequence[Binding], stream: Stream):
-        self._bindings, self._stream = bindings, stream
-        self._pile: list[Binding] = []
 
-    def deal(self) -> Binding:
-        if not self._pile:
-            self._pile = list(self._bindings)
-        i = self._stream.below(len(self._pile))
-        self._pile[i], self._pile[-1] = self._pile[-1], self._pile[i]
-        return self._pile.pop()
-
-    def put_back(self, binding: Binding) -> None:
-        """Take a binding back; a small pile is filled up, or the same few bindings would be dealt again."""
-        self._pile.append(binding)
-        if len(self._pile) < len(self._bindings):
-            self._pile += self._bindings
+def _family(cells: np.ndarray, classes: np.ndarray, weight: int, strict: bool = True) -> Family:
+    """The family of cells that some candidate fills; others would look empty for ever."""
+    used, renumbered = np.unique(cells, return_inverse=True)
+    return Family(renumbered.reshape(cells.shape), _numbered(classes[used].tolist()), weight, strict)

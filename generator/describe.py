@@ -5,19 +5,21 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from generator.classes import ClassRule, shared_labels
 from generator.dataset.commands import progress
 from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.reader import World
+from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import BenchmarkWriter
 from generator.holdout import Holdout
 from generator.items.binary import KINDS, Binary
+from generator.items.class_gzsl import ClassGzsl, Labels
 from generator.items.confusion import Confusion
 from generator.items.context import Context
-from generator.items.gzsl import Gzsl
+from generator.items.gzsl import STYLE, Gzsl
 from generator.items.hard_positives import HardPositives
 from generator.items.integration import Integration
 from generator.items.language import Grid, Item, Language, Subject, Text
@@ -30,10 +32,11 @@ from generator.items.train import Statistics, Train
 from generator.language.complexity import LEVELS, cells
 from generator.language.grammar import TEMPLATES
 from generator.language.truth import Facts
+from generator.plan import Assigned, rule_of
 from generator.scene import Scene
-from generator.splits import SPLITS, SplitPlan, cluster_of
+from generator.splits import Fact, Rule, cluster_of, held_out_facts, may_lack
 from generator.streams import Stream
-from generator.vocabulary import parse_vocabulary
+from generator.vocabulary import Vocabulary, parse_vocabulary
 
 PLAIN, RELATED = "a-and-a", "that-is"
 PROTOCOLS = (
@@ -69,7 +72,7 @@ class Request:
 
 
 FIRST = Request(("binary", "retrieval", "pairs"), ("swap",), template=PLAIN, strict=False)
-"""The texts of a benchmark that is made with its world, or with a new block."""
+"""The texts of a benchmark of bindings that is made with its world, or with a new block."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +96,35 @@ class Asker(Protocol):
         ...
 
 
-def describe(root: Path, world: World, holdout: Holdout, name: str, request: Request) -> Described:
-    """Write the benchmark `name` for a held-out block over the world in `root`.
+def describe(
+    root: Path,
+    world: World,
+    holdout: Holdout,
+    name: str,
+    request: Request,
+    assigned: Mapping[str, Assigned] | None = None,
+    with_world: bool = False,
+) -> Described:
+    """Write the benchmark `name` for a holdout over the world in `root`.
+
+    Scenes belong to the splits that the holdout's rule says; with `assigned`, by scene_id, to those that they were made
+    for, and scenes that were made for nothing here to none. `with_world` notes that the benchmark is made with its world.
 
     No text is written that has not been decided on its scene. Raises UserError when a split would be empty, or when a
     protocol that was asked for gets no item.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    language = Language(vocabulary, holdout, request.equal_familiarity, request.template)
+    language = Language(vocabulary, holdout, _equal_familiarity(request, holdout), request.template)
     askers = make_askers(language, request, _most_objects(world))
-    train = Train(language, request.statistics, request.exposed_negatives)
+    train: Train | Labels = Train(language, request.statistics, request.exposed_negatives)
+    if holdout.design == "gzsl" and request.statistics is None:
+        train = Labels(ClassGzsl(language, ClassRule(vocabulary, holdout)))
+    rule = rule_of(vocabulary, holdout)
     with BenchmarkWriter(root, name) as writer:
-        tables = _Tables(writer, language)
+        tables = _Tables(writer, language, rule.splits)
         for row in _rendered(world, request.statistics is not None):
-            tables.add_scene(row, SplitPlan(vocabulary, holdout), train, askers, request.seed)
-        if empty := [split for split, n in tables.scenes.items() if n == 0]:
+            tables.add_scene(row, rule, train, askers, request.seed, assigned)
+        if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack(holdout)]:
             raise UserError(
                 f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
                 f"render more scenes."
@@ -121,8 +138,34 @@ def describe(root: Path, world: World, holdout: Holdout, name: str, request: Req
             dict(tables.scenes), dict(sorted(tables.items.items())), len(tables.known),
             dict(sorted(language.dropped.items())), dict(sorted(language.refused.items())),
         )  # fmt: skip
-        writer.finish(holdout.to_dict(), _manifest(world, holdout, described, request, askers, train))
+        writer.finish(
+            holdout.to_dict(),
+            {**_manifest(world, holdout, described, request, askers, train), "with_world": with_world},
+        )
     return described
+
+
+def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
+    """The texts of a benchmark that is made with its world, or with a new holdout."""
+    if holdout.design == "gzsl":
+        return Request(("gzsl",), template=STYLE)
+    kinds = (*FIRST.binary, "flip") if holdout.triples else FIRST.binary
+    protocols = (*(FIRST.protocols or ()), *(["systematicity"] if holdout.design == "systematicity" else []))
+    return replace(
+        FIRST,
+        protocols=protocols,
+        binary=kinds,
+        template=None if holdout.triples else PLAIN,
+        exposed_negatives=exposed_negatives,
+    )
+
+
+def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
+    """The split of every scene in the first benchmark of this holdout: other texts leave the splits as they are."""
+    data = holdout.to_dict()
+    benchmark = next(b for b in map(dataset.benchmark, dataset.benchmark_names()) if b.holdout == data)
+    rows = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+    return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
 
 
 def check_request(request: Request) -> None:
@@ -132,11 +175,6 @@ def check_request(request: Request) -> None:
             raise UserError(f"Unknown protocol '{protocol}'; {did_you_mean(protocol, list(PROTOCOLS))}")
     if request.template is not None and request.template not in TEMPLATES:
         raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
-
-
-def benchmark_name(holdout: Holdout) -> str:
-    """The default name of a benchmark: what is held out, and the seed of the block."""
-    return f"{holdout.kind}-{holdout.category}-{len(holdout.values)}x{len(holdout.objects)}-b{holdout.block_seed}"
 
 
 def check_name(name: str) -> str:
@@ -162,7 +200,11 @@ def make_askers(language: Language, request: Request, most: int) -> list[Asker]:
         "hard_positives": lambda: HardPositives(language),
         "confusion": lambda: Confusion(language),
         "context": lambda: Context(language),
-        "gzsl": lambda: Gzsl(language),
+        "gzsl": lambda: (
+            ClassGzsl(language, ClassRule(language.vocabulary, language.holdout))
+            if language.holdout.design == "gzsl"
+            else Gzsl(language)
+        ),
         # a first benchmark has no relations but those of its pairs
         "pairs": lambda: Pairs(language, None if request.strict else RELATED),
     }
@@ -201,6 +243,12 @@ def _rendered(world: World, with_views: bool) -> Iterator[_Rendered]:
             bar.update(task, advance=batch.num_rows)
 
 
+def _shown(facts: Facts, vocabulary: Vocabulary) -> list[Fact]:
+    """The relations that hold between objects of a scene."""
+    things = range(len(facts))
+    return [(i, name, j) for name in vocabulary.relations for i in things for j in things if facts.holds[name][i][j]]
+
+
 def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
     """How much each object strikes the eye: the share of the image that it shows, and how near the middle it lies."""
     width, height = row["width"], row["height"]
@@ -228,32 +276,51 @@ def _most_objects(world: World) -> int:
 class _Tables:
     """The rows of a benchmark while it is described; a text that is used twice is one row."""
 
-    def __init__(self, writer: BenchmarkWriter, language: Language):
+    def __init__(self, writer: BenchmarkWriter, language: Language, splits: Sequence[str]):
         self._writer, self._language = writer, language
         self._kind = language.holdout.kind
         self.known: set[int] = set()
-        self.scenes: Counter[str] = Counter(dict.fromkeys(SPLITS, 0))
+        self.scenes: Counter[str] = Counter(dict.fromkeys(splits, 0))
         self.items: Counter[str] = Counter()
         self._last: Subject | None = None
 
-    def add_scene(self, row: _Rendered, plan: SplitPlan, train: Train, askers: Sequence[Asker], seed: int) -> None:
+    def add_scene(
+        self, row: _Rendered, rule: Rule, train: Train | Labels, askers: Sequence[Asker], seed: int,
+        assigned: Mapping[str, Assigned] | None,
+    ) -> None:  # fmt: skip
         """Add a scene to its split, and its items. A twin comes right after its scene."""
         holdout, (scene_id, twin_of, scene, salience) = self._language.holdout, row
         arrangement = tuple((thing.attributes[self._kind], thing.category) for thing in scene.objects)
-        placing = plan.place(arrangement)
-        self._writer.add("splits", (scene_id, placing.split, [" ".join(binding) for binding in placing.held_out], []))
-        if placing.split is None:
-            return
-        self.scenes[placing.split] += 1
         vocabulary = self._language.vocabulary
         facts = Facts(scene, vocabulary)
+        shown = _shown(facts, vocabulary)
+        placing = rule.place(arrangement, shown, scene_id)
+        made_for = (assigned or {}).get(scene_id)
+        split = placing.split if assigned is None else made_for.split if made_for else None
+        bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
+        self._writer.add("splits", (scene_id, split, bindings, triples))
+        if split is None:
+            return
+        self.scenes[split] += 1
         held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
+        related = frozenset(held_out_facts(arrangement, shown, holdout)) if placing.triples else None
+        named = made_for.named if made_for else ()
         twin = self._last if self._last and twin_of == self._last.scene_id else None
-        subject = self._last = Subject(scene_id, facts, placing.split, held_out, salience, twin)
-        cluster = cluster_of(arrangement)
-        for asker in [train] if placing.split == "train" else askers:
-            for n, item in enumerate(asker.ask(subject, Stream("texts", seed, asker.name, scene_id))):
+        subject = self._last = Subject(scene_id, facts, split, held_out, salience, twin, related, named)
+        cluster = cluster_of(arrangement, placing.triples)
+        for asker in [train] if split == "train" else askers:
+            asked = asker.ask(subject, Stream("texts", seed, asker.name, scene_id))
+            for n, item in enumerate(self._fitting(asked, subject)):
                 self._add_item(f"{asker.name}-{scene_id}-{n}", subject, cluster, item)
+
+    def _fitting(self, items: Iterator[Item], subject: Subject) -> Iterator[Item]:
+        """The items whose captions name relations as familiar as their split says; the others are counted as dropped."""
+        for item in items:
+            captions = [candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")]
+            if all(self._language.fits(form, subject) for form in captions):
+                yield item
+            else:
+                self._language.dropped[f"{item.protocol} {item.kind}: familiar relation"] += 1
 
     def _add_item(self, item_id: str, subject: Subject, cluster: str, item: Item) -> None:
         self.items[f"{item.protocol} {item.kind}"] += 1
@@ -303,20 +370,34 @@ class _Tables:
 
 
 def _manifest(
-    world: World, holdout: Holdout, described: Described, request: Request, askers: Sequence[Asker], train: Train
+    world: World,
+    holdout: Holdout,
+    described: Described,
+    request: Request,
+    askers: Sequence[Asker],
+    train: Train | Labels,
 ) -> dict[str, Any]:
     declared = ["train negatives show held-out bindings (--exposed-negatives)"] if request.exposed_negatives else []
     if not request.equal_familiarity:
         declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
+    if holdout.triples and not holdout.opposites and holdout.design != "gzsl":
+        declared.append("a flipped relation is more familiar than its held-out truth (--no-opposites)")
+    declared += shared_labels(holdout)
     return {
-        "world": world.digest, "design": "bindsplit", "holdout": json.loads(json.dumps(holdout.to_dict())),
+        "world": world.digest, "design": holdout.design, "holdout": json.loads(json.dumps(holdout.to_dict())),
         "scenes": described.scenes, "exposed_negatives": request.exposed_negatives,
-        "equal_familiarity": request.equal_familiarity, "declared_leaks": declared,
+        "equal_familiarity": _equal_familiarity(request, holdout), "declared_leaks": declared,
         "texts": {
             "seed": request.seed, "template": request.template, "items": described.items, "dropped": described.dropped,
-            "refused": described.refused, "cells": _filled(askers), "train": train.realised.to_dict() if request.statistics else None,
+            "refused": described.refused, "cells": _filled(askers), "train": train.realised.to_dict() if request.statistics and isinstance(train, Train) else None,
         },
     }  # fmt: skip
+
+
+def _equal_familiarity(request: Request, holdout: Holdout) -> bool:
+    """Whether every foil must be as familiar as its caption. The design gzsl pits unseen labels against seen ones; a block
+    that is not closed under opposites makes a flipped relation more familiar than its truth."""
+    return request.equal_familiarity and holdout.design != "gzsl" and (holdout.opposites or not holdout.triples)
 
 
 def _filled(askers: Sequence[Asker]) -> dict[str, dict[str, int]]:

@@ -1,94 +1,168 @@
-"""Held-out bindings: which attribute values never meet which objects."""
+"""What training never shows: bindings of a value with an object, relation triples, and whole values and objects."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.streams import Stream
-from generator.vocabulary import Vocabulary
+from generator.vocabulary import Relation, Vocabulary
 
-_SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
+Binding = tuple[str, str]
+Triple = tuple[str, str, str]
+
+DESIGNS = ("bindsplit", "coverage", "systematicity", "gzsl")
 
 
 @dataclass(frozen=True)
 class Holdout:
-    """A block of held-out bindings: every value of `values` with every object of `objects`.
+    """What is held out of training, and how scenes are split by it.
 
-    `kind` is the attribute kind under test; a binding is a pair (value, object), e.g. ("red", "cube").
+    `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
+    (subject, relation, object), closed under converse, and under opposite where `opposites`. `values` and `objects`
+    are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects` occur
+    nowhere in training (design systematicity). `classes` are the labels of the splits of the design gzsl. `asked` is
+    what the user wrote, `block_seed` what chose among the blocks of that description.
     """
 
     kind: str
     category: str
-    values: tuple[str, ...]
-    objects: tuple[str, ...]
-    block_seed: int
+    values: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    block_seed: int = 0
+    bindings: tuple[Binding, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    opposites: bool = True
+    absent_values: tuple[str, ...] = ()
+    absent_objects: tuple[str, ...] = ()
+    design: str = "bindsplit"
+    asked: tuple[str, ...] = ()
+    classes: tuple["Class", ...] = ()
+    task: str | None = None
+
+    @cached_property
+    def _bindings(self) -> frozenset[Binding]:
+        return frozenset(self.bindings)
+
+    @cached_property
+    def _triples(self) -> frozenset[Triple]:
+        return frozenset(self.triples)
+
+    @cached_property
+    def _absent(self) -> tuple[frozenset[str], frozenset[str]]:
+        return frozenset(self.absent_values), frozenset(self.absent_objects)
+
+    @cached_property
+    def _objects_of(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for value, thing in self.bindings:
+            found.setdefault(value, []).append(thing)
+        return {value: tuple(sorted(things)) for value, things in found.items()}
+
+    @cached_property
+    def _values_of(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for value, thing in self.bindings:
+            found.setdefault(thing, []).append(value)
+        return {thing: tuple(sorted(values)) for thing, values in found.items()}
 
     def holds_out(self, value: str, thing: str) -> bool:
         """Whether the binding is held out."""
-        return value in self.values and thing in self.objects
+        return (value, thing) in self._bindings
 
-    def to_dict(self) -> dict[str, object]:
-        """The block as JSON-ready data, with every held-out binding spelled out."""
+    def holds_out_triple(self, subject: str, relation: str, thing: str) -> bool:
+        """Whether the relation triple is held out."""
+        return (subject, relation, thing) in self._triples
+
+    def absent(self, value: str, thing: str) -> bool:
+        """Whether the value or the object occurs nowhere in training."""
+        return value in self._absent[0] or thing in self._absent[1]
+
+    def value_like(self, value: str) -> tuple[object, ...]:
+        """The same for values that are held out with the same objects: one may take the other's place unnoticed."""
+        return (self._objects_of.get(value, ()), value in self._absent[0])
+
+    def object_like(self, thing: str) -> tuple[object, ...]:
+        """The same for objects that are held out with the same values."""
+        return (self._values_of.get(thing, ()), thing in self._absent[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The holdout as JSON-ready data, with everything that is held out spelled out."""
         return {
-            "kind": self.kind,
-            "category": self.category,
-            "values": list(self.values),
-            "objects": list(self.objects),
-            "block_seed": self.block_seed,
-            "bindings": [[value, thing] for value in self.values for thing in self.objects],
-        }
+            "design": self.design, "asked": list(self.asked), "kind": self.kind, "category": self.category,
+            "values": list(self.values), "objects": list(self.objects), "block_seed": self.block_seed,
+            "bindings": [list(binding) for binding in self.bindings], "triples": [list(triple) for triple in self.triples],
+            "opposites": self.opposites, "absent_values": list(self.absent_values), "absent_objects": list(self.absent_objects),
+            "task": self.task, "classes": [each.to_dict() for each in self.classes],
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
+        """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            data["kind"], data["category"], tuple(data["values"]), tuple(data["objects"]), data["block_seed"],
+            tuple((value, thing) for value, thing in data["bindings"]), tuple((s, r, o) for s, r, o in data["triples"]),
+            data["opposites"], tuple(data["absent_values"]), tuple(data["absent_objects"]), data["design"],
+            tuple(data["asked"]), tuple(Class.from_dict(each) for each in data["classes"]), data["task"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Class:
+    """A label of the design gzsl and the split it belongs to: the bindings of a scene, left one first, or with a
+    `relation` the categories of its two objects and how the first stands to the second."""
+
+    split: str
+    bindings: tuple[Binding, ...] = ()
+    triple: Triple | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The class as JSON-ready data."""
+        label: dict[str, Any] = {"split": self.split}
+        if self.triple is not None:
+            return {**label, "triple": list(self.triple)}
+        return {**label, "bindings": [list(binding) for binding in self.bindings]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Class":
         """The inverse of `to_dict`."""
-        return cls(data["kind"], data["category"], tuple(data["values"]), tuple(data["objects"]), data["block_seed"])
+        if "triple" in data:
+            subject, relation, thing = data["triple"]
+            return cls(data["split"], triple=(subject, relation, thing))
+        return cls(data["split"], tuple((value, thing) for value, thing in data["bindings"]))
 
 
-def draw_block(spec: str, vocabulary: Vocabulary, block_seed: int) -> Holdout:
-    """Choose by seed the block that `spec` asks for: `3x3`, or `color:shape=3x3` with the kinds named.
+def closed(triples: list[Triple], relations: Mapping[str, Relation], opposites: bool) -> tuple[Triple, ...]:
+    """The triples with their converses, and with `opposites` the triples of the opposite relation, sorted.
 
-    Bindings of the block occur in no training image or text (Peng et al. 2026, BindSplit, section 4.1).
-    Raises UserError when `spec` is malformed, or when the block would leave a value or an object without a seen
-    binding, or a split without a scene.
+    >>> from generator.vocabulary import read_vocabulary
+    >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr").relations, False)
+    (('cube', 'left', 'sphere'), ('sphere', 'right', 'cube'))
     """
-    match = _SPEC.fullmatch(spec.strip())
-    if not match:
-        raise UserError(
-            f"Expected --holdout to be values x objects such as 3x3 or "
-            f"{vocabulary.tested}:{vocabulary.category}=3x3, got '{spec}'."
-        )
-    kind = match["kind"] or vocabulary.tested
-    if kind not in vocabulary.attributes:
-        raise UserError(
-            f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
-        )
-    if (match["category"] or vocabulary.category) != vocabulary.category:
-        raise UserError(
-            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{match['category']}'."
-        )
-    values, objects = vocabulary.values(kind), list(vocabulary.objects)
-    rows, columns = int(match["rows"]), int(match["columns"])
-    _check_size(spec, rows, kind, len(values), "object")
-    _check_size(spec, columns, vocabulary.category, len(objects), f"value of {kind}")
-    stream = Stream("block", block_seed, kind, rows, columns)
-    chosen = tuple(stream.sample(values, rows))
-    return Holdout(kind, vocabulary.category, chosen, tuple(stream.sample(objects, columns)), block_seed)
+    found: set[Triple] = set()
+    waiting = list(triples)
+    while waiting:
+        triple = waiting.pop()
+        if triple in found:
+            continue
+        found.add(triple)
+        subject, relation, thing = triple
+        waiting.append((thing, relations[relation].converse, subject))
+        if opposites:
+            waiting.append((subject, relations[relation].opposite, thing))
+    return tuple(sorted(found))
 
 
-def _check_size(spec: str, size: int, what: str, available: int, starved: str) -> None:
-    if available < 3:
-        raise UserError(
-            f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; use another kind."
-        )
-    if size < 2:
-        raise UserError(
-            f"--holdout {spec}: with {size} {what} held out no scene of two different objects can have both bindings "
-            f"held out, so the unseen split would be empty; hold out at least 2."
-        )
-    if size >= available:
-        raise UserError(
-            f"--holdout {spec}: {size} of the {available} values of {what} would leave a held-out {starved} "
-            f"without a seen binding; hold out at most {available - 1}."
-        )
+def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
+    """What a holdout names that the vocabulary does not have."""
+    if holdout.kind not in vocabulary.attributes:
+        return [f"the attribute kind '{holdout.kind}'"]
+    values, things = vocabulary.attributes[holdout.kind], vocabulary.objects
+    labels = [binding for each in holdout.classes for binding in each.bindings]
+    triples = [*holdout.triples, *(each.triple for each in holdout.classes if each.triple)]
+    named: list[tuple[str, Collection[str]]] = [
+        *((value, values) for value in (*holdout.values, *holdout.absent_values, *(v for v, _ in (*holdout.bindings, *labels)))),
+        *((thing, things) for thing in (*holdout.objects, *holdout.absent_objects, *(o for _, o in (*holdout.bindings, *labels)))),
+        *((end, things) for subject, _, thing in triples for end in (subject, thing)),
+        *((relation, vocabulary.relations) for _, relation, _ in triples),
+    ]  # fmt: skip
+    return list(dict.fromkeys(f"'{name}'" for name, known in named if name not in known))

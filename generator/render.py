@@ -12,18 +12,19 @@ from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
+from generator.design import Design
 from generator.drive import Drive
 from generator.farm.choice import Farm
 from generator.farm.local import Limits
-from generator.holdout import Holdout, draw_block
+from generator.holdout import Holdout
+from generator.plan import GRID, Part, Plan, plan_parts
 from generator.quality import Quality, read_quality
-from generator.sampling import Planned, place_scene, plan_scenes
-from generator.splits import SPLITS, SplitPlan
+from generator.sampling import Planned, place_scene
+from generator.splits import SplitPlan
 from generator.storage import Storage, Turn
 from generator.twins import WithTwins
 from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
 
-DEFAULT_SCENES = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
 MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
 _SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.014, 0.003
@@ -34,22 +35,28 @@ _TRIAL = 8  # scenes of the most objects that are placed before anything is rend
 
 @dataclass(frozen=True)
 class Job:
-    """What `gen render` was asked for; `objects` are the fewest and the most of a scene, `outputs` what is written beside images,
-    `pairs` whether scenes of the evaluation splits have twins, which `scenes` does not count, `drive` what renders."""
+    """What `gen render` was asked for.
+
+    `scenes` are numbers by split, what `--scenes` takes, or None for the design's own; `objects` are the fewest and the
+    most of a scene, `outputs` what is written beside images, `pairs` whether scenes of the evaluation splits have twins,
+    which `scenes` does not count, `drive` what renders.
+    """
 
     family: str
-    holdout: str
-    scenes: Mapping[str, int]
+    holdout: str | Sequence[str]
+    scenes: Mapping[str, int] | str | None
     width: int
     height: int
     quality: str
-    seed: int
-    block_seed: int
+    seed: int = 0
+    block_seed: int | Sequence[int] = 0
     objects: tuple[int, int] = (2, 2)
     outputs: tuple[str, ...] = ()
     pairs: bool = False
     storage: Storage = field(default_factory=Storage)
     drive: Drive = field(default_factory=Drive)
+    design: str = "bindsplit"
+    opposites: bool = True
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,15 @@ class Prepared:
     text: str
     vocabulary: Vocabulary
     quality: Quality
-    holdout: Holdout
+    holdouts: list[Holdout]
+    parts: list[Part]
+    plan: Plan
     planned: Sequence[Planned]
+
+    @property
+    def holdout(self) -> Holdout:
+        """The only holdout, or the first of several."""
+        return self.holdouts[0]
 
     def seconds(self, workers: int) -> float:
         """About how long rendering takes on as many cores."""
@@ -91,36 +105,26 @@ def prepare(job: Job) -> Prepared:
     vocabulary = parse_vocabulary(text, job.family)
     quality = read_quality(job.quality)
     _check_number(job, vocabulary)
-    holdout = draw_block(job.holdout, vocabulary, job.block_seed)
-    splits = SplitPlan(vocabulary, holdout)
-    planned: Sequence[Planned] = plan_scenes(vocabulary, splits, job.scenes, job.seed, job.objects)
-    if job.pairs:
-        planned = WithTwins(planned, splits, job.seed)
+    design = Design(job.design, _several(job.holdout), _several(job.block_seed), job.opposites, job.scenes)
+    holdouts = design.holdouts(vocabulary)
+    parts = design.parts(holdouts, vocabulary)
+    plan = plan_parts(vocabulary, parts, job.seed, job.objects)
+    planned = _twinned(plan, holdouts, vocabulary, job) if job.pairs else plan
     _check_room(planned, vocabulary, job)
-    return Prepared(job, text, vocabulary, quality, holdout, planned)
+    return Prepared(job, text, vocabulary, quality, holdouts, parts, plan, planned)
 
 
-def parse_scenes(spec: str | None) -> dict[str, int]:
-    """Scenes for each split from `N` (shared out as the defaults are) or `train=2000,seen=300` (others stay default).
+def _twinned(plan: Plan, holdouts: Sequence[Holdout], vocabulary: Vocabulary, job: Job) -> WithTwins:
+    if len(holdouts) > 1 or holdouts[0].design == "gzsl":
+        raise UserError(
+            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one --block-seed and a design "
+            f"with one holdout."
+        )
+    return WithTwins(plan, SplitPlan(vocabulary, holdouts[0]), job.seed)
 
-    Raises UserError for anything else, and for a split without scenes.
-    """
-    if spec is None:
-        return dict(DEFAULT_SCENES)
-    if spec.isdigit():
-        total = sum(DEFAULT_SCENES.values())
-        counts = {split: int(spec) * n // total for split, n in DEFAULT_SCENES.items()}
-        counts["train"] += int(spec) - sum(counts.values())
-    else:
-        pairs = [part.partition("=") for part in spec.split(",")]
-        if not all(name.strip() in SPLITS and number.strip().isdigit() for name, _, number in pairs):
-            raise UserError(
-                f"Expected --scenes to be a number or like train=2000,seen=300 with splits {', '.join(SPLITS)}, got '{spec}'."
-            )
-        counts = {**DEFAULT_SCENES, **{name.strip(): int(number) for name, _, number in pairs}}
-    if short := [split for split, n in counts.items() if n == 0]:
-        raise UserError(f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one.")
-    return counts
+
+def _several(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def parse_resolution(spec: str) -> tuple[int, int]:
@@ -182,7 +186,7 @@ class Work:
 def render_world(prepared: Prepared, root: Path, farm: Farm) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
     setup = worker_setup(prepared, root / "world")
-    work = Work(_request(prepared), prepared.text, prepared.turn, setup, prepared.seconds_a_scene)
+    work = Work(request_of(prepared), prepared.text, prepared.turn, setup, prepared.seconds_a_scene)
     return carry_out(work, root, farm)
 
 
@@ -199,10 +203,14 @@ def carry_out(work: Work, root: Path, farm: Farm, failed: Iterable[Mapping[str, 
     return World(root / "world")
 
 
-def _request(prepared: Prepared) -> dict[str, Any]:
+def request_of(prepared: Prepared) -> dict[str, Any]:
+    """Everything that decides the files of a world, as its manifest has it."""
     job = asdict(prepared.job)
     drive = job.pop("drive")
     storage = {name: value for name, value in job.pop("storage").items() if value is not None}
+    job["holdout"], job["block_seed"] = (_several(job[name]) for name in ("holdout", "block_seed"))
+    job["scenes_asked"] = job["scenes"]
+    job["scenes"] = GRID if prepared.parts[0].counts is None else [dict(part.counts or {}) for part in prepared.parts]
     return {
         **job,
         **drive,

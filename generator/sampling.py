@@ -1,17 +1,15 @@
-"""Scenes for a plan: what each holds, drawn so that all is balanced; where it stands, so that nothing is in doubt."""
+"""Scenes of a plan: where everything stands, so that nothing is in doubt."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from generator.contents import Contents
 from generator.dataset.errors import UserError
 from generator.exchange import Exchange, exchanged, with_room
 from generator.placement import Ground
 from generator.scene import Camera, Lamp, Scene, SceneObject
 from generator.space import Point
-from generator.splits import Arrangement, SplitPlan, cluster_of
 from generator.standing import stand
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
@@ -52,55 +50,6 @@ class Planned:
             data["scene_id"], data["cluster_id"], objects, tuple(data["depth_order"]), data["environment"],
             tuple(data["rests_on"]), tuple(data["clumps"]), exchange, data.get("twin_of"), data.get("record"),
         )  # fmt: skip
-
-
-def plan_scenes(
-    vocabulary: Vocabulary, splits: SplitPlan, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
-) -> list[Planned]:
-    """Draw the content of `counts[split]` scenes for each split, each of so many `objects` (least, most).
-
-    Scenes of one object only train: they pose no question of binding. Within a split are balanced: the number of objects, the groups of scenes or the bindings (see Contents), the
-    environment and, for each place in the scene, the values of every attribute kind that is not under test; every
-    order in depth is as likely as every other. Scenes of all splits are shuffled together, so that a number says
-    nothing. Raises UserError when a split has no scene.
-    """
-    least, most = objects
-    if most < 2:
-        raise UserError(
-            "--objects 1: one object alone poses no question of which attribute belongs to which object, so there would be "
-            "nothing to evaluate; take 2 or more, or a range such as 1..3."
-        )
-    contents = Contents(splits)
-    drawn: list[dict[str, Any]] = []
-    for split, n in counts.items():
-        stream = Stream("plan", seed, split)
-        numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
-        drawn += _dress(list(contents.draw(split, numbers, stream)), vocabulary, splits.holdout.kind, stream)
-    order = Stream("order", seed).shuffled(drawn)
-    return [Planned(scene_id=f"{index:06d}", **content) for index, content in enumerate(order)]
-
-
-def _dress(chosen: list[Arrangement], vocabulary: Vocabulary, tested: str, stream: Stream) -> Iterator[dict[str, Any]]:
-    """What else each scene holds: the attribute values that are not under test, order in depth, environment."""
-    others = [kind for kind in vocabulary.attributes if kind != tested]
-    places = [
-        sum(len(arrangement) > slot for arrangement in chosen) for slot in range(max(map(len, chosen), default=0))
-    ]
-    extras = {
-        (slot, kind): iter(stream.balanced(vocabulary.values(kind), n))
-        for slot, n in enumerate(places)
-        for kind in others
-    }
-    environments = stream.balanced(list(vocabulary.environments), len(chosen))
-    for arrangement, environment in zip(chosen, environments, strict=True):
-        objects = tuple(
-            (thing, {tested: value, **{kind: next(extras[slot, kind]) for kind in others}})
-            for slot, (value, thing) in enumerate(arrangement)
-        )
-        yield {
-            "cluster_id": cluster_of(arrangement), "objects": objects,
-            "depth_order": tuple(stream.shuffled(range(len(objects)))), "environment": environment,
-        }  # fmt: skip
 
 
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from generator.exchange import Exchange, swapped
+from generator.relations import facts
 from generator.sampling import Planned
 from generator.splits import Arrangement, SplitPlan
 from generator.streams import Stream
@@ -31,7 +32,7 @@ class WithTwins(Sequence[Planned]):
         self._twinned, self._kinds = array("I"), bytearray()
         made: Counter[tuple[str, int]] = Counter()
         for index, planned in enumerate(plan):
-            split = splits.place(self._arrangement(planned)).split
+            split = self._split_of(planned)
             able = [n for n in range(len(EXCHANGES)) if split not in (None, "train") and self._options(planned, n)]
             if split is not None and able:
                 kind = min(able, key=lambda n: made[split, n])
@@ -60,6 +61,10 @@ class WithTwins(Sequence[Planned]):
         chosen = options[Stream("twin", self._seed, f"{index:06d}").below(len(options))]
         return replace(planned, exchange=chosen, twin_of=f"{number - 1:06d}" if is_twin else None)
 
+    def _split_of(self, planned: Planned) -> str | None:
+        shown = facts(planned, self._splits.vocabulary) if self._splits.holdout.triples else ()
+        return self._splits.place(self._arrangement(planned), shown).split
+
     def _options(self, planned: Planned, kind: int) -> list[Exchange]:
         """The exchanges of a kind of which a caption can tell, and that leave the scene in its split."""
         categories = [category for category, _ in planned.objects]
@@ -78,12 +83,14 @@ class WithTwins(Sequence[Planned]):
             after = tuple(zip(swapped(values, exchange), categories, strict=True))
             if before == after:
                 return False
-        own, twins = self._splits.place(before), self._splits.place(after)
+        shown = facts(planned, self._splits.vocabulary) if self._splits.holdout.triples else ()
+        own, twins = self._splits.place(before, shown), self._splits.place(after, shown)
         held_out = sum(self._splits.holdout.holds_out(*before[i]) for i in (exchange.first, exchange.second))
         return (
             own.split == twins.split
             and len(own.held_out) == len(twins.held_out)
-            and (own.split != "partial" or held_out == 1)
+            and own.triples == twins.triples
+            and (own.split != "partial" or held_out == 1 or not own.held_out)
         )
 
     def _arrangement(self, planned: Planned) -> Arrangement:

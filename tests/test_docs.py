@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from generator import vocabulary as declared
+from generator.blocks import draw_block
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
-from generator.holdout import draw_block
-from generator.sampling import place_scene, plan_scenes
+from generator.plan import plan_scenes
+from generator.sampling import place_scene
 from generator.splits import SPLITS, SplitPlan
 from generator.vocabulary import parse_vocabulary
 

@@ -1,7 +1,6 @@
 """The dataset's own description at its root: README.md for people, croissant.json for machines."""
 
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from generator.dataset.croissant import croissant
 from generator.dataset.files import read_json, write_json, write_text
 from generator.dataset.schema import BENCHMARK_TABLES
 
-_SPLITS = ("train", "val", "seen", "partial", "unseen")
+_SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _RENDERED_FROM = {"blender", "block_seed", "holdout", "quality", "scenes", "seed", "vocabulary"}
 
@@ -120,19 +119,34 @@ def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:
     ]
     return "\n".join([
         "## Benchmarks", "",
-        "Held out is every combination of the values with the objects: none of them is in a training image or caption, nor in a "
-        "training negative unless that is declared below. In an image of `seen` no object shows one of them, in one of `partial` "
-        "some do, in one of `unseen` all do. Scenes by split:", "",
+        "What is held out is in no training image or caption, nor in a training negative, unless that is declared below. An image "
+        "of `seen` shows none of it, one of `partial` some, in one of `unseen` every object shows it. Each benchmark's holdout.json "
+        "spells it out. Scenes by split:", "",
         f"| {' | '.join(['benchmark', 'held out', *splits])} |", f"|---|---|{'---:|' * len(splits)}", *rows, "",
         *(["Declared leaks:", "", *leaks] if leaks else ["Declared leaks: none."]),
     ])  # fmt: skip
 
 
 def _held_out(manifest: Manifest) -> str:
-    block = manifest.get("holdout")
-    if not block:
+    held = manifest.get("holdout")
+    if not held:
         return "nothing"
-    return f"{block['kind']} {', '.join(block['values'])} with {block['category']} {', '.join(block['objects'])} (block seed {block['block_seed']})"
+    said = []
+    if held["design"] == "gzsl":
+        said.append(
+            f"{sum(each['split'] != 'train' for each in held['classes'])} of {len(held['classes'])} labels ({held['task']})"
+        )
+    elif held["design"] == "coverage":
+        said.append(
+            f"all but {held['asked'][0].rpartition('k')[2]} values of {held['kind']} with each {held['category']}"
+        )
+    elif held["bindings"]:
+        said.append(f"{held['kind']} {', '.join(held['values'])} with {held['category']} {', '.join(held['objects'])}")
+    if held["triples"] and held["design"] != "gzsl":
+        said.append(f"{len(held['triples'])} relation triples")
+    if absent := held["absent_values"] + held["absent_objects"]:
+        said.append(f"every {', '.join(absent)}")
+    return f"{'; '.join(said)} (block seed {held['block_seed']})"
 
 
 def _reading(benchmarks: Mapping[str, Manifest], in_tars: bool) -> str:
@@ -170,12 +184,12 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
     if not request.keys() >= _RENDERED_FROM:
         return ""
     first, *looks = _lineage(request)
-    name = _first_benchmark(request)
-    exposed = ["--exposed-negatives"] if benchmarks.get(name, {}).get("exposed_negatives") else []
+    made = [name for name, manifest in benchmarks.items() if manifest.get("with_world")]
+    exposed = ["--exposed-negatives"] if any(benchmarks[name].get("exposed_negatives") for name in made) else []
     folders = ["../again", *(f"../again-{n}" for n in range(2, len(looks) + 2))]
     commands = [
-        [*_render(first), "--out", folders[0], *exposed],
-        *(_split(each, manifest) for each, manifest in benchmarks.items() if each != name and manifest.get("holdout")),
+        [*_render(first, made), "--out", folders[0], *exposed],
+        *(_split(each, manifest) for each, manifest in benchmarks.items() if each not in made and manifest.get("holdout")),
         *(["gen", "render", "--from", source, *_look(look), "--with", ",".join(look["outputs"]), "--out", out]
           for look, source, out in zip(looks, folders, folders[1:], strict=False)),
     ]  # fmt: skip
@@ -199,16 +213,25 @@ def _lineage(request: Manifest) -> list[Manifest]:
     return steps
 
 
-def _render(request: Manifest) -> list[str]:
-    scenes = ",".join(f"{split}={request['scenes'][split]}" for split in _SPLITS if split in request["scenes"])
+def _render(request: Manifest, made: Sequence[str]) -> list[str]:
+    saved = [f"benchmarks/{name}/holdout.json" for name in made[:1]]
+    holdout = saved if any(spec.endswith(".json") for spec in request["holdout"]) else request["holdout"]
     return [
-        "gen", "render", "--family", "world/vocabulary.toml", "--holdout", request["holdout"],
-        "--objects", _objects(request) or "2", "--scenes", scenes, *_look(request),
-        "--seed", str(request["seed"]), "--block-seed", str(request["block_seed"]),
+        "gen", "render", "--family", "world/vocabulary.toml",
+        *(["--design", request["design"]] if request["design"] != "bindsplit" else []),
+        *(part for spec in holdout for part in ("--holdout", spec)), *([] if request["opposites"] else ["--no-opposites"]),
+        "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_look(request),
+        "--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"])),
         *(["--pairs"] if request.get("pairs") else []),
         *(["--with", ",".join(request["outputs"])] if request.get("outputs") else []),
         *(["--shard", _fraction(request["shard"])] if "shard" in request else []),
     ]  # fmt: skip
+
+
+def _scenes(asked: Mapping[str, int] | str | None) -> list[str]:
+    if asked is None:
+        return []
+    return ["--scenes", asked if isinstance(asked, str) else ",".join(f"{split}={n}" for split, n in asked.items())]
 
 
 def _look(request: Manifest) -> list[str]:
@@ -225,20 +248,9 @@ def _look(request: Manifest) -> list[str]:
     ]
 
 
-def _first_benchmark(request: Manifest) -> str:
-    """Name of the benchmark that `gen render` makes itself."""
-    family = tomllib.loads(request["vocabulary"])
-    kinds, _, size = request["holdout"].strip().rpartition("=")
-    kind, _, category = (kinds or f"{family['tested']}:{family['category']}").partition(":")
-    return f"{kind}-{category}-{size}-b{request['block_seed']}"
-
-
 def _split(name: str, manifest: Manifest) -> list[str]:
-    block = manifest["holdout"]
-    size = f"{len(block['values'])}x{len(block['objects'])}"
     exposed = ["--exposed-negatives"] if manifest.get("exposed_negatives") else []
-    return ["gen", "split", "../again", "--holdout", f"{block['kind']}:{block['category']}={size}",
-            "--block-seed", str(block["block_seed"]), "--name", name, *exposed]  # fmt: skip
+    return ["gen", "split", "../again", "--holdout", f"benchmarks/{name}/holdout.json", "--name", name, *exposed]
 
 
 _CLOSE = """## Licence

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from generator.items.language import Candidate, Item, Language, Subject, Text, one_of
-from generator.language.foils import Atom
+from generator.language.foils import Atom, Foils
 from generator.language.form import Form, Link, Mention
 from generator.streams import Stream
 
@@ -122,7 +122,12 @@ def related_pair(
         if not directed or all(relations[name].converse != name for name in foils.axes.names[axis])
     ]  # fmt: skip
     options = [
-        (i, axis, j) for i in subject.lone for j in subject.lone if i != j and subject.suits((i, j)) for axis in axes
+        (i, axis, j)
+        for i in subject.lone
+        for j in subject.lone
+        if i != j and subject.suits((i, j))
+        for axis in axes
+        if subject.related is None or _familiar(foils, subject, axis, i, j)
     ]
     if not options:
         return None
@@ -132,3 +137,9 @@ def related_pair(
         return None
     form = replace(bound(subject, (i, j), kinds), relations=(Link(0, found[1], 1),))
     return form if foils.possible(foils.flipped(form, 0).form) else None
+
+
+def _familiar(foils: Foils, subject: Subject, axis: int, i: int, j: int) -> bool:
+    """Whether the relation of an axis between two objects is as familiar as the split says."""
+    found = foils.axes.between(subject.facts, axis, i, j)
+    return found is not None and subject.suits_relation(i, found[1], j)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from generator.holdout import Holdout
 from generator.language.complexity import Cell, Walker
-from generator.language.familiarity import named_held_out
+from generator.language.familiarity import alike, link_held_out, named_held_out
 from generator.language.foils import Foil, Foils
 from generator.language.form import Form
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar, Place
@@ -62,6 +62,10 @@ class Subject:
     held_out: tuple[bool, ...]
     salience: tuple[float, ...] = ()
     twin: "Subject | None" = None
+    related: frozenset[tuple[int, str, int]] | None = None
+    """The held-out relations that the scene shows, where relations are held out and its split is not a familiar one."""
+    named: tuple[int, ...] = ()
+    """The objects in the order of the label that the scene was made for (design gzsl)."""
     decided: dict[Form, Truth] = field(default_factory=dict)
 
     @cached_property
@@ -78,9 +82,13 @@ class Subject:
 
     def suits(self, things: Sequence[int]) -> bool:
         """Whether a caption about these objects is as familiar as its split says: some, not all, held out in `partial`."""
-        if self.split != "partial":
+        if self.split != "partial" or not any(self.held_out):
             return True
         return 0 < sum(self.held_out[thing] for thing in things) < len(things)
+
+    def suits_relation(self, i: int, name: str, j: int) -> bool:
+        """Whether a caption that names this relation is as familiar as its split says."""
+        return self.related is None or (i, name, j) in self.related
 
 
 Maker = Callable[[Subject, Cell, Stream], list[Item]]
@@ -147,8 +155,16 @@ class Language:
         self.foils = Foils(self.vocabulary, self.holdout if self.equal_familiarity else None)
 
     def familiarity(self, form: Form) -> int:
-        """Held-out bindings that a form names."""
+        """Held-out bindings and relation triples that a form names."""
         return named_held_out(form, self.holdout)
+
+    def fits(self, form: Form, subject: Subject) -> bool:
+        """Whether the relations that a caption names are as familiar as its split says: all held out in `unseen`, some in
+        `partial`."""
+        if subject.related is None or not form.relations:
+            return True
+        known = [link_held_out(form, link, self.holdout) for link in form.relations]
+        return all(known) if subject.split == "unseen" else any(known) or self.familiarity(form) > 0
 
     def admits(self, caption: Form, foil: Form, subject: Subject) -> bool:
         """Whether a foil is false of the scene, could be true of another, and is as familiar as its caption; counts why not."""
@@ -159,7 +175,7 @@ class Language:
         if not self.foils.possible(foil):
             self.refused["never true"] += 1
             return False
-        if self.equal_familiarity and self.familiarity(foil) != self.familiarity(caption):
+        if self.equal_familiarity and not alike(foil, caption, self.holdout):
             self.refused["other familiarity"] += 1
             return False
         return True

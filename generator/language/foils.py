@@ -42,8 +42,8 @@ class Foil:
 class Foils:
     """Hard negatives in the words of one vocabulary: foils of an atom come from the values that exclude it.
 
-    With a `holdout` a tested value and a category stay on their side of the block, so that every binding keeps its
-    familiarity, said or not, and the changed scene belongs to the same split.
+    With a `holdout` a tested value and a category give way only to those that are held out with the same, so that every
+    binding keeps its familiarity, said or not, and the changed scene belongs to the same split.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
@@ -97,14 +97,18 @@ class Foils:
         ]
 
     def categories_like(self, category: str) -> list[str]:
-        """The categories on the same side of the block."""
-        block = self._holdout.objects if self._holdout else ()
-        return [name for name in self._vocabulary.objects if (name in block) == (category in block)]
+        """The categories that are held out with the same values."""
+        if self._holdout is None:
+            return list(self._vocabulary.objects)
+        like = self._holdout.object_like
+        return [name for name in self._vocabulary.objects if like(name) == like(category)]
 
     def values_like(self, kind: str, value: str) -> list[str]:
-        """The values of a kind on the same side of the block."""
-        block = self._holdout.values if self._holdout and kind == self._holdout.kind else ()
-        return [name for name in self._vocabulary.values(kind) if (name in block) == (value in block)]
+        """The values of a kind that are held out with the same categories."""
+        if self._holdout is None or kind != self._holdout.kind:
+            return self._vocabulary.values(kind)
+        like = self._holdout.value_like
+        return [name for name in self._vocabulary.values(kind) if like(name) == like(value)]
 
     def _busy(self, form: Form, place: int, axis: Sequence[str]) -> bool:
         link = form.relations[place]

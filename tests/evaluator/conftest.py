@@ -17,11 +17,13 @@ from PIL import Image, ImageDraw
 
 from evaluator.cli import main
 from evaluator.models.registry import FAMILIES, Family
+from generator.blocks import draw_block
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe import FIRST, benchmark_name, describe
-from generator.holdout import draw_block
-from generator.sampling import place_scene, plan_scenes
+from generator.describe import FIRST, describe
+from generator.design import benchmark_name
+from generator.plan import plan_scenes
+from generator.sampling import place_scene
 from generator.scene import Scene
 from generator.splits import SplitPlan
 from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text

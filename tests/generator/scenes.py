@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from generator.holdout import draw_block
+from generator.blocks import draw_block
 from generator.items.language import Language, Subject
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts

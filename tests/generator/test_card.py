@@ -16,6 +16,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from generator.blocks import read_holdout
 from generator.cli import main
 from generator.dataset.card import write_card
 from generator.dataset.croissant import MEANING
@@ -24,9 +25,10 @@ from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
 from generator.describe import FIRST as FIRST_TEXTS
-from generator.describe import benchmark_name, describe
-from generator.holdout import draw_block
-from generator.render import Job, parse_resolution, parse_scenes, prepare
+from generator.describe import describe
+from generator.design import parse_seeds
+from generator.first import write_benchmarks
+from generator.render import Job, parse_resolution, prepare, request_of
 from generator.sampling import Planned, place_scene
 from generator.vocabulary import Vocabulary
 
@@ -53,17 +55,14 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
 def make_dataset(root: Path) -> Path:
     """A dataset of 34 scenes, one of them failed, with two benchmarks; nothing is rendered."""
     prepared = prepare(JOB)
-    quality = {"name": "draft", **prepared.quality.model_dump(exclude={"about", "microseconds"})}
-    job = {name: value for name, value in vars(JOB).items() if name not in ("storage", "drive")}
-    request = {**job, **vars(JOB.drive), "quality": quality, "blender": "4.5.0", "vocabulary": prepared.text}
-    with WorldWriter(root, request) as writer:
+    with WorldWriter(root, request_of(prepared)) as writer:
         for planned in prepared.planned[:-1]:
             writer.add(record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png"))
         failed = prepared.planned[-1]
         writer.add({"scene_id": failed.scene_id, "cluster_id": failed.cluster_id, "failed": "the lamp broke"})
         writer.finish(prepared.text)
     world = Dataset.open(root).world
-    describe(root, world, prepared.holdout, benchmark_name(prepared.holdout), FIRST_TEXTS)
+    write_benchmarks(root, world, False)
     describe(root, world, prepared.holdout, OTHER, replace(FIRST_TEXTS, exposed_negatives=True))
     return root
 
@@ -134,18 +133,15 @@ def test_the_render_command_asks_for_the_same_world(made: Path, readme: str, mon
     monkeypatch.chdir(made)
     render, split = (shlex.split(line)[1:] for line in block(readme, "sh", "gen render").splitlines())
     given = _parsed(render)
-    job = Job(given["family"], given["holdout"], parse_scenes(given["scenes"]), *parse_resolution(given["resolution"]),
-              given["quality"], given["seed"], given["block_seed"])  # fmt: skip
+    job = Job(given["family"], given["holdout"], given["scenes"], *parse_resolution(given["resolution"]),
+              given["quality"], given["seed"], parse_seeds(given["block_seed"]))  # fmt: skip
     ours, again = prepare(JOB), prepare(job)
-    assert (again.planned, again.holdout, again.text, again.quality) == (
-        ours.planned,
-        ours.holdout,
-        ours.text,
-        ours.quality,
-    )
+    assert (list(again.planned), again.holdout, again.text, again.quality) == (
+        list(ours.planned), ours.holdout, ours.text, ours.quality,
+    )  # fmt: skip
     assert not given["exposed_negatives"]
     other = _parsed(split)
-    assert draw_block(other["holdout"], ours.vocabulary, other["block_seed"]) == ours.holdout
+    assert read_holdout(Path(other["holdout"][0]), ours.vocabulary) == ours.holdout
     assert (other["name"], other["exposed_negatives"]) == (OTHER, True)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from generator.holdout import draw_block
-from generator.sampling import place_scene, plan_scenes
+from generator.blocks import draw_block
+from generator.plan import plan_scenes
+from generator.sampling import place_scene
 from generator.shapes import height, unit_mesh
 from generator.space import along, ground_directions
 from generator.splits import SPLITS, SplitPlan

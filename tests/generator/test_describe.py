@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from generator.blocks import draw_block
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 from generator.describe import FIRST, PROTOCOLS, check_name, describe
-from generator.holdout import draw_block
 from generator.scene import Scene
 from generator.vocabulary import parse_vocabulary
 from tests.conftest import run_command

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generator.blocks import draw_block
 from generator.dataset.errors import UserError
-from generator.holdout import draw_block
 from generator.vocabulary import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from generator.blocks import draw_block
 from generator.dataset.errors import UserError
-from generator.holdout import draw_block
 from generator.judge.foreign.judge import verify_splits
 from generator.judge.foreign.labels import arrangement, read_label
 from generator.judge.foreign.places import sign_test

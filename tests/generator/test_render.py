@@ -14,8 +14,9 @@ import pytest
 from PIL import Image
 
 from generator.dataset.reader import Dataset
+from generator.design import parse_scenes
 from generator.farm.local import Limits, render_scenes
-from generator.render import Job, parse_objects, parse_resolution, parse_scenes, prepare, worker_setup
+from generator.render import Job, parse_objects, parse_resolution, prepare, worker_setup
 from generator.resources import resource
 from generator.vocabulary import SHAPES
 from tests.conftest import render_arguments, run_command

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from generator.blocks import draw_block
 from generator.dataset.errors import UserError
-from generator.holdout import draw_block
-from generator.sampling import Planned, place_scene, plan_scenes
+from generator.plan import plan_scenes
+from generator.sampling import Planned, place_scene
 from generator.splits import SplitPlan
 from generator.vocabulary import read_vocabulary
 
@@ -96,7 +97,7 @@ def test_groups_and_orders_are_as_frequent_as_one_another() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(PLAN + MANY_PLAN), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)]))
+@given(st.sampled_from([*PLAN, *MANY_PLAN]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)]))
 def test_scenes_are_as_planned_and_nothing_is_in_doubt(planned: Planned, seed: int, size: tuple[int, int]) -> None:
     vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
     scene = place_scene(planned, vocabulary, seed, 0, *size)
@@ -128,7 +129,7 @@ def test_a_stage_too_small_is_refused() -> None:
 
 def test_plans_do_not_depend_on_the_hash_seed() -> None:
     code = (
-        "from generator.vocabulary import *; from generator.holdout import *; from generator.splits import *; from generator.sampling import *\n"
+        "from generator.vocabulary import *; from generator.blocks import *; from generator.splits import *; from generator.sampling import *; from generator.plan import *\n"
         "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
         "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 10))) "
         "for q in plan_scenes(w, s, {'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}, 0, n)])"

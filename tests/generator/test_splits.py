@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.holdout import Holdout, draw_block
+from generator.blocks import draw_block
+from generator.holdout import Holdout
 from generator.splits import SplitPlan, arrangements, cluster_of, held_out_bindings
 from generator.vocabulary import Vocabulary, read_vocabulary
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
+from generator.blocks import draw_block
 from generator.dataset.reader import Dataset
 from generator.describe import Request, describe
 from generator.exchange import exchanged
-from generator.holdout import Holdout, draw_block
-from generator.sampling import Planned, place_scenes, plan_scenes
+from generator.holdout import Holdout
+from generator.plan import plan_scenes
+from generator.sampling import Planned, place_scenes
 from generator.scene import Scene
 from generator.space import along, ground_directions
 from generator.splits import SplitPlan

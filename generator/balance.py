@@ -1,0 +1,157 @@
+"""Choices that make everything equally frequent: each row takes one of its options, each option fills some cells."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from generator.streams import Stream
+
+Option = tuple[int, ...]
+_SWEEPS, _SWEEPS_ALIKE = 200, 40
+_OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
+
+
+class Tally:
+    """How often each cell was filled. Cells are numbered as they are first named."""
+
+    def __init__(self) -> None:
+        self._number: dict[tuple[object, ...], int] = {}
+        self.counts: list[int] = []
+
+    def cell(self, *name: object) -> int:
+        """The number of a cell."""
+        found = self._number.setdefault(name, len(self.counts))
+        if found == len(self.counts):
+            self.counts.append(0)
+        return found
+
+    def add(self, option: Option, n: int = 1) -> None:
+        """Fill the cells of an option, or with a negative `n` empty them."""
+        for cell in option:
+            self.counts[cell] += n
+
+    def cost(self, option: Option) -> int:
+        """By how much the squares of all counts grow, less a constant, when the option is added."""
+        return sum(self.counts[cell] for cell in option)
+
+
+def choose(options: Sequence[Sequence[Option]], tally: Tally, stream: Stream) -> list[int]:
+    """For each row the index of the option to take, so that counts of cells become as even as they can be.
+
+    Greedy in the order given, then again and again over the rows that are uneven, and some others: a row changes its option
+    when the squares of the counts get smaller by it, or stay the same, by which one unevenness wanders until it meets
+    another that cancels it. Cells stand for the same in all options of a row: the k-th are to become equal.
+    """
+    chosen = []
+    for row in options:
+        pick = _cheapest(row, tally, stream)
+        tally.add(row[pick])
+        chosen.append(pick)
+    for _ in range(_SWEEPS):
+        uneven = [i for i, row in enumerate(options) if _uneven(row, chosen[i], tally)]
+        if not uneven:
+            break
+        others = (stream.below(len(options)) for _ in range(_OTHERS))
+        for i in stream.shuffled(sorted({*uneven, *others})):
+            tally.add(options[i][chosen[i]], -1)
+            chosen[i] = _cheapest(options[i], tally, stream)
+            tally.add(options[i][chosen[i]])
+    return chosen
+
+
+def _uneven(row: Sequence[Option], pick: int, tally: Tally) -> bool:
+    """Whether a cell of the option that was taken is fuller than that of another option by more than one."""
+    counts = tally.counts
+    return any(counts[here] > counts[there] + 1 for other in row for here, there in zip(row[pick], other, strict=True))
+
+
+def _cheapest(row: Sequence[Option], tally: Tally, stream: Stream) -> int:
+    costs = [tally.cost(option) for option in row]
+    least = min(costs)
+    best = [i for i, cost in enumerate(costs) if cost == least]
+    return best[stream.below(len(best))] if len(best) > 1 else best[0]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cells of one sort, such as the value of the left object. `cells` is int (candidates, k): the k cells that each
+    candidate fills, below `size`; `classes` is the class of each cell, within which counts shall be even; `weight` says
+    how much the family matters. A family that is `strict` must become even up to one."""
+
+    cells: np.ndarray
+    classes: np.ndarray
+    weight: int
+    strict: bool = True
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.classes)
+
+
+def choose_alike(families: Sequence[Family], n: int, stream: Stream) -> tuple[list[int], bool]:
+    """`n` times one of the same candidates, so that within each class of cells all become equally frequent.
+
+    The same search as `choose`, by numpy. Returns the candidates, and whether all strict families are even up to one.
+    """
+    state = _State(families, stream)
+    chosen = [state.take() for _ in range(n)]
+    for _ in range(_SWEEPS_ALIKE):
+        uneven = state.uneven(chosen)
+        if not uneven:
+            return [state.names[pick] for pick in chosen], True
+        for i in stream.shuffled(sorted({*uneven, *(stream.below(n) for _ in range(_OTHERS))})):
+            state.put_back(chosen[i])
+            chosen[i] = state.take()
+    return [state.names[pick] for pick in chosen], not state.uneven(chosen)
+
+
+class _State:
+    """Counts of every family's cells, and what each candidate would cost."""
+
+    def __init__(self, families: Sequence[Family], stream: Stream):
+        self._stream = stream
+        self.names = stream.shuffled(range(len(families[0].cells)))
+        self._families = families
+        self._cells = [family.cells[self.names] for family in families]
+        self._counts = [np.zeros(family.size, np.int64) for family in families]
+        # a class of four cells counts as much as one of six: both in parts of their least common multiple
+        sizes = [np.bincount(family.classes)[family.classes] for family in families]
+        whole = math.lcm(*(int(size) for each in sizes for size in np.unique(each)))
+        self._scale = [family.weight * (whole // size) for family, size in zip(families, sizes, strict=True)]
+        self._sizes = sizes
+
+    def take(self) -> int:
+        cost = np.zeros(len(self.names), np.int64)
+        for family, cells, count, size, scale in zip(
+            self._families, self._cells, self._counts, self._sizes, self._scale, strict=True
+        ):
+            excess = (count * size - np.bincount(family.classes, count).astype(np.int64)[family.classes]) * scale
+            for column in cells.T:
+                cost += excess[column]
+        best = np.flatnonzero(cost == cost.min())
+        pick = int(best[self._stream.below(len(best))])
+        self._add(pick, 1)
+        return pick
+
+    def put_back(self, pick: int) -> None:
+        self._add(pick, -1)
+
+    def _add(self, pick: int, by: int) -> None:
+        for cells, count in zip(self._cells, self._counts, strict=True):
+            np.add.at(count, cells[pick], by)
+
+    def uneven(self, chosen: Sequence[int]) -> list[int]:
+        """Places in `chosen` of candidates that fill a cell of a strict family that is too full, or lack one too empty."""
+        picks = np.asarray(chosen)
+        found = np.zeros(len(picks), bool)
+        for family, cells, count in zip(self._families, self._cells, self._counts, strict=True):
+            if not family.strict:
+                continue
+            least = np.full(family.classes.max() + 1, np.iinfo(np.int64).max)
+            np.minimum.at(least, family.classes, count)
+            full = count > least[family.classes] + 1
+            found |= full[cells[picks]].any(axis=1)
+        return np.flatnonzero(found).tolist()

@@ -1,0 +1,310 @@
+"""Scenes of one object, or of three and more: too many to list, so each is put together from what its split allows."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from generator.columns import Pool, deal
+from generator.dataset.errors import UserError
+from generator.evenness import OBJECT, VALUE, Evenness
+from generator.holdout import Binding
+from generator.splits import UNSEEN_ATOMS, Arrangement, SplitPlan
+from generator.streams import Stream
+
+_TRIES, _SWEEPS, _EASE = 600, 60, 8
+_BLOCK = 2_000
+
+
+def impossible(split: str, n: int) -> UserError:
+    """The error for a split that no scene of n objects can belong to."""
+    return UserError(
+        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}: try another --block-seed, "
+        f"hold out less, or add values or objects."
+    )
+
+
+class Many:
+    """Draws arrangements of any number of objects for the splits of a rule, evenly.
+
+    An evaluation split needs every pairing of a scene's values with its objects to show as much of what is held out. So
+    either each object is held out with all values of the scene or with none, or each value is with all its objects or
+    with none: objects are chosen first and then values that fit them, or the other way round, whichever lags behind.
+    `conflicts` are pairs of categories that show a held-out relation however they stand.
+    """
+
+    def __init__(self, rule: SplitPlan, conflicts: Collection[tuple[str, str]]):
+        self._rule, self._holdout, self._conflicts = rule, rule.holdout, conflicts
+        self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
+        self._fitting: dict[tuple[str, int], dict[str, list[Binding]]] = {}
+        self._partners = sorted({(subject, thing) for subject, _, thing in self._holdout.triples})
+
+    def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
+        """An arrangement for each of the `numbers` of objects, made even some thousands at a time.
+
+        Raises UserError when there is none.
+        """
+        block = bool(self._holdout.bindings) and not self._holdout.triples and self._holdout.design != "coverage"
+        if split == "train" or (split in ("partial", "unseen") and block):
+            yield from self._dealt(split, numbers, stream)
+            return
+        even = Evenness(*self._names)
+        for start in range(0, len(numbers), _BLOCK):
+            made = []
+            for n in numbers[start : start + _BLOCK]:
+                made.append(self._one(split, n, even, stream))
+                even.add(made[-1])
+            self._mend(split, made, even, stream)
+            yield from made
+
+    def _dealt(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
+        """Scenes of a split in which any names of some pools go together."""
+        casts = [self._cast(split, n, stream) for n in numbers]
+
+        def faults(made: Arrangement) -> int:
+            found = self._clashes(made)
+            if split == "train":
+                found += sum(not self._may_train(*binding) for binding in made)
+            return found or int(self._split_of(made) != split)
+
+        for n, made in zip(numbers, deal(casts, faults, stream), strict=True):
+            yield made or self._one(split, n, Evenness(*self._names), stream)
+
+    def _cast(self, split: str, n: int, stream: Stream) -> list[tuple[Pool, Pool]]:
+        """What values and objects each place may have: in `partial` all values are of the block and some objects, or the
+        other way round, so often that the bindings beside the block become equally frequent."""
+        inside = (self._holdout.values, self._holdout.objects)
+        free = tuple(tuple(name for name in of if not self._absent(name)) for of in self._names)
+        if split == "train":
+            return [(free[VALUE], free[OBJECT])] * n
+        if split == "unseen":
+            return [inside] * n
+        outside = tuple(tuple(name for name in free[sort] if name not in inside[sort]) for sort in (VALUE, OBJECT))
+        sides = (len(inside[VALUE]) * len(outside[OBJECT]), len(outside[VALUE]) * len(inside[OBJECT]))
+        by_value = stream.below(sum(sides)) < sides[0]
+        k = 1 + stream.below(n - 1)
+        marks = stream.shuffled([True] * k + [False] * (n - k))
+        return [
+            (inside[VALUE], (inside if mark else outside)[OBJECT])
+            if by_value
+            else ((inside if mark else outside)[VALUE], inside[OBJECT])
+            for mark in marks
+        ]
+
+    def _absent(self, name: str) -> bool:
+        return name in self._holdout.absent_values or name in self._holdout.absent_objects
+
+    def _one(self, split: str, n: int, even: Evenness, stream: Stream) -> Arrangement:
+        for attempt in range(_TRIES):
+            made = self._attempt(split, n, even, stream, 1 + attempt // _EASE)
+            if made is not None and self._split_of(made) == split:
+                return made
+        raise impossible(split, n)
+
+    def _mend(self, split: str, made: list[Arrangement], even: Evenness, stream: Stream) -> None:
+        """Change one name of a scene after the other until none is more frequent than another by more than one."""
+        like = self._like(split)
+        for _ in range(_SWEEPS):
+            crowded = even.crowded(like)
+            rows = [i for i, arrangement in enumerate(made) if _crowds(arrangement, crowded)]
+            if not rows:
+                return
+            for i in stream.shuffled(rows):
+                even.add(made[i], -1)
+                made[i] = self._changed(split, made[i], crowded, even, stream)
+                even.add(made[i])
+
+    def _like(self, split: str) -> tuple[list[object], list[object]]:
+        """What must be equal of names that are to be equally frequent: nothing where any may stand for any other, else what
+        they are held out with; names that the split has no use for are alike only among themselves."""
+        if split in ("train", "val", "seen") and self._holdout.design != "coverage":
+            absent = self._absent
+            return [absent(name) for name in self._names[VALUE]], [absent(name) for name in self._names[OBJECT]]
+        return [self._holdout.value_like(name) for name in self._names[VALUE]], [
+            self._holdout.object_like(name) for name in self._names[OBJECT]
+        ]
+
+    def _changed(
+        self,
+        split: str,
+        old: Arrangement,
+        crowded: Collection[tuple[int, int | None, str]],
+        even: Evenness,
+        stream: Stream,
+    ) -> Arrangement:
+        """The arrangement with a crowded name replaced by the least frequent that keeps it in its split."""
+        spots = [
+            (place, sort)
+            for place, sort in _spots(old)
+            if {(sort, None, old[place][sort]), (sort, place, old[place][sort])} & set(crowded)
+        ]
+        for place, sort in stream.shuffled(spots):
+            before = even.costs(sort, place, [old[place][sort]])[0]
+            costs = even.costs(sort, place, self._names[sort])
+            better = [
+                name
+                for name, cost in zip(self._names[sort], costs, strict=True)
+                if cost <= before and name != old[place][sort]
+            ]
+            for name in sorted(stream.shuffled(better), key=lambda each: costs[self._names[sort].index(each)])[:4]:
+                binding = (name, old[place][1]) if sort == VALUE else (old[place][0], name)
+                new = (*old[:place], binding, *old[place + 1 :])
+                if not self._clashes(new) and self._split_of(new) == split:
+                    return new
+        return old
+
+    def _clashes(self, arrangement: Arrangement) -> int:
+        """Pairs of objects that show a held-out relation however they stand."""
+        if not self._conflicts:
+            return 0
+        return sum(
+            (first, second) in self._conflicts
+            for i, (_, first) in enumerate(arrangement)
+            for _, second in arrangement[i + 1 :]
+        )
+
+    def _split_of(self, arrangement: Arrangement) -> str | None:
+        """The split of an arrangement in which no more relations are held out than must be."""
+        facts = [
+            (i, name, j)
+            for i in range(len(arrangement))
+            for j in range(i + 1, len(arrangement))
+            if (arrangement[i][1], arrangement[j][1]) in self._conflicts
+            for name in self._rule.vocabulary.relations
+        ] if self._conflicts else []  # fmt: skip
+        return self._rule.place(arrangement, facts).split
+
+    def _attempt(self, split: str, n: int, even: Evenness, stream: Stream, ease: int) -> Arrangement | None:
+        if split in ("train", UNSEEN_ATOMS):
+            return self._free(split, n, even, stream, ease)
+        k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
+        marks = stream.shuffled([True] * k + [False] * (n - k))
+        if self._holdout.triples and k:
+            return self._related(marks, even, stream, ease)
+        first = even.lagging()
+        return self._framed(marks, first, even, stream, ease) or self._framed(marks, 1 - first, even, stream, ease)
+
+    def _free(self, split: str, n: int, even: Evenness, stream: Stream, ease: int) -> Arrangement | None:
+        """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any."""
+        marked = stream.below(n) if split == UNSEEN_ATOMS else None
+        first = even.lagging()
+        chosen: list[Binding] = []
+        for place in range(n):
+            fits = self._is_absent if place == marked else _is_any if split == UNSEEN_ATOMS else self._may_train
+            partners = self._partners_of(fits, first)
+            names = [name for name, bindings in partners.items() if self._free_of_conflict(bindings, chosen)]
+            if not names:
+                return None
+            name = even.pick(first, place, names, stream, ease)
+            free = self._free_of_conflict(partners[name], chosen)
+            other = even.pick(1 - first, place, [binding[1 - first] for binding in free], stream, ease)
+            chosen.append((name, other) if first == VALUE else (other, name))
+        return tuple(chosen)
+
+    def _free_of_conflict(self, bindings: Sequence[Binding], chosen: Sequence[Binding]) -> Sequence[Binding]:
+        if not self._conflicts:
+            return bindings
+        return [binding for binding in bindings if not self._conflicting(binding[1], chosen)]
+
+    def _partners_of(self, fits: Callable[[str, str], bool], sort: int) -> dict[str, list[Binding]]:
+        """The bindings that fit, by their value (or object)."""
+        key = (fits.__name__, sort)
+        if key not in self._fitting:
+            found: dict[str, list[Binding]] = {name: [] for name in self._names[sort]}
+            for binding in ((value, thing) for value in self._names[VALUE] for thing in self._names[OBJECT]):
+                if fits(*binding):
+                    found[binding[sort]].append(binding)
+            self._fitting[key] = {name: bindings for name, bindings in found.items() if bindings}
+        return self._fitting[key]
+
+    def _is_absent(self, value: str, thing: str) -> bool:
+        return self._holdout.absent(value, thing)
+
+    def _may_train(self, value: str, thing: str) -> bool:
+        return not self._holdout.holds_out(value, thing) and not self._holdout.absent(value, thing)
+
+    def _conflicting(self, thing: str, chosen: Sequence[Binding]) -> bool:
+        return any((other, thing) in self._conflicts for _, other in chosen)
+
+    def _framed(
+        self, marks: Sequence[bool], first: int, even: Evenness, stream: Stream, ease: int
+    ) -> Arrangement | None:
+        """Names of the `first` sort, with names of the other that are held out with the marked ones and seen with the rest."""
+        absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
+        left = [name for name in self._names[1 - first] if name not in absent]
+        chosen: list[str] = []
+        for place, mark in enumerate(marks):
+            options = [
+                name for name in self._names[first]
+                if name not in absent
+                and sum(self._held(name, other, first) == mark for other in left) >= min(2, len(self._names[1 - first]))
+                and (first == VALUE or not self._conflicting(name, _things(chosen)))
+            ]  # fmt: skip
+            if not options:
+                return None
+            name = even.pick(first, place, options, stream, ease)
+            left = [other for other in left if self._held(name, other, first) == mark]
+            chosen.append(name)
+        others: list[str] = []
+        for place in range(len(marks)):
+            free = [name for name in left if first == OBJECT or not self._conflicting(name, _things(others))]
+            if not free:
+                return None
+            others.append(even.pick(1 - first, place, free, stream, ease))
+        return tuple(zip(chosen, others, strict=True)) if first == VALUE else tuple(zip(others, chosen, strict=True))
+
+    def _held(self, name: str, other: str, first: int) -> bool:
+        return self._holdout.holds_out(name, other) if first == VALUE else self._holdout.holds_out(other, name)
+
+    def _related(self, marks: Sequence[bool], even: Evenness, stream: Stream, ease: int) -> Arrangement | None:
+        """Marked objects in pairs that stand in a held-out relation, the others in none; values as bindings demand."""
+        n = len(marks)
+        if sum(marks) < 2:
+            marks = stream.shuffled([True] * 2 + [False] * (n - 2))
+        things = self._paired([place for place, mark in enumerate(marks) if mark], n, stream)
+        for place in range(n):
+            if things[place] is None:
+                options = [
+                    name
+                    for name in self._names[OBJECT]
+                    if not self._conflicting(name, _things([t for t in things if t]))
+                ]
+                if not options:
+                    return None
+                things[place] = even.pick(OBJECT, place, options, stream, ease)
+        left = [
+            value for value in self._names[VALUE]
+            if not self._holdout.bindings
+            or all(self._holdout.holds_out(value, str(thing)) == mark for thing, mark in zip(things, marks, strict=True))
+        ]  # fmt: skip
+        if not left:
+            return None
+        return tuple((even.pick(VALUE, place, left, stream, ease), str(thing)) for place, thing in enumerate(things))
+
+    def _paired(self, marked: Sequence[int], n: int, stream: Stream) -> list[str | None]:
+        """Categories at the marked places, every one of them with a partner of a held-out triple."""
+        places = stream.shuffled(marked)
+        things: list[str | None] = [None] * n
+        for i in range(0, len(places) - 1, 2):
+            first, second = sorted(places[i : i + 2])
+            things[first], things[second] = self._partners[stream.below(len(self._partners))]
+        if len(places) % 2:
+            partners = [b for a, b in self._partners if a in things]
+            things[places[-1]] = partners[stream.below(len(partners))]
+        return things
+
+
+def _is_any(value: str, thing: str) -> bool:
+    return True
+
+
+def _things(names: Sequence[str]) -> list[Binding]:
+    return [("", name) for name in names]
+
+
+def _spots(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
+    return ((place, sort) for place in range(len(arrangement)) for sort in (VALUE, OBJECT))
+
+
+def _crowds(arrangement: Arrangement, crowded: Collection[tuple[int, int | None, str]]) -> bool:
+    return any(
+        (sort, None, arrangement[place][sort]) in crowded or (sort, place, arrangement[place][sort]) in crowded
+        for place, sort in _spots(arrangement)
+    )
