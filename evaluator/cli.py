@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.protocols import NAMES
-from generator.dataset.commands import Commands, result, say
+from generator.dataset.commands import Commands, DatasetFolder, result, say
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 @main.command("run")
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option(
     "--model",
     required=True,
@@ -134,7 +134,7 @@ def train() -> None:
 
 
 @train.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--out", type=_FOLDER, required=True, help="Folder of the trained model; score it as jackalope:FOLDER.")
 @_BENCHMARK
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
@@ -170,7 +170,7 @@ def scratch(
 
 
 @main.command("audit")
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @_BENCHMARK
 @click.option(
     "--protocol", "protocols", multiple=True, help="A protocol of the benchmark; may be given again.  [default: all]"

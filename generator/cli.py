@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from generator.cli_export import export
-from generator.dataset.commands import Commands, result, say
+from generator.dataset.commands import Commands, DatasetFolder, OutFolder, result, say
 from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from generator.render import Prepared
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 _SEED = click.IntRange(min=0)
 
 
@@ -65,7 +64,7 @@ _OPPOSITES = click.option(
 @click.option(
     "--from",
     "source",
-    type=_FOLDER,
+    type=DatasetFolder(),
     help="Render the scenes of this dataset again, with another --resolution, --quality or --with; its benchmarks come along.",
 )
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
@@ -105,7 +104,7 @@ _OPPOSITES = click.option(
     is_flag=True,
     help="Let training negatives show held-out bindings (the dataset then says so).",
 )
-@click.option("--out", type=_FOLDER, help="Folder to write.  [default: named after what it holds]")
+@click.option("--out", type=OutFolder(), help="Folder or URL to write.  [default: a folder named after what it holds]")
 @_JSON
 @click.pass_context
 def render(
@@ -118,6 +117,7 @@ def render(
     Stopped at any moment, it continues when run again with the same arguments.
     """
     from generator.dataset.outputs import parse_outputs
+    from generator.dataset.store import settle, shown
     from generator.design import parse_seeds, said
     from generator.drive import find_drive
     from generator.farm.choice import Farm
@@ -148,7 +148,7 @@ def render(
     root = out or Path(_folder_name(preset, prepared, objects, block_seed) + part)
     many = "" if numbers == (2, 2) else f", {objects} objects each"
     say(
-        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{many}) into {root}, "
+        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{many}) into {shown(root)}, "
         f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     for each in prepared.holdouts:
@@ -156,24 +156,26 @@ def render(
     world = render_world(prepared, root, farm)
     if shard:
         say(f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out DIR")
-        result({"dataset": str(root), "shard": shard}, as_json, str(root))
+        name = settle(root)
+        result({"dataset": name, "shard": shard}, as_json, name)
         return
     _first_benchmarks(root, world, exposed_negatives, as_json)
 
 
 def _first_benchmarks(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
     """Write the benchmarks that are made with their world, and say so."""
+    from generator.dataset.store import settle, shown
     from generator.first import write_benchmarks
 
     done = write_benchmarks(root, world, exposed_negatives)
     for name, described in done.items():
         counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
         say(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
-    say(f"Next: gen verify {root}")
+    say(f"Next: gen verify {shown(root)}")
     made = {name: described.scenes for name, described in done.items()}
     first = next(iter(made))
-    data = {"dataset": str(root), "benchmark": first, "scenes": made[first], "benchmarks": made}
-    result(data, as_json, str(root))
+    dataset = settle(root)
+    result({"dataset": dataset, "benchmark": first, "scenes": made[first], "benchmarks": made}, as_json, dataset)
 
 
 def _of_preset(preset: str, family: str, scenes: str | None) -> tuple[str, tuple[str, ...], str, str, str | None]:
@@ -209,13 +211,13 @@ def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_s
 
 
 @main.command()
-@click.argument("shards", type=_FOLDER, nargs=-1, required=True)
+@click.argument("shards", type=DatasetFolder(), nargs=-1, required=True)
 @click.option(
     "--exposed-negatives",
     is_flag=True,
     help="Let training negatives show held-out bindings (the dataset then says so).",
 )
-@click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
+@click.option("--out", type=OutFolder(), required=True, help="Folder or URL to write.")
 @_JSON
 def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
     """Put SHARDS, made by `gen render --shard i/n`, together: the same files as one `gen render` makes.
@@ -266,6 +268,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.again import Look, prepare_again, render_again
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
+    from generator.dataset.store import settle, shown
     from generator.drive import find_drive
     from generator.render import parse_resolution
     from generator.storage import parse_size
@@ -294,17 +297,18 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
         work = replace(work, request={**work.request, "tar_bytes": parse_size(asked["shards"])})
     seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
     say(
-        f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {root}, scenes and benchmarks of "
-        f"{source}, {_estimate(seconds, look.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
+        f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {shown(root)}, scenes and benchmarks of "
+        f"{shown(source)}, {_estimate(seconds, look.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     render_again(opened, work, root, farm)
     names = Dataset.open(root).benchmark_names()
-    say(f"Benchmarks: {', '.join(names) or 'none'}. Next: gen verify {root}")
-    result({"dataset": str(root), "benchmarks": names}, as_json, str(root))
+    say(f"Benchmarks: {', '.join(names) or 'none'}. Next: gen verify {shown(root)}")
+    dataset = settle(root)
+    result({"dataset": dataset, "benchmarks": names}, as_json, dataset)
 
 
 @main.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @_DESIGN
 @_HOLDOUT
 @_BLOCK_SEED
@@ -326,6 +330,7 @@ def split(
     """
     from generator.dataset.errors import UserError
     from generator.dataset.reader import Dataset
+    from generator.dataset.store import shown
     from generator.describe import check_name, describe, first_request
     from generator.design import Design, benchmark_name, parse_seeds, said
     from generator.vocabulary import parse_vocabulary
@@ -343,14 +348,14 @@ def split(
         made[called] = describe(dataset, opened.world, each, called, first_request(each, exposed_negatives)).scenes
         say(f"Held out: {said(each)}.")
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
-        say(f"Scenes: {counts}. Next: gen verify {dataset} --benchmark {called}")
+        say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
     first = next(iter(made))
-    data = {"dataset": str(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
+    data = {"dataset": shown(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
     result(data, as_json, "\n".join(made))
 
 
 @main.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option(
     "--benchmark", help="Benchmark whose held-out block and splits are kept, where DATASET has several blocks."
 )
@@ -400,6 +405,7 @@ def describe(
     A new benchmark over the same images and the same held-out block; nothing is rendered.
     """
     from generator.dataset.reader import Dataset
+    from generator.dataset.store import shown
     from generator.describe import KINDS, Request, check_name, check_request, kept_splits
     from generator.describe import describe as write
     from generator.design import benchmark_name
@@ -421,14 +427,20 @@ def describe(
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
         f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} were true), "
-        f"{dropped:,} items dropped: {name}/manifest.json counts them by reason. Next: gen verify {dataset} --benchmark {name}"
+        f"{dropped:,} items dropped: {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} --benchmark {name}"
     )
-    data = {"dataset": str(dataset), "benchmark": name, "scenes": done.scenes, "items": done.items, "texts": done.texts}
+    data = {
+        "dataset": shown(dataset),
+        "benchmark": name,
+        "scenes": done.scenes,
+        "items": done.items,
+        "texts": done.texts,
+    }
     result({**data, "dropped": done.dropped, "refused": done.refused}, as_json, name)
 
 
 @main.command()
-@click.argument("dataset", type=_FOLDER, required=False)
+@click.argument("dataset", type=DatasetFolder(), required=False)
 @click.option("--benchmark", help="Name of the benchmark.  [default: all]")
 @click.option(
     "--splits",
@@ -481,7 +493,7 @@ def verify(
 
 
 @main.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--benchmark", help="Name of the benchmark.")
 @click.option("--split", "splits", multiple=True, help="Only this split; may be given again.  [default: all]")
 @click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.dataset.commands import Commands, result, say
+from generator.dataset.commands import Commands, DatasetFolder, result, say
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -16,7 +16,7 @@ def export() -> None:
 
 
 @export.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Name of the benchmark whose splits and texts are written.")
 @_JSON
@@ -32,7 +32,7 @@ def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
 
 
 @export.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Name of the benchmark whose splits and texts are written.")
 @click.option("--size", default="256MB", help="Most bytes of a tar, such as 256MB or 1GB.")
@@ -50,7 +50,7 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 
 
 @export.command()
-@click.argument("dataset", type=_FOLDER)
+@click.argument("dataset", type=DatasetFolder())
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Name of the benchmark whose splits are written.")
 @click.option("--split", "splits", multiple=True, help="Only this split; may be given again.  [default: all]")

@@ -23,7 +23,7 @@ def run_command(
     )
 
 
-def render_arguments(out: Path, *more: str | Path) -> list[str | Path]:
+def render_arguments(out: str | Path, *more: str | Path) -> list[str | Path]:
     """A render command that takes a few seconds."""
     cheap = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu"]
     return ["gen", "render", "--scenes", SCENES, *cheap, "--out", out, *more]

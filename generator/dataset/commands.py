@@ -3,6 +3,7 @@
 import errno
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +13,36 @@ from generator.dataset.errors import UserError
 _STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
             errno.EROFS: "it is read-only", errno.EACCES: "you may not write there",
             errno.ENOTDIR: "a part of that path is a file, not a folder"}  # fmt: skip
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class DatasetFolder(click.ParamType):
+    """A dataset's folder; for one at a URL, the folder that stands for it."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder. Raises UserError when a URL cannot be reached, or has no dataset where one is to be read."""
+        if isinstance(value, str) and ":" in value:
+            from generator.dataset.store import is_url
+
+            if is_url(value):
+                return self._at(value)
+        return Path(_FOLDER.convert(value, param, ctx))
+
+    def _at(self, url: str) -> Path:
+        from generator.dataset.store import mirror
+
+        return mirror(url)
+
+
+class OutFolder(DatasetFolder):
+    """A folder to make a dataset in; for a URL, the folder from which it is copied there."""
+
+    def _at(self, url: str) -> Path:
+        from generator.dataset.store import staging
+
+        return staging(url)
 
 
 class Commands(click.Group):

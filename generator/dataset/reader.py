@@ -18,6 +18,7 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
 from generator.dataset.outputs import Extent, decode, output_path
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
+from generator.dataset.store import fetch, is_url, mirror
 
 
 class Component:
@@ -137,15 +138,23 @@ class World(Component):
 
         Raises UserError when it is missing, or when its bytes are not those of its sum.
         """
-        place, expected, data = self._packed.get(path), self.digest_of(path), b""
-        where = self.folder / (place.tar if place else path)
-        if where.exists():
-            with where.open("rb") as file:
-                file.seek(place.offset if place else 0)
-                data = file.read(place.size if place else -1)
+        place, expected = self._packed.get(path), self.digest_of(path)
+        data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
+            fetch(self.folder.parent, f"world/{place.tar if place else path}")  # where the folder stands for a URL
+            data = self._bytes(path, place)
+        if hashlib.sha256(data).hexdigest() != expected:
+            where = self.folder / (place.tar if place else path)
             raise UserError(f"{where} is damaged or missing; restore it or make the dataset again.")
         return data
+
+    def _bytes(self, path: str, place: "_Place | None") -> bytes:
+        where = self.folder / (place.tar if place else path)
+        if not where.exists():
+            return b""
+        with where.open("rb") as file:
+            file.seek(place.offset if place else 0)
+            return file.read(place.size if place else -1)
 
     @cached_property
     def _packed(self) -> dict[str, "_Place"]:
@@ -214,8 +223,11 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
-        """Open the dataset at `path`. Raises UserError when there is none, or when its world is unfinished or damaged."""
-        root = Path(path)
+        """Open the dataset at `path`, a folder or a URL, of which images are taken when they are asked for.
+
+        Raises UserError when there is none, or when its world is unfinished or damaged.
+        """
+        root = mirror(path) if isinstance(path, str) and is_url(path) else Path(path)
         if not (root / "world").is_dir():
             raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
         return cls(root, World(root / "world"))

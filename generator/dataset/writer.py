@@ -19,6 +19,7 @@ from generator.dataset.files import TableWriter, read_json, sha256, write_json, 
 from generator.dataset.journal import Journal, Record
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.sums import SumsWriter
 
 _TABLES = ("scenes.parquet", "vocabulary.toml")
@@ -39,6 +40,7 @@ class WorldWriter:
         self._lock = FileLock(root / _LOCK)
         self._journal = Journal(self._folder / _JOURNAL)
         self._packer: Packer | None = None
+        self._mirroring: Mirroring | None = None
 
     def __enter__(self) -> "WorldWriter":
         self._claim()
@@ -54,6 +56,7 @@ class WorldWriter:
                 write_json(self._folder / _REQUEST, self._request)
                 if "tar_bytes" in self._request:
                     self._packer = Packer(self._folder, self._request["tar_bytes"])
+                self._mirroring = Mirroring(self._root)
                 self._journal.resume(self._whole)
         except BaseException:
             self._lock.release()
@@ -63,6 +66,8 @@ class WorldWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._mirroring is not None:
+            self._mirroring.close()
         self._lock.release()
         (self._root / _LOCK).unlink(missing_ok=True)
 
@@ -101,6 +106,8 @@ class WorldWriter:
             for left in self._folder.glob(f"*/{record['scene_id']}.*"):
                 left.unlink()
         self._journal.add(record)
+        if self._mirroring is not None and self._packer is None:
+            self._mirroring.add(record.get("files", {}))
 
     def finish(self, vocabulary: str) -> None:
         """Write the tables, sums and at last the manifest; the notes of the journey go."""
@@ -163,11 +170,14 @@ class WorldWriter:
                 begun = begun.get("request", begun)
                 if begun != self._request:
                     raise UserError(
-                        f"{self._root} holds another world: {difference(begun, self._request)}; choose another --out, or put "
+                        f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another --out, or put "
                         f"another block over its images with `gen split`."
                     )
                 return
-        if any(path.is_file() and not path.name.startswith((_LOCK, f".{_REQUEST}.")) for path in self._root.rglob("*")):
+        if any(
+            path.is_file() and not path.name.startswith((_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}."))
+            for path in self._root.rglob("*")
+        ):
             raise UserError(f"{self._root} holds something else than a world; choose another --out.")
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -266,7 +276,10 @@ def write_benchmark(
 
 
 def write_index(root: Path) -> None:
-    """Write dataset.json: every finished component and the digest of its sums; and the card that follows from them."""
+    """Write dataset.json: every finished component and the digest of its sums; and the card that follows from them.
+
+    Where the folder stands for a URL, all that is new is copied there.
+    """
     world = root / "world" / "manifest.json"
     benchmarks = {
         path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
@@ -274,6 +287,7 @@ def write_index(root: Path) -> None:
     index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
     write_json(root / "dataset.json", index)
     write_card(root)
+    publish(root)
 
 
 def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.store import fetch_all, publish_file
 from generator.judge.case import Case, World
 from generator.judge.checks import CHECKS
 from generator.judge.files import file_faults, finding, readable_table
@@ -24,6 +25,7 @@ def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
     A certificate has `status` (clean, as declared or failed), `sentence`, `findings` ({fault, what}), and the digests
     of what was judged. Raises UserError when there is nothing to judge: no dataset, an unfinished one, no benchmark.
     """
+    fetch_all(root)
     world_folder = root / "world"
     if not world_folder.is_dir():
         raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
@@ -40,6 +42,7 @@ def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
             Dataset.open(root).benchmark(each)
         certificates[each] = _judge(world, folder)
         write_json(folder / "verify.json", certificates[each])
+        publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
 
 

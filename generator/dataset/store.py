@@ -1,0 +1,254 @@
+"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a folder here that stands for it.
+
+There are no renames at a URL: a component is there when its manifest is, which is written last.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from platformdirs import user_cache_path
+
+from generator.dataset.errors import UserError
+from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
+
+ORIGIN = ".origin"
+_LAST = ("manifest.json", "dataset.json")
+_AT_ONCE = 8  # transfers
+
+T = TypeVar("T")
+
+
+def is_url(path: str) -> bool:
+    """Whether it names a place for fsspec rather than a folder.
+
+    >>> is_url("s3://bucket/world"), is_url("C:/world"), is_url("world")
+    (True, False, False)
+    """
+    return re.match(r"[a-z][a-z0-9+.-]+(::|://)", path) is not None
+
+
+class Store:
+    """The files below a URL. What goes wrong there is a UserError that names the URL and says what the store says."""
+
+    def __init__(self, url: str):
+        import fsspec  # few datasets are at a URL
+
+        self.url = url.rstrip("/")
+        self._fs, self._root = self._try("opened", lambda: fsspec.core.url_to_fs(self.url))
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file; None where there is none."""
+
+        def found() -> bytes | None:
+            try:
+                return bytes(self._fs.cat_file(self._at(path)))
+            except FileNotFoundError:
+                return None
+
+        return self._try("read", found)
+
+    def write(self, path: str, source: Path) -> None:
+        """Copy a file there."""
+
+        def copy() -> None:
+            self._fs.makedirs(self._at(path).rpartition("/")[0], exist_ok=True)
+            self._fs.put_file(str(source), self._at(path))
+
+        self._try("written", copy)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        self._try("written", lambda: self._fs.exists(self._at(path)) and self._fs.rm_file(self._at(path)))
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of every file there, by path."""
+        root = self._fs._strip_protocol(self._root).rstrip("/")
+        self._fs.invalidate_cache()
+        found = self._try("read", lambda: self._fs.find(root, detail=True))
+        return {name[len(root) + 1 :]: entry["size"] for name, entry in found.items()}
+
+    def _at(self, path: str) -> str:
+        return f"{self._root.rstrip('/')}/{path}"
+
+    def _try(self, done: str, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except ImportError as error:
+            raise UserError(f"{self.url} needs another package: {error}.") from None
+        except Exception as error:  # every store has errors of its own
+            raise UserError(f"{self.url} cannot be {done}: {type(error).__name__}: {error}.") from error
+
+
+def origin_of(root: Path) -> Store | None:
+    """The place at a URL that a folder stands for; None for a folder of its own."""
+    path = root / ORIGIN
+    return Store(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def shown(root: Path) -> str:
+    """What to call a folder when speaking to people: its URL, if it stands for one."""
+    path = root / ORIGIN
+    return path.read_text(encoding="utf-8") if path.exists() else str(root)
+
+
+def staging(url: str) -> Path:
+    """The folder in which a dataset for a URL is made; what is finished at the URL is taken from there."""
+    return _standing_for(url, "staging")
+
+
+def mirror(url: str) -> Path:
+    """A folder with the tables of the dataset at a URL; images come when they are asked for.
+
+    Raises UserError when there is no finished world.
+    """
+    root = _standing_for(url, "mirrors")
+    if not (root / "dataset.json").exists():
+        raise UserError(
+            f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render --out` was given."
+        )
+    return root
+
+
+def settle(root: Path) -> str:
+    """Remove a folder that stands for a URL, all of it being there; returns what to call the dataset."""
+    name = shown(root)
+    if (root / ORIGIN).exists():
+        shutil.rmtree(root)
+    return name
+
+
+def fetch(root: Path, path: str) -> None:
+    """Take a file of the dataset that a folder stands for from its URL, if it is there."""
+    store = origin_of(root)
+    data = store.read(path) if store else None
+    if data is not None:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(root / path, data)
+
+
+def fetch_all(root: Path) -> None:
+    """Take every file that the sums list from the URL that a folder stands for, also those that are here already."""
+    if origin_of(root) is None:
+        return
+    parts = [sums.parent for sums in (root / "world" / SUMS, *root.glob(f"benchmarks/*/{SUMS}")) if sums.exists()]
+    paths = [f"{part.relative_to(root).as_posix()}/{name}" for part in parts for name in read_sums(part)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(lambda path: fetch(root, path), paths):
+            pass
+
+
+def publish_file(root: Path, path: str) -> None:
+    """Copy one file to the URL that a folder stands for; nothing for a folder of its own."""
+    if (store := origin_of(root)) is not None:
+        store.write(path, root / path)
+
+
+def publish(root: Path) -> None:
+    """Copy what is new in a folder to the URL that it stands for, manifests last; nothing for a folder of its own.
+
+    Images that are there in the same size are not copied again: they were when they were made.
+    """
+    store = origin_of(root)
+    if store is None:
+        return
+    there = store.sizes()
+    paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_file()]
+    paths = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+    first = [path for path in paths if path.rpartition("/")[2] not in _LAST]
+    _clear(store, there, paths)
+    _send(store, root, [path for path in first if not _is_there(path, there, root)])
+    for path in sorted(set(paths) - set(first), key=lambda path: path == "dataset.json"):
+        store.write(path, root / path)
+    store.remove("world/.request.json")
+
+
+def _clear(store: Store, there: Iterable[str], paths: list[str]) -> None:
+    """Take benchmarks that are written anew away: first their manifests, so that none seems whole meanwhile."""
+    anew = {path.rpartition("/")[0] for path in paths if path.startswith("benchmarks/")}
+    old = [path for path in there if path.rpartition("/")[0] in anew]
+    for path in sorted(old, key=lambda path: not path.endswith("manifest.json")):
+        store.remove(path)
+
+
+def _is_there(path: str, there: dict[str, int], root: Path) -> bool:
+    return path.count("/") > 1 and path.startswith("world/") and there.get(path) == (root / path).stat().st_size
+
+
+def _send(store: Store, root: Path, paths: Iterable[str]) -> None:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(lambda path: store.write(path, root / path), paths):
+            pass
+
+
+def _standing_for(url: str, kind: str) -> Path:
+    store = Store(url)
+    name = hashlib.sha256(store.url.encode()).hexdigest()[:16]
+    root = user_cache_path("jackalope") / kind / name / store.url.rpartition("/")[2]
+    root.mkdir(parents=True, exist_ok=True)
+    write_text(root / ORIGIN, store.url)
+    index = store.read("dataset.json")
+    if index is None:
+        (root / "dataset.json").unlink(missing_ok=True)
+    elif not (root / "dataset.json").exists() or (root / "dataset.json").read_bytes() != index:
+        _fetch_tables(store, root, index)
+    return root
+
+
+def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
+    """Take all but the files of scenes, dataset.json last."""
+    draft = root / f"{ORIGIN}.index.{os.getpid()}"
+    draft.write_bytes(index)
+    listed = read_json(draft)
+    shutil.rmtree(root / "benchmarks", ignore_errors=True)
+    for folder in ("world", *(f"benchmarks/{name}" for name in listed["benchmarks"])):
+        fetch(root, f"{folder}/{SUMS}")
+        for name in read_sums(root / folder):
+            if "/" not in name:
+                fetch(root, f"{folder}/{name}")
+        fetch(root, f"{folder}/verify.json")
+        fetch(root, f"{folder}/manifest.json")
+    os.replace(draft, root / "dataset.json")
+
+
+class Mirroring:
+    """Copies the files of scenes to the URL that a folder stands for, while others are made; nothing for a folder of its own."""
+
+    def __init__(self, root: Path):
+        self._root, self._store = root, origin_of(root)
+        self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._under_way: list[Future[None]] = []
+        if self._store is not None:
+            self._claim(self._store)
+
+    def _claim(self, store: Store) -> None:
+        """Say at the URL what is made there. Raises UserError when it is something else."""
+        begun = store.read("world/.request.json")
+        own = (self._root / "world" / ".request.json").read_bytes()
+        if begun not in (None, own):
+            raise UserError(f"{store.url} holds the beginning of another world; remove it or choose another --out.")
+        if begun is None and store.sizes():
+            raise UserError(f"{store.url} holds something else than a world; choose another --out.")
+        store.write("world/.request.json", self._root / "world" / ".request.json")
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Begin to copy files of the world. Raises UserError when an earlier copy failed."""
+        if self._store is not None:
+            self._check([each for each in self._under_way if each.done()])
+            self._under_way = [each for each in self._under_way if not each.done()]
+            for path in paths:
+                where = f"world/{path}"
+                self._under_way.append(self._pool.submit(self._store.write, where, self._root / where))
+
+    def close(self) -> None:
+        """Wait for what is under way; later copies are not begun."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _check(self, ended: list[Future[None]]) -> None:
+        for each in ended:
+            each.result()
