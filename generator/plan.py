@@ -100,8 +100,10 @@ def plan_parts(vocabulary: Vocabulary, parts: Sequence[Part], seed: int, objects
             stream = Stream("plan", seed, GRID)
             rows += _encoded(_grid(vocabulary, part.holdout.kind, stream), number, rule, code, vocabulary, stream)
             continue
-        for split, n in part.counts.items():
-            key = (split,) if number == 0 else (split, number)
+        for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
+            if split not in part.counts:
+                continue
+            n, key = part.counts[split], (split,) if number == 0 else (split, number)
             stream = Stream("plan", seed, *key)
             try:
                 contents = _contents(rule, split, n, objects, stream)
