@@ -1,22 +1,32 @@
 """Rendering through the worker processes that `gen render` uses."""
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench.figures import Figure
-from generator.farm.local import render_scenes
-from generator.render import Job, prepare, worker_setup
+from generator.farm.local import Limits, render_scenes
+from generator.render import Job, Prepared, prepare, worker_setup
 
 RUNS = 3
+EARLY, LATE = 50, 1000
 
 
 def figures() -> list[Figure]:
-    """Images a second once the workers are under way, and seconds to the first image."""
-    found = []
+    """Images a second once the workers are under way, seconds to the first image, where the time goes, and memory."""
+    return [*_rates(), *_parts(), *_memory()]
+
+
+def _rates() -> list[Figure]:
+    found, cores = [], len(os.sched_getaffinity(0))
     for width, height, quality, images in ((64, 64, "draft", 60), (320, 240, "standard", 12)):
-        for workers in (1, 2):
-            what = f"{width}x{height} {quality}, {workers} worker{'s' * (workers > 1)}"
+        for workers in sorted({1, cores}):
+            threads = cores // workers
+            what = f"{width}x{height} {quality}, {workers} worker{'s' * (workers > 1)} x {threads} thread{'s' * (threads > 1)}"
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
             found.append(Figure(what, "images/s", tuple(rate for rate, _ in runs)))
             if workers == 1:
@@ -26,8 +36,7 @@ def figures() -> list[Figure]:
 
 def _render(width: int, height: int, quality: str, images: int, workers: int) -> tuple[float, float]:
     """Images a second between the first and the last answer, and seconds to the first."""
-    scenes = {"train": images - 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    prepared = prepare(Job("clevr", "3x3", scenes, width, height, quality, 0, 0))
+    prepared = _prepared(images, width, height, quality)
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup(prepared, Path(folder))
         start = time.perf_counter()
@@ -35,3 +44,50 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
             time.perf_counter() for answer in render_scenes(prepared.planned, setup, workers) if "scene" in answer
         ]
     return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
+
+
+def _prepared(images: int, width: int, height: int, quality: str) -> Prepared:
+    scenes = {"train": images - 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
+    return prepare(Job("clevr", "3x3", scenes, width, height, quality, 0, 0))
+
+
+def _parts() -> list[Figure]:
+    done = subprocess.run([sys.executable, "-m", "bench.inside"], check=True, capture_output=True)
+    spent = json.loads(done.stdout)
+    names = {
+        "image": "320x240 standard on one core, an image",
+        "outside": "of it outside path tracing and denoising",
+        "place": "of that placing and asking what is seen (rays)",
+        "pose": "of that updating the scene",
+    }
+    return [Figure(name, "ms", tuple(1e3 * seconds for seconds in spent[part])) for part, name in names.items()]
+
+
+def _memory() -> list[Figure]:
+    found = []
+    for what, limits in (("one worker for all", Limits(scenes=10**9)), ("fresh workers, as gen render does", Limits())):
+        early, late = _resident(limits)
+        found.append(Figure(f"memory at scene {EARLY} (64x64), {what}", "MB", (early,)))
+        found.append(Figure(f"memory at scene {LATE:,}, {what}", "MB", (late,)))
+        found.append(Figure(f"growth, {what}", "%", (100 * (late / early - 1),)))
+    return found
+
+
+def _resident(limits: Limits) -> tuple[float, float]:
+    """Resident megabytes of the worker that gave the 50th and the 1,000th answer."""
+    prepared, at = _prepared(LATE, 64, 64, "draft"), {}
+    with tempfile.TemporaryDirectory() as folder:
+        setup = worker_setup(prepared, Path(folder))
+        for number, _ in enumerate(render_scenes(prepared.planned, setup, 1, limits), 1):
+            if number in (EARLY, LATE):
+                at[number] = max(_megabytes(child) for child in _children())
+    return at[EARLY], at[LATE]
+
+
+def _children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+
+
+def _megabytes(process: str) -> float:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS")), 0.0)

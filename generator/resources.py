@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+from generator.dataset.errors import UserError
+
 _PACKAGE = Path(__file__).parent
 
 
 def resource(name: str) -> Path:
-    """Path of a shipped file or folder such as `scenes/clevr.toml`, in a wheel or in a checkout."""
+    """Path of a shipped file or folder such as `scenes/clevr.toml`, in a wheel or in a checkout.
+
+    Raises UserError when it is not there.
+    """
     bundled = _PACKAGE / "_data"
-    return (bundled if bundled.is_dir() else _PACKAGE.parent) / name
+    path = (bundled if bundled.is_dir() else _PACKAGE.parent) / name
+    if not path.exists():
+        raise UserError(f"{path} is missing, so this installation is not whole; install Jackalope again.")
+    return path

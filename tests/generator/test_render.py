@@ -242,32 +242,6 @@ def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
     assert "illegal instruction" in done.stderr
 
 
-def test_a_full_disk_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip("needs the right to mount a small file system")
-    try:
-        refused = run_command(*render_arguments(disk / "d", "--scenes", "3000"))
-        assert refused.returncode == 2
-        assert "free some space" in refused.stderr
-        assert list(disk.iterdir()) == []
-        ballast = disk / "ballast"
-        ballast.write_bytes(b"0" * 800_000)
-        done = run_command(*render_arguments(disk / "d", *FEW))
-        assert done.returncode == 2, done.stderr
-        assert "pace" in done.stderr
-        assert "Traceback" not in done.stderr
-        ballast.unlink()
-        subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
-        done = run_command(*render_arguments(disk / "d", *FEW))
-        assert done.returncode == 0, done.stderr
-        assert files(disk / "d") == files(undisturbed)
-    finally:
-        subprocess.run(["umount", "-l", disk], check=False)
-
-
 def test_numbers_of_scenes_and_sizes_are_read() -> None:
     assert parse_scenes("3000") == parse_scenes(None)
     assert sum(parse_scenes("777").values()) == 777
