@@ -20,7 +20,9 @@ def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
     """A manifest lists splits by name, and the benchmarks of several holdouts are made from the plan that it describes."""
     counts = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
     plans = [
-        plan_parts(CLEVR, [Part(holdout, dict(order)) for holdout in draw_holdouts(("k4..5",), "coverage", CLEVR, 0)], 0)
+        plan_parts(
+            CLEVR, [Part(holdout, dict(order)) for holdout in draw_holdouts(("k4..5",), "coverage", CLEVR, 0)], 0
+        )
         for order in (counts.items(), sorted(counts.items()))
     ]
     assert list(plans[0]) == list(plans[1])
