@@ -35,6 +35,7 @@ from generator.language.truth import Facts
 from generator.plan import Assigned, rule_of
 from generator.scene import Scene
 from generator.splits import Fact, Rule, cluster_of, held_out_facts, may_lack
+from generator.spread import Spread
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary, parse_vocabulary
 
@@ -140,7 +141,11 @@ def describe(
         )  # fmt: skip
         writer.finish(
             holdout.to_dict(),
-            {**_manifest(world, holdout, described, request, askers, train), "with_world": with_world},
+            {
+                **_manifest(world, holdout, described, request, askers, train),
+                "balance": tables.spread.to_dict(),
+                "with_world": with_world,
+            },
         )
     return described
 
@@ -283,6 +288,7 @@ class _Tables:
         self.scenes: Counter[str] = Counter(dict.fromkeys(splits, 0))
         self.items: Counter[str] = Counter()
         self._last: Subject | None = None
+        self.spread = Spread(self._kind, language.holdout.category)
 
     def add_scene(
         self, row: _Rendered, rule: Rule, train: Train | Labels, askers: Sequence[Asker], seed: int,
@@ -302,6 +308,7 @@ class _Tables:
         if split is None:
             return
         self.scenes[split] += 1
+        self.spread.add(split, scene.objects)
         held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
         related = frozenset(held_out_facts(arrangement, shown, holdout)) if placing.triples else None
         named = made_for.named if made_for else ()

@@ -23,6 +23,7 @@ from generator.judge.files import (
     watched,
 )
 from generator.judge.geometry import Shown, Terms, read_scene
+from generator.judge.heldout import HeldOut, Named
 from generator.judge.records import record_faults
 from generator.judge.said import Said
 from generator.judge.twins import Twins
@@ -91,8 +92,8 @@ class Case:
         return Lexicon.of(self.world.vocabulary)
 
     @cached_property
-    def held_out(self) -> set[tuple[str, str, str]]:
-        return {(self.holdout["kind"], value, thing) for value, thing in self.holdout["bindings"]}
+    def held_out(self) -> HeldOut:
+        return HeldOut.of(self.holdout, self.world.vocabulary)
 
     @cached_property
     def scene_ids(self) -> list[str]:
@@ -136,20 +137,22 @@ class Case:
             return None
 
     @cached_property
-    def named(self) -> np.ndarray:
-        """Number of mentions that name a held-out binding, by text; -1 where it cannot be read."""
-        return np.array([-1 if said is None else self.said_held_out(said) for said in self.claims], np.int64)
+    def named(self) -> list[Named | None]:
+        """What of what is held out each text names; None where it cannot be read."""
+        return [None if said is None else self.held_out.named(said) for said in self.claims]
 
-    def said_held_out(self, said: Said) -> int:
-        """Number of mentions of a text that name a held-out binding, asserting or denying it."""
-        kind, named = self.holdout["kind"], 0
-        for category, attributes, without, _ in said.things:
-            pairs = (*attributes, without) if without else attributes
-            categories = (category, without[1]) if without and without[0] == self.lexicon.category else (category,)
-            named += any(
-                (kind, value, thing) in self.held_out for of, value in pairs if of == kind for thing in categories
-            )
-        return named
+    @cached_property
+    def familiarity(self) -> np.ndarray:
+        """For each text a number that only texts share which name as much of each sort; 0 for nothing, -1 where it cannot be read."""
+        numbers: dict[Named | None, int] = {None: -1, Named(): 0}
+        for named in self.named:
+            numbers.setdefault(named, len(numbers) - 1)
+        return np.array([numbers[named] for named in self.named], np.int64)
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """Held-out bindings and triples together that each text names."""
+        return np.array([0 if named is None else named.bindings + named.triples for named in self.named], np.int64)
 
     @cached_property
     def verdicts(self) -> np.ndarray:
@@ -187,21 +190,6 @@ class Case:
     def item_id(self, row: int) -> str:
         """The id of an item."""
         return str(self.tables["items"]["item_id"][row].as_py())
-
-    def shown_held_out(self, scene_id: str) -> list[str]:
-        """Held-out bindings that a scene shows, one an object at most."""
-        kind = self.holdout["kind"]
-        return [
-            f"{values[kind]} {category}"
-            for category, values in self.world.shown[scene_id].objects
-            if kind in values and (kind, values[kind], category) in self.held_out
-        ]
-
-    def cluster(self, scene_id: str) -> str:
-        """The group of scenes with the same objects and tested values in any order or pairing."""
-        objects = self.world.shown[scene_id].objects
-        values = sorted(values.get(self.holdout["kind"], "") for _, values in objects)
-        return "+".join(values) + "|" + "+".join(sorted(category for category, _ in objects))
 
 
 def _verdict(truth: bool | None) -> int:

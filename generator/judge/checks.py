@@ -3,19 +3,22 @@
 import hashlib
 import json
 from array import array
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from generator.dataset.files import read_sums
+from generator.judge.assigned import split_findings
 from generator.judge.case import FALSE, TRUE, UNDECIDED, UNREADABLE, Case, values
+from generator.judge.class_lists import class_findings
+from generator.judge.declared import declared_findings
 from generator.judge.files import Finding, finding, repeated
 from generator.judge.geometry import Shown
+from generator.judge.leaks import leak_findings
 from generator.judge.listed import listed_findings
 from generator.judge.pools import pool_findings
 from generator.judge.said import Said
+from generator.judge.spread import spread_findings
 from generator.judge.symmetry import symmetry_findings
 from generator.judge.words import UnreadableError, read_sentence
 
@@ -66,45 +69,6 @@ def _form_faults(said: Said, form: str | None, counts: list[Any]) -> Iterator[st
         yield f"its form is {form}, its words say {json.dumps(said.to_dict(), separators=(',', ':'))}"
 
 
-def _splits(case: Case) -> Iterator[Finding]:
-    """Scenes stand once, in the split of their held-out bindings; no group and no image is in two splits."""
-    clusters: dict[str, set[str]] = defaultdict(set)
-    images: dict[str, set[str]] = defaultdict(set)
-    sums = read_sums(case.world.folder)
-    for scene_id in repeated(case.tables["splits"]["scene_id"]):
-        yield finding("repeated scene", f"scene {scene_id} stands in splits.parquet more than once")
-    for scene_id, split in case.split_of.items():
-        if split is None:
-            continue
-        if scene_id not in case.world.shown:
-            yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
-            continue
-        clusters[case.cluster(scene_id)].add(split)
-        images[sums.get(f"images/{scene_id}.png", scene_id)].add(split)
-        shown = case.shown_held_out(scene_id)
-        if not _fits_split(split, len(shown), len(case.world.shown[scene_id].objects)):
-            yield finding(
-                "wrong split",
-                f"scene {scene_id} is in {split} and shows {len(shown)} held-out bindings ({', '.join(shown) or 'none'})",
-            )
-    for cluster, splits in clusters.items():
-        if len(splits) > 1:
-            yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
-    for image, splits in images.items():
-        if len(splits) > 1:
-            yield finding("shared image", f"one image ({image[:12]}…) is in {' and '.join(sorted(splits))}")
-    counts = Counter(split for split in case.split_of.values() if split)
-    for split, n in case.manifest.get("scenes", {}).items():
-        if counts[split] != n:
-            yield finding("wrong count", f"split {split} has {counts[split]} scenes, the manifest says {n}")
-
-
-def _fits_split(split: str, shown: int, objects: int) -> bool:
-    """Whether a scene of so many objects may be in a split with so many of them held out. Training is judged by `_leaks`."""
-    fits = {"train": True, "val": shown == 0, "seen": shown == 0, "unseen": 0 < shown == objects}
-    return fits.get(split, split == "partial" and 0 < shown < objects)
-
-
 def _items(case: Case) -> Iterator[Finding]:
     """Every item has a true text, a false one or a pool, and stands in the split of its scenes."""
     items, rows = case.tables["items"], case.candidates
@@ -125,25 +89,6 @@ def _items(case: Case) -> Iterator[Finding]:
         yield finding("missing row", f"item {case.item_id(item)} has no true text")
     for item in np.flatnonzero(~asks).tolist():
         yield finding("missing row", f"item {case.item_id(item)} has neither a false text nor a pool")
-
-
-def _leaks(case: Case) -> Iterator[Finding]:
-    """No training scene shows a held-out binding, and no training text names one."""
-    for scene_id, split in case.split_of.items():
-        if split == "train" and scene_id in case.world.shown:
-            for binding in case.shown_held_out(scene_id):
-                yield finding("leaked binding", f"training scene {scene_id} shows the held-out {binding}")
-    rows = case.candidates
-    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    training = judged[case.item_split[rows.item[judged]] == "train"]
-    leaking = training[case.named[rows.text[training]] > 0]
-    for row in leaking.tolist():
-        if rows.truth[row] or not case.manifest.get("exposed_negatives"):
-            what = "caption" if rows.truth[row] else "negative"
-            yield finding(
-                "leaked binding",
-                f"training {what} '{case.text(rows.text[row])}' of item {case.item_id(rows.item[row])} names a held-out binding",
-            )
 
 
 def _truth(case: Case) -> Iterator[Finding]:
@@ -172,4 +117,7 @@ def _words(shown: Shown) -> str:
     return " and ".join(f"{' '.join(values.values())} {category}" for category, values in shown.objects)
 
 
-CHECKS = (_world_digest, _texts, _splits, _items, _leaks, _truth, symmetry_findings, pool_findings, listed_findings)
+CHECKS = (
+    _world_digest, _texts, split_findings, class_findings, _items, leak_findings, declared_findings, _truth, symmetry_findings,
+    pool_findings, listed_findings, spread_findings,
+)  # fmt: skip

@@ -23,7 +23,7 @@ _DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form", "level", "n_objects", "n_attributes",
-                     "n_relations", "pool_id", "cluster_id", "protocol", "held_out_bindings", "held_out_positive",
+                     "n_relations", "pool_id", "cluster_id", "protocol", "held_out_bindings", "held_out_triples", "held_out_positive",
                      "held_out_negative", "kind", "twin_of"}  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from generator.judge.files import Finding, finding, labels
 def listed_findings(case: Case) -> Iterator[Finding]:
     """Items of another group than their scenes; scenes with other held-out bindings; wrong numbers of items."""
     yield from _groups(case)
-    yield from _bindings(case)
+    yield from _held_out(case)
     yield from _numbers(case)
 
 
@@ -27,7 +27,7 @@ def _groups(case: Case) -> Iterator[Finding]:
     for pair in np.unique(rows.item[judged] * width + rows.scene[judged]).tolist():
         item, scene = divmod(pair, width)
         if scene not in groups:
-            groups[scene] = case.cluster(case.scene_ids[scene])
+            groups[scene] = case.held_out.cluster(case.shown[scene])
         fitting.setdefault(item, set()).add(groups[scene])
     for item, found in fitting.items():
         if listed[item] is not None and listed[item] not in found:
@@ -37,18 +37,22 @@ def _groups(case: Case) -> Iterator[Finding]:
             )
 
 
-def _bindings(case: Case) -> Iterator[Finding]:
-    splits = case.tables["splits"]
-    for scene_id, listed in zip(splits["scene_id"].to_pylist(), splits["held_out_bindings"].to_pylist(), strict=True):
-        if listed is None or scene_id not in case.world.shown:
-            continue
-        shown = case.shown_held_out(scene_id)
-        if sorted(listed) != sorted(shown):
-            yield finding(
-                "wrong familiarity",
-                f"scene {scene_id} is listed with the held-out bindings {', '.join(listed) or 'none'}, it shows "
-                f"{', '.join(shown) or 'none'}",
-            )
+def _held_out(case: Case) -> Iterator[Finding]:
+    splits, held_out = case.tables["splits"], case.held_out
+    for column, what, of in (
+        ("held_out_bindings", "bindings", held_out.bindings_shown),
+        ("held_out_triples", "triples", held_out.triples_shown),
+    ):
+        for scene_id, listed in zip(splits["scene_id"].to_pylist(), splits[column].to_pylist(), strict=True):
+            if listed is None or scene_id not in case.world.shown:
+                continue
+            shown = [" ".join(each) for each in of(case.world.shown[scene_id])]
+            if sorted(listed) != sorted(shown):
+                yield finding(
+                    "wrong familiarity",
+                    f"scene {scene_id} is listed with the held-out {what} {', '.join(listed) or 'none'}, it shows "
+                    f"{', '.join(shown) or 'none'}",
+                )
 
 
 def _numbers(case: Case) -> Iterator[Finding]:

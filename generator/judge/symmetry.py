@@ -1,4 +1,4 @@
-"""Whether the true and the false texts of an evaluation item name equally many held-out bindings."""
+"""Whether the true and the false texts of an evaluation item name equally much of what is held out."""
 
 from collections.abc import Iterator
 
@@ -6,60 +6,73 @@ import numpy as np
 
 from generator.judge.case import Case
 from generator.judge.files import Finding, finding
+from generator.judge.heldout import Named
 
 _CAPTIONS = ("c", "n", "p")  # slots that are compared with one another; any other slot is a question of its own
-_MOST = 62  # counts of bindings are kept as bits of 64
 
 
 def symmetry_findings(case: Case) -> Iterator[Finding]:
     """Items, or questions of an item, whose true and false texts differ in familiarity, or differ from what is listed.
 
-    A benchmark whose manifest says `"equal_familiarity": false` need only list counts that occur.
+    Equally familiar texts name as many held-out bindings, as many held-out triples, and both or neither a value or object
+    that training lacks. A benchmark whose manifest says `"equal_familiarity": false` need only list counts that occur.
     """
     rows = case.candidates
     judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    judged = judged[(case.item_split[rows.item[judged]] != "train") & (case.named[rows.text[judged]] >= 0)]
-    item, truth = rows.item[judged], rows.truth[judged]
-    bits = np.left_shift(np.int64(1), np.minimum(case.named[rows.text[judged]], _MOST))
+    judged = judged[(case.item_split[rows.item[judged]] != "train") & (case.familiarity[rows.text[judged]] >= 0)]
+    item, text, truth = rows.item[judged], rows.text[judged], rows.truth[judged]
     slots = sorted(set(rows.slot.tolist()))
     group_of = {slot: 0 if slot in _CAPTIONS else n for n, slot in enumerate(slots, 1)}
     group = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
     equal = case.manifest.get("equal_familiarity") is not False
     if equal:
-        yield from _unequal(case, item * (len(slots) + 1) + group, len(slots) + 1, truth, bits)
-    n_items = len(case.item_split)
-    captions = np.bincount(item[group == 0], minlength=n_items) > 0
-    counted = (group == 0) | ~captions[item]
+        yield from _unequal(case, item, group, len(slots) + 1, text, truth)
+    captions = np.bincount(item[group == 0], minlength=len(case.item_split)) > 0
+    compared = (group == 0) | ~captions[item]
     for column, which in (("held_out_positive", truth), ("held_out_negative", ~truth)):
-        found = np.zeros(n_items, np.int64)
-        np.bitwise_or.at(found, item[counted & which], bits[counted & which])
-        yield from _wrongly_listed(case, column, found, equal)
+        yield from _wrongly_listed(case, column, item[compared & which], text[compared & which], equal)
 
 
-def _unequal(case: Case, question: np.ndarray, width: int, truth: np.ndarray, bits: np.ndarray) -> Iterator[Finding]:
-    questions, back = np.unique(question, return_inverse=True)
-    true, false = np.zeros(len(questions), np.int64), np.zeros(len(questions), np.int64)
-    np.bitwise_or.at(true, back[truth], bits[truth])
-    np.bitwise_or.at(false, back[~truth], bits[~truth])
-    for n in np.flatnonzero((true != 0) & (false != 0) & (true != false)).tolist():
+def _unequal(
+    case: Case, item: np.ndarray, group: np.ndarray, groups: int, text: np.ndarray, truth: np.ndarray
+) -> Iterator[Finding]:
+    """Questions that have true and false texts, with a familiarity that only the ones or only the others have."""
+    familiarity = case.familiarity[text]
+    width = int(familiarity.max(initial=0)) + 1
+    question = item * groups + group
+    key = question * width + familiarity
+    lone = np.setxor1d(key[truth], key[~truth]) // width
+    both = np.intersect1d(question[truth], question[~truth])
+    for n in np.intersect1d(lone, both).tolist():
+        own = question == n
+        true, false = ({case.named[row] for row in text[own & which].tolist()} for which in (truth, ~truth))
         yield finding(
             "asymmetric familiarity",
-            f"item {case.item_id(int(questions[n]) // width)}: its true texts name {_counts(true[n])} held-out bindings, "
-            f"its false ones {_counts(false[n])}",
+            f"item {case.item_id(n // groups)}: its true texts name {_told(true)}, its false ones {_told(false)}",
         )
 
 
-def _wrongly_listed(case: Case, column: str, found: np.ndarray, equal: bool) -> Iterator[Finding]:
+def _told(named: set[Named | None]) -> str:
+    return " or ".join(
+        f"{each.bindings} held-out bindings"
+        + (f" and {each.triples} triples" if each.triples else "")
+        + (" and an atom that training lacks" if each.absent else "")
+        for each in sorted(each for each in named if each)
+    )
+
+
+def _wrongly_listed(case: Case, column: str, item: np.ndarray, text: np.ndarray, equal: bool) -> Iterator[Finding]:
     given = case.tables["items"][column]
     listed = np.asarray(given.fill_null(-1).to_numpy(), np.int64)
-    bit = np.where(listed < 0, 0, np.left_shift(np.int64(1), np.clip(listed, 0, _MOST)))
-    right = found == bit if equal else (found & bit) != 0
-    for n in np.flatnonzero(given.is_valid().to_numpy() & (found != 0) & ~right).tolist():
+    counts = case.counted[text]
+    width = int(max(counts.max(initial=0), listed.max(initial=0))) + 1
+    pairs = np.unique(item * width + counts)
+    different = np.bincount(pairs // width, minlength=len(listed))
+    there = (listed >= 0) & np.isin(np.arange(len(listed)) * width + listed, pairs)
+    right = there & (different == 1) if equal else there
+    for n in np.flatnonzero(given.is_valid().to_numpy() & (different > 0) & ~right).tolist():
+        found = sorted(set(counts[item == n].tolist()))
         yield finding(
             "wrong familiarity",
-            f"item {case.item_id(n)} is listed with {listed[n]} held-out bindings, its words name {_counts(found[n])}",
+            f"item {case.item_id(n)} is listed with {listed[n]} held-out bindings and triples, its words name {found}",
         )
-
-
-def _counts(bits: int) -> list[int]:
-    return [n for n in range(_MOST + 1) if int(bits) >> n & 1]

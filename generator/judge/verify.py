@@ -67,16 +67,17 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
 def _certificate(ledger: Ledger, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
     faults = dict(sorted(ledger.counts.items()))
-    counts = {"scenes": len(world.shown)}
+    counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
     counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
     if faults:
         sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
     else:
         leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
         symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
+        balanced = "counts and balance as declared, " if "balance" in manifest else ""
         sentence = (
             f"{'as declared' if declared else 'clean'}: {counts['scenes']:,} scenes, {counts['texts']:,} texts and "
-            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}every file whole."
+            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}{balanced}every file whole."
         )
     return {
         "status": "failed" if faults else "as declared" if declared else "clean",

@@ -142,7 +142,7 @@ def test_an_asymmetric_item(copied: Path, benchmark: Path) -> None:
         foils[0]["text_id"] = next(text_id for text, text_id in texts.items() if f"{value} {thing}" in text)
 
     edit(benchmark, "candidates", plant)
-    assert "its true texts name [0] held-out bindings, its false ones" in said(judged(copied), "asymmetric familiarity")
+    assert "its true texts name 0 held-out bindings, its false ones" in said(judged(copied), "asymmetric familiarity")
 
 
 def test_a_wrong_record(copied: Path) -> None:
@@ -437,7 +437,7 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
     questions["d2"] = [("There is a red cube.", True), ("There is a blue cube.", False)]
     certificate = judged(ask(tmp_path / "b", "partial", questions, held_out_positive=1, held_out_negative=1))
     assert certificate["faults"] == {"asymmetric familiarity": 1}
-    assert "its true texts name [1] held-out bindings, its false ones [0]" in said(
+    assert "its true texts name 1 held-out bindings, its false ones 0 held-out bindings" in said(
         certificate, "asymmetric familiarity"
     )
     questions["p"] = [("There is a green cone.", True)]

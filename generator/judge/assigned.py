@@ -1,0 +1,68 @@
+"""Whether scenes are in the splits that the holdout gives them, and nothing is in two."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from generator.dataset.files import read_sums
+from generator.judge.case import Case
+from generator.judge.files import Finding, finding, repeated
+from generator.judge.geometry import Shown
+from generator.judge.heldout import CLASSES, HeldOut
+
+
+def split_findings(case: Case) -> Iterator[Finding]:
+    """Scenes that stand twice or in the split of other held-out facts; groups and images in two splits; wrong counts.
+
+    The splits of class lists (design gzsl) are judged by their labels; those of training are in three splits by intent.
+    """
+    clusters: dict[str, set[str]] = defaultdict(set)
+    images: dict[str, set[str]] = defaultdict(set)
+    sums = read_sums(case.world.folder)
+    for scene_id in repeated(case.tables["splits"]["scene_id"]):
+        yield finding("repeated scene", f"scene {scene_id} stands in splits.parquet more than once")
+    for scene_id, split in case.split_of.items():
+        if split is None:
+            continue
+        if scene_id not in case.world.shown:
+            yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
+            continue
+        shown = case.world.shown[scene_id]
+        images[sums.get(f"images/{scene_id}.png", scene_id)].add(split)
+        if case.held_out.design != CLASSES:
+            clusters[case.held_out.cluster(shown)].add(split)
+            yield from _misplaced(scene_id, split, shown, case.held_out)
+    for cluster, splits in clusters.items():
+        if len(splits) > 1:
+            yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
+    for image, splits in images.items():
+        if len(splits) > 1:
+            yield finding("shared image", f"one image ({image[:12]}…) is in {' and '.join(sorted(splits))}")
+    counts = Counter(split for split in case.split_of.values() if split)
+    for split, n in case.manifest.get("scenes", {}).items():
+        if counts[split] != n:
+            yield finding("wrong count", f"split {split} has {counts[split]} scenes, the manifest says {n}")
+
+
+def _misplaced(scene_id: str, split: str, shown: Shown, held_out: HeldOut) -> Iterator[Finding]:
+    """Training is judged as leaks are."""
+    bindings, facts = held_out.bindings_shown(shown), held_out.facts_shown(shown)
+    absent = held_out.absent_shown(shown)
+    ends = {end for i, _, j in facts for end in (i, j)}
+    bound = not held_out.bindings or len(bindings) == len(shown.objects)
+    related = not held_out.triples or len(ends) == len(shown.objects)
+    whole = bool(bindings or facts) and bound and related
+    fits = {
+        "train": True,
+        "val": not bindings and not facts,
+        "seen": not bindings and not facts,
+        "partial": bool(bindings or facts) and not whole,
+        "unseen": whole,
+        "unseen_atoms": bool(absent),
+    }
+    if not fits.get(split, False) or (absent and split not in ("train", "unseen_atoms")):
+        told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]
+        yield finding(
+            "wrong split",
+            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out relations and "
+            f"{len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
+        )

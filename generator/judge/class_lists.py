@@ -1,0 +1,180 @@
+"""Benchmarks of class lists (design gzsl): whether the labels of scenes and texts are of the list of their split."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from generator.judge.case import Case
+from generator.judge.files import Finding, finding, labels
+from generator.judge.geometry import Shown
+from generator.judge.heldout import CLASSES, HeldOut, Triple, facts
+from generator.judge.said import Said
+
+Label = tuple[str, ...]
+"""(value, object), or of the relational dataset (subject, relation, object)."""
+
+LIST_OF = {"train": "train", "id_val": "train", "id_test": "train", "ood_val": "ood_val", "ood_test": "ood_test"}
+_DISTRACTORS = 2
+
+
+def class_findings(case: Case) -> Iterator[Finding]:
+    """Labels in two lists; scenes and texts of another list than their split's; foils that are not what their kind says."""
+    if case.held_out.design != CLASSES:
+        return
+    if case.held_out.task != "relational":
+        yield from _repeated_labels(case.held_out)
+    excepted = shared_triples(case)
+    for scene_id, split in case.split_of.items():
+        if split is not None and scene_id in case.world.shown:
+            fault = _scene_fault(case.world.shown[scene_id], split, case.held_out, excepted)
+            if fault:
+                yield finding("wrong split", f"scene {scene_id} is in {split} and {fault}")
+    yield from _items(case)
+
+
+def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
+    """Arrangements that are labels of two lists: said in either order, and their triples in both phrasings."""
+    listed = [
+        (name, (label[0], label[1], label[2]))
+        for name, each in held_out.labels.items()
+        for label in each
+        if len(label) == 3
+    ]
+    for (name, one), (other, two) in combinations(listed, 2):
+        converse = (one[2], held_out.converses.get(one[1], ""), one[0])
+        if name != other and two in (one, converse):
+            said = [f"{' '.join(label)} ({of})" for of, label in ((name, one), (other, two))]
+            yield " = ".join(said), " = ".join(reversed(said)), frozenset({one, converse})
+
+
+def shared_triples(case: Case) -> frozenset[Triple]:
+    """The triples, in both phrasings, of arrangements that the manifest declares to be in two lists."""
+    declared = case.manifest.get("declared_leaks", [])
+    found = [triples for one, other, triples in shared_arrangements(case.held_out) if {one, other} & {*declared}]
+    return frozenset().union(*found)
+
+
+def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
+    for (name, some), (other, others) in combinations(held_out.labels.items(), 2):
+        for label in sorted({*some} & {*others}):
+            yield finding("shared label", f"'{' '.join(label)}' is a label of {name} and of {other}")
+
+
+def _scene_fault(shown: Shown, split: str, held_out: HeldOut, excepted: frozenset[Triple]) -> str | None:
+    """What about a scene does not fit a split of class lists."""
+    own: set[Label] = {*held_out.labels.get(LIST_OF.get(split, ""), ())}
+    objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
+    number = 1 if held_out.task == "single" else 2
+    if len(objects) != number or len({category for _, category in objects}) != number:
+        return f"shows {len(objects)} objects, not {number} of {number} categories"
+    if held_out.task != "relational":
+        if len({value for value, _ in objects}) != number:
+            return f"its objects have one {held_out.kind}"
+        strange = [" ".join(label) for label in objects if label not in own]
+        return f"shows {' and '.join(strange)}, no label of its list" if strange else None
+    holding = {(objects[i][1], name, objects[j][1]) for i, name, j in facts(shown)}
+    strange = [
+        f"{' '.join(label)} ({name})"
+        for name, each in held_out.labels.items()
+        for label in each
+        if name != LIST_OF.get(split) and label in holding - excepted
+    ]
+    if strange:
+        return f"shows {' and '.join(strange)}, labels of another list"
+    return None if holding & own else "shows no label of its list"
+
+
+def _items(case: Case) -> Iterator[Finding]:
+    rows, protocol = case.candidates, labels(case.tables["items"]["protocol"])
+    kinds = labels(case.tables["candidates"]["kind"])
+    captions_are_labels = case.manifest.get("texts", {}).get("train") is None
+    asked = np.flatnonzero((protocol == "gzsl") | ((protocol == "train") & captions_are_labels))
+    chosen = np.flatnonzero(np.isin(rows.item, asked) & (rows.text >= 0) & (rows.scene >= 0))
+    chosen = chosen[np.argsort(rows.item[chosen], kind="stable")]
+    for group in np.split(chosen, np.flatnonzero(np.diff(rows.item[chosen])) + 1):
+        if not len(group):
+            continue
+        item = int(rows.item[group[0]])
+        told: list[tuple[str, Label]] = []
+        true: list[Label] = []
+        for row in group.tolist():
+            label = _label(case.claims[rows.text[row]], case.held_out)
+            if rows.truth[row]:
+                true.append(label)
+            else:
+                told.append((str(kinds[row]), label))
+        own = {*case.held_out.labels.get(LIST_OF.get(case.item_split[item], ""), ())}
+        asks = protocol[item] == "gzsl"
+        for fault in _item_faults(true, told, own, case.shown[rows.scene[group[0]]], case.held_out, asks):
+            yield finding("wrong label", f"item {case.item_id(item)}: {fault}")
+
+
+def _label(said: Said | None, held_out: HeldOut) -> Label:
+    """The label that a text is; () where it is none."""
+    if (
+        said is None
+        or said.denied
+        or said.environment
+        or any(thing.without or thing.number != 1 for thing in said.things)
+    ):
+        return ()
+    ends = [thing.category or "" for thing in said.things]
+    if held_out.task == "relational":
+        bare = len(ends) == 2 and len(said.links) == 1 and not any(thing.attributes for thing in said.things)
+        s, name, o, holds = said.links[0] if said.links else (0, "", 0, False)
+        return (ends[s], name, ends[o]) if bare and holds else ()
+    pairs = said.things[0].attributes
+    bound = len(ends) == 1 and not said.links and len(pairs) == 1 and pairs[0][0] == held_out.kind
+    return (pairs[0][1], ends[0]) if bound else ()
+
+
+def _item_faults(
+    true: Sequence[Label],
+    told: Sequence[tuple[str, Label]],
+    own: set[Label],
+    shown: Shown,
+    held_out: HeldOut,
+    asks: bool,
+) -> Iterator[str]:
+    if len(true) != 1 or true[0] not in own:
+        yield f"its true texts are {_words(true)}, not one label of its split's list"
+        return
+    if not asks:
+        if told:
+            yield "a training example of class lists has no false texts"
+        return
+    (truth,) = true
+    if held_out.task == "single":
+        others = {label for each in held_out.labels.values() for label in each} - {truth}
+        if sorted(label for _, label in told) != sorted(others):
+            yield f"its {len(told)} false texts are not the {len(others)} other labels"
+        return
+    hard = _hard(truth, shown, held_out)
+    for kind, label in hard.items():
+        given = [each for of, each in told if of == kind]
+        if given != [label]:
+            yield f"its hard negative of the kind {kind} is {_words(given)}, expected {' '.join(label)}"
+    drawn = [label for kind, label in told if kind not in hard]
+    if len(drawn) != _DISTRACTORS or len({*drawn}) != len(drawn):
+        yield f"it has the distractors {_words(drawn)}, expected {_DISTRACTORS} different ones"
+    for label in drawn:
+        if label not in own:
+            yield f"its distractor {_words([label])} is no label of its split's list"
+        elif label in (truth, *hard.values()):
+            yield f"its distractor {_words([label])} is the truth or a hard negative"
+
+
+def _hard(truth: Label, shown: Shown, held_out: HeldOut) -> dict[str, Label]:
+    """The hard negatives of a label by kind."""
+    if held_out.task == "relational":
+        subject, name, thing = truth
+        return {"flip": (subject, held_out.opposites[name], thing), "order": (thing, name, subject)}
+    value, thing = truth
+    objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
+    other = next((each for each in objects if each != truth), truth)
+    return {held_out.kind: (other[0], thing), held_out.category: (value, other[1])}
+
+
+def _words(found: Sequence[Label]) -> str:
+    return " and ".join(f"'{' '.join(label)}'" if label else "no label" for label in found) or "missing"
