@@ -19,9 +19,9 @@ _PLAIN = re.compile(r"\d+x\d+")
 _ATOMS = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
 _COVERAGE = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?")
 DEFAULTS = {
-    "bindsplit": ("3x3",),
+    "bindsplit": ("{block}",),
     "coverage": ("k1..{most}",),
-    "systematicity": ("3x3", f"{ATOMS}=1x2"),
+    "systematicity": ("{block}", f"{ATOMS}=1x2"),
     "gzsl": ("classes",),
 }
 
@@ -37,8 +37,7 @@ def draw_holdouts(
     """
     if design not in DESIGNS:
         raise UserError(f"Unknown design '{design}'; {did_you_mean(design, list(DESIGNS))}")
-    values = len(vocabulary.values(vocabulary.tested))
-    given = tuple(spec.strip() for spec in asked) or tuple(spec.format(most=values - 1) for spec in DEFAULTS[design])
+    given = tuple(spec.strip() for spec in asked) or _default(design, vocabulary)
     if len(given) == 1 and given[0].endswith(".json"):
         return [read_holdout(Path(given[0]), vocabulary, block_seed)]
     if design == "gzsl":
@@ -46,6 +45,13 @@ def draw_holdouts(
     if design == "coverage":
         return _coverage(given, vocabulary, block_seed)
     return [draw_block(given, vocabulary, block_seed, design, opposites)]
+
+
+def _default(design: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """What a design holds out where nothing is said: a block of 3x3, less where that would hold out everything."""
+    values, objects = len(vocabulary.values(vocabulary.tested)), len(vocabulary.objects)
+    block = f"{min(3, values - 1)}x{min(3, objects - 1)}"
+    return tuple(spec.format(block=block, most=values - 1) for spec in DEFAULTS[design])
 
 
 def read_holdout(path: Path, vocabulary: Vocabulary, block_seed: int = 0) -> Holdout:
@@ -150,6 +156,11 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
         raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
     if holdout.triples:
         raise UserError(f"--holdout {spec}: a second block of relations; give one.")
+    if vocabulary.placement.orders == "free":
+        raise UserError(
+            f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), so no relation "
+            f"can be kept out of training; take a family with planned orders, such as clevr-many."
+        )
     rows, columns = int(match["rows"]), int(match["columns"])
     pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not _unknown(holdout, a, b)]
     names = list(vocabulary.relations)

@@ -10,7 +10,7 @@ import numpy as np
 from generator.balance import Family, choose_alike
 from generator.many import Many, impossible
 from generator.relations import Layout, draw_layout, facts
-from generator.splits import Arrangement, SplitPlan, arrangements, cluster_of
+from generator.splits import Arrangement, Fact, SplitPlan, arrangements, cluster_of, held_out_facts
 from generator.streams import Stream
 
 _LAYOUTS = 400
@@ -79,24 +79,27 @@ class Contents:
         return found
 
     @cached_property
-    def _two_layouts(self) -> dict[tuple[str, str], list[tuple[tuple[int, str, int], ...]]]:
-        """What relations two objects can show, by their categories, left one first; empty where none are held out."""
+    def _two_layouts(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
+        """What held-out relations two objects can show, by their categories, left one first; empty where none are held out."""
         if not self._holdout.triples:
             return {}
         stream = Stream("layouts", self._holdout.block_seed)
-        return {
-            (pair[0], pair[1]): list(dict.fromkeys(facts(draw_layout(pair, stream, self._vocabulary), self._vocabulary) for _ in range(_TRIALS)))
-            for pair in product(self._objects, repeat=2)
-        }  # fmt: skip
+        return {(a, b): self._shown_by(a, b, stream) for a, b in product(self._objects, repeat=2)}
+
+    def _shown_by(self, first: str, second: str, stream: Stream) -> list[tuple[Fact, ...]]:
+        found: dict[tuple[Fact, ...], None] = {}
+        if not any({first, second} == {subject, thing} for subject, _, thing in self._holdout.triples):
+            return [()]
+        for _ in range(_TRIALS):
+            shown = facts(draw_layout((first, second), stream, self._vocabulary), self._vocabulary)
+            held = held_out_facts((("", first), ("", second)), shown, self._holdout)
+            found[tuple(held)] = None
+        return list(found)
 
     @cached_property
     def _conflicts(self) -> frozenset[tuple[str, str]]:
         """Pairs of categories that show a held-out triple in every layout, left one first."""
-        triples = self._holdout.holds_out_triple
-        return frozenset(
-            pair for pair, layouts in self._two_layouts.items()
-            if all(any(triples(pair[i], name, pair[j]) for i, name, j in shown) for shown in layouts)
-        )  # fmt: skip
+        return frozenset(pair for pair, layouts in self._two_layouts.items() if all(layouts))
 
     def _families(self, found: Sequence[Arrangement], coarse: bool, grouped: bool) -> list[Family]:
         """What shall be even among pairs: values and objects, in all and by place; then groups, then arrangements.

@@ -133,7 +133,7 @@ def test_normals_are_unit_vectors_that_face_the_camera(each: World) -> None:
         length = np.linalg.norm(normals, axis=-1)
         np.testing.assert_allclose(length[np.isfinite(depth)], 1, atol=1e-3)
         assert (length[~np.isfinite(depth)] == 0).all()
-        assert normals[..., 2].min() > -0.2
+        assert normals[..., 2].min() > -0.35  # smooth shading bends them beyond the edge that is seen
 
 
 BLENDER_PASSES = """

@@ -124,7 +124,7 @@ def test_twins_leave_stacks_as_they_are() -> None:
             stacked += bool(stack)
             twins += 1
     assert twins > 50
-    assert stacked > 3
+    assert stacked > 1
 
 
 def test_wrong_margins_and_what_hovers_are_found(dataset: Path, tmp_path: Path) -> None:
