@@ -9,7 +9,7 @@ import numpy as np
 from generator.streams import Stream
 
 Option = tuple[int, ...]
-_SWEEPS, _SWEEPS_ALIKE = 200, 40
+_SWEEPS, _SWEEPS_ALIKE = 200, 150
 _OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
 
 

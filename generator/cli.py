@@ -204,10 +204,12 @@ def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_s
     if preset is not None:
         return f"{preset}-{size}"
     many = "" if job.objects == (2, 2) else f"-n{objects.replace('..', '-')}"
-    held = "+".join(job.holdout) or "default"
     design = "" if job.design == "bindsplit" else f"-{job.design}"
-    block = held.removesuffix(".json").replace(":", "-").replace("=", "-").replace("/", "-")
-    return f"{prepared.vocabulary.name}{many}{design}-{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
+    drawn = job.holdout if job.design in ("coverage", "gzsl") else prepared.holdouts[0].asked
+    usual = f"{prepared.vocabulary.tested}:{prepared.vocabulary.category}="
+    held = "+".join(spec.removeprefix(usual) for spec in drawn)
+    block = f"-{held}".replace(":", "-").replace("=", "-").replace("..", "-") if held else ""
+    return f"{prepared.vocabulary.name}{many}{design}{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
 
 
 @main.command()
