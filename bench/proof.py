@@ -1,0 +1,65 @@
+"""Planning and verifying large datasets: time and memory at three sizes."""
+
+import resource
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from bench.figures import Figure, seconds
+from bench.worlds import write_planned
+from generator.dataset.reader import Dataset
+from generator.describe import Request, describe
+from generator.judge.verify import verify_dataset
+from generator.render import Job, prepare
+
+SIZES = (25_000, 50_000, 100_000)
+SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}
+ASKED, NAME = Request(("binary", "systematicity", "skill", "hard_positives")), "proof"
+
+
+def figures() -> list[Figure]:
+    """Seconds and MB of planning and verifying, in a process that does nothing else, by number of scenes."""
+    return [figure for n in SIZES for figure in _of_size(n)]
+
+
+def _of_size(n: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        _apart(_write, n, root)
+        texts = pq.read_metadata(root / "benchmarks" / NAME / "texts.parquet").num_rows
+        plan, verify, peak = _apart(_prove, n, root)
+    said = f"{n:,} scenes, {texts:,} texts"
+    return [
+        Figure(f"plan, {said}", "s", (plan,)),
+        Figure(f"verify, {said}", "s", (verify,)),
+        Figure(f"peak memory of both, {said}", "MB", (peak,)),
+    ]
+
+
+def _apart(function, *arguments):  # type: ignore[no-untyped-def]
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        return process.submit(function, *arguments).result()
+
+
+def _job(n: int) -> Job:
+    return Job("clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, "draft", objects=(3, 4))
+
+
+def _write(n: int, root: Path) -> None:
+    prepared = prepare(_job(n))
+    write_planned(root, prepared)
+    describe(root, Dataset.open(root).world, prepared.holdout, NAME, ASKED)
+
+
+def _prove(n: int, root: Path) -> tuple[float, float, float]:
+    plan = seconds(lambda: prepare(_job(n)))
+    verify = seconds(lambda: _clean(root))
+    return plan, verify, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _clean(root: Path) -> None:
+    certificate = verify_dataset(root, NAME)[NAME]
+    assert certificate["status"] == "clean", certificate["sentence"]
