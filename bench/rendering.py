@@ -52,7 +52,9 @@ def _prepared(images: int, width: int, height: int, quality: str) -> Prepared:
 
 
 def _parts() -> list[Figure]:
-    done = subprocess.run([sys.executable, "-m", "bench.inside"], check=True, capture_output=True)
+    done = subprocess.run([sys.executable, "-m", "bench.inside"], check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"bench.inside ended with code {done.returncode}: {done.stderr[-2000:]}")
     spent = json.loads(done.stdout)
     names = {
         "image": "320x240 standard on one core, an image",
