@@ -18,7 +18,7 @@ from generator.blender import worker
 from generator.render import Job, prepare, worker_setup
 
 IMAGES, WARM_UP = 24, 4
-_TRACED = re.compile(rb"cycles\.[^\0]*\.render_time\0([0-9:.]+)")
+_TRACED = re.compile(rb"cycles\.[^\0]*\.render_time\0((?:[0-9]+:)+[0-9]{2}\.[0-9]{2})")
 
 
 def main() -> None:

@@ -11,7 +11,9 @@ from generator.dataset.schema import BENCHMARK_TABLES
 
 _SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_RENDERED_FROM = {"blender", "block_seed", "holdout", "quality", "scenes", "seed", "vocabulary"}
+_RENDERED_FROM = {
+    "blender", "block_seed", "design", "holdout", "opposites", "quality", "scenes", "scenes_asked", "seed", "vocabulary",
+}  # fmt: skip
 
 Manifest = Mapping[str, Any]
 
