@@ -32,8 +32,8 @@ Fault = tuple[str, str]
 class Planted:
     """A dataset that is being damaged: its tables as rows, and how to choose among them."""
 
-    def __init__(self, root: Path, data: st.DataObject):
-        self.root, self.folder, self._data = root, root / "benchmarks" / BENCHMARK, data
+    def __init__(self, root: Path, data: st.DataObject, name: str = BENCHMARK):
+        self.root, self.folder, self._data = root, root / "benchmarks" / name, data
         self.tables = {name: pq.read_table(self.folder / f"{name}.parquet").to_pylist() for name in BENCHMARK_TABLES}
         self.scenes: list[Row] = pq.read_table(root / "world/scenes.parquet").to_pylist()
         self.manifest = read_json(self.folder / "manifest.json")
