@@ -45,7 +45,9 @@ def _apart(function, *arguments):  # type: ignore[no-untyped-def]
 
 
 def _job(n: int) -> Job:
-    return Job("clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, "draft", objects=(3, 4))
+    return Job(
+        "clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, "draft", objects=(3, 4)
+    )
 
 
 def _write(n: int, root: Path) -> None:

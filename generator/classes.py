@@ -149,8 +149,11 @@ def _share_out(
     rows, columns = stream.shuffled(values), stream.shuffled(objects)
     longer = max(len(rows), len(columns))
     val: list[Binding] = [(rows[i], columns[i]) for i in range(sizes[1])]
-    cover = [(rows[i % len(rows)], columns[(i + i // len(rows) + 1) % len(columns)]) for i in range(longer)]
-    cover = [binding for binding in dict.fromkeys(cover) if binding not in val]
+    cover = [(rows[i % len(rows)], columns[(i + 1) % len(columns)]) for i in range(longer)]
+    # where the last meets the first of ood_val, its object trains with the next value
+    cover = [
+        binding if binding not in val else (rows[(i + 1) % len(rows)], binding[1]) for i, binding in enumerate(cover)
+    ]
     rest = stream.shuffled([(v, o) for v in values for o in objects if (v, o) not in val and (v, o) not in cover])
     missing = sizes[0] - len(cover)
     return {"train": cover + rest[:missing], "ood_val": val, "ood_test": rest[missing:]}
