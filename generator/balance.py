@@ -9,7 +9,7 @@ import numpy as np
 from generator.streams import Stream
 
 Option = tuple[int, ...]
-_SWEEPS, _SWEEPS_ALIKE = 200, 150
+_SWEEPS, _SWEEPS_ALIKE, _PATIENCE = 200, 150, 12
 _OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
 
 
@@ -98,10 +98,15 @@ def choose_alike(families: Sequence[Family], n: int, stream: Stream) -> tuple[li
     """
     state = _State(families, stream)
     chosen = [state.take() for _ in range(n)]
+    patience, least = _PATIENCE, n + 1
     for _ in range(_SWEEPS_ALIKE):
         uneven = state.uneven(chosen)
         if not uneven:
             return [state.names[pick] for pick in chosen], True
+        patience = _PATIENCE if len(uneven) < least else patience - 1
+        least = min(least, len(uneven))
+        if not patience:
+            break
         for i in stream.shuffled(sorted({*uneven, *(stream.below(n) for _ in range(_OTHERS))})):
             state.put_back(chosen[i])
             chosen[i] = state.take()

@@ -56,7 +56,10 @@ class Contents:
         found = self._pairs.get(split)
         if not found:
             raise impossible(split, 2)
+        favoured = split not in ("train", "val", "seen") or self._holdout.design == "coverage"
         for coarse, grouped in ((False, True), (False, False), (True, True), (True, False)):
+            if favoured and not coarse:
+                continue  # the split itself favours what is held out
             families = self._families(found, coarse, grouped)
             if grouped and families[-2].size > _MOST_GROUPS:
                 continue
