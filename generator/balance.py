@@ -9,7 +9,8 @@ import numpy as np
 from generator.streams import Stream
 
 Option = tuple[int, ...]
-_SWEEPS, _SWEEPS_ALIKE, _PATIENCE = 200, 150, 12
+_SWEEPS = 12  # passes over all rows without getting any better
+_AT_ONCE, _PATIENCE = 60, 40  # choices made anew at a time, and how often without getting any better
 _OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
 
 
@@ -49,22 +50,30 @@ def choose(options: Sequence[Sequence[Option]], tally: Tally, stream: Stream) ->
         pick = _cheapest(row, tally, stream)
         tally.add(row[pick])
         chosen.append(pick)
-    for _ in range(_SWEEPS):
+    patience, least = _SWEEPS, len(options) + 1
+    while patience:
         uneven = [i for i, row in enumerate(options) if _uneven(row, chosen[i], tally)]
         if not uneven:
             break
-        others = (stream.below(len(options)) for _ in range(_OTHERS))
+        patience = _SWEEPS if len(uneven) < least else patience - 1
+        least = min(least, len(uneven))
+        others = {stream.below(len(options)) for _ in range(_OTHERS)}
         for i in stream.shuffled(sorted({*uneven, *others})):
-            tally.add(options[i][chosen[i]], -1)
-            chosen[i] = _cheapest(options[i], tally, stream)
-            tally.add(options[i][chosen[i]])
+            if i in others or _uneven(options[i], chosen[i], tally):
+                tally.add(options[i][chosen[i]], -1)
+                chosen[i] = _cheapest(options[i], tally, stream)
+                tally.add(options[i][chosen[i]])
     return chosen
 
 
 def _uneven(row: Sequence[Option], pick: int, tally: Tally) -> bool:
     """Whether a cell of the option that was taken is fuller than that of another option by more than one."""
-    counts = tally.counts
-    return any(counts[here] > counts[there] + 1 for other in row for here, there in zip(row[pick], other, strict=True))
+    counts, taken = tally.counts, row[pick]
+    for other in row:
+        for here, there in zip(taken, other, strict=True):
+            if counts[here] > counts[there] + 1:
+                return True
+    return False
 
 
 def _cheapest(row: Sequence[Option], tally: Tally, stream: Stream) -> int:
@@ -98,19 +107,18 @@ def choose_alike(families: Sequence[Family], n: int, stream: Stream) -> tuple[li
     """
     state = _State(families, stream)
     chosen = [state.take() for _ in range(n)]
-    patience, least = _PATIENCE, n + 1
-    for _ in range(_SWEEPS_ALIKE):
-        uneven = state.uneven(chosen)
-        if not uneven:
-            return [state.names[pick] for pick in chosen], True
-        patience = _PATIENCE if len(uneven) < least else patience - 1
-        least = min(least, len(uneven))
-        if not patience:
-            break
+    patience, least = _PATIENCE, state.excess()
+    while least and patience:
+        uneven = stream.shuffled(state.uneven(chosen))[:_AT_ONCE]
         for i in stream.shuffled(sorted({*uneven, *(stream.below(n) for _ in range(_OTHERS))})):
             state.put_back(chosen[i])
             chosen[i] = state.take()
-    return [state.names[pick] for pick in chosen], not state.uneven(chosen)
+        excess = state.excess()
+        patience = _PATIENCE if excess < least else patience - 1
+        least = min(least, excess)
+        if not excess:
+            break
+    return [state.names[pick] for pick in chosen], not state.excess()
 
 
 class _State:
@@ -148,15 +156,27 @@ class _State:
         for cells, count in zip(self._cells, self._counts, strict=True):
             np.add.at(count, cells[pick], by)
 
+    def excess(self) -> int:
+        """By how much cells of strict families exceed the least full of their class by more than one, in all."""
+        return sum(
+            int(np.maximum(count - self._least(family, count) - 1, 0).sum())
+            for family, count in zip(self._families, self._counts, strict=True)
+            if family.strict
+        )
+
     def uneven(self, chosen: Sequence[int]) -> list[int]:
-        """Places in `chosen` of candidates that fill a cell of a strict family that is too full, or lack one too empty."""
+        """Places in `chosen` of candidates that fill a cell of a strict family that is too full."""
         picks = np.asarray(chosen)
         found = np.zeros(len(picks), bool)
         for family, cells, count in zip(self._families, self._cells, self._counts, strict=True):
-            if not family.strict:
-                continue
-            least = np.full(family.classes.max() + 1, np.iinfo(np.int64).max)
-            np.minimum.at(least, family.classes, count)
-            full = count > least[family.classes] + 1
-            found |= full[cells[picks]].any(axis=1)
+            if family.strict:
+                full = count > self._least(family, count) + 1
+                found |= full[cells[picks]].any(axis=1)
         return np.flatnonzero(found).tolist()
+
+    @staticmethod
+    def _least(family: Family, count: np.ndarray) -> np.ndarray:
+        """For each cell how full the least full of its class is."""
+        least = np.full(family.classes.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, family.classes, count)
+        return least[family.classes]
