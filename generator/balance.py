@@ -10,7 +10,7 @@ from generator.streams import Stream
 
 Option = tuple[int, ...]
 _SWEEPS = 12  # passes over all rows without getting any better
-_AT_ONCE, _PATIENCE = 60, 40  # choices made anew at a time, and how often without getting any better
+_AT_ONCE, _PATIENCE = 300, 80  # choices made anew at a time, and how often without getting any better
 _OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
 
 

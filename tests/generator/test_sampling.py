@@ -89,11 +89,13 @@ def test_every_order_in_depth_is_as_likely_as_every_other() -> None:
     assert chisquare(list(counts.values())).pvalue > 0.001
 
 
-def test_groups_and_orders_are_as_frequent_as_one_another() -> None:
+def test_groups_are_about_as_frequent_as_one_another() -> None:
     unseen = [planned for planned in PLAN if split_of(planned) == "unseen"]
-    assert set(Counter(planned.cluster_id for planned in unseen).values()) == {5}
+    groups = Counter(planned.cluster_id for planned in unseen)
+    assert len(groups) == 9
+    assert set(groups.values()) <= {4, 5, 6}
     partial = Counter(planned.cluster_id for planned in PLAN if split_of(planned) == "partial")
-    assert set(partial.values()) == {1}
+    assert set(partial.values()) <= {1, 2}
 
 
 @settings(max_examples=150, deadline=None)
