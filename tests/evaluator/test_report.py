@@ -41,11 +41,11 @@ class _Page(HTMLParser):
 
 
 class HalfRight(Sharp):
-    """Binds, but reads every image whose caption names a heart as its swap."""
+    """Binds, but reads every image whose caption names red as its swap."""
 
     def encode_images(self, images: Any) -> Any:
         captions = [self._captions[image.tobytes()] for image in images]
-        return self.encode_texts([self._misread(text) if "heart" in text else text for text in captions])
+        return self.encode_texts([self._misread(text) if "red" in text else text for text in captions])
 
     @staticmethod
     def _misread(text: str) -> str:
@@ -85,7 +85,7 @@ def test_a_page_shows_scenes_that_were_right_and_wrong(half_right: Path, drawn: 
         f"{name}, {split}" for name in ("binary, accuracy", "retrieval, R@1") for split in ("seen", "partial", "unseen")
     ):
         right, wrong = galleries[title].split('<div class="label wrong">')
-        for part, heart in ((right, False), (wrong, True)):
+        for part, red in ((right, False), (wrong, True)):
             figures = re.findall(
                 r'<img src="data:image/webp;base64,([^"]+)" alt="scene (\d+)">(.*?)</figure>', part, re.DOTALL
             )
@@ -107,8 +107,8 @@ def test_a_page_shows_scenes_that_were_right_and_wrong(half_right: Path, drawn: 
                 assert float(said[0][0]) >= float(said[1][0])
                 (truth,) = (words for _, true, words in said if true)
                 assert set(truth.split(" and ")) == set(_caption(dataset, scene).split(" and "))
-                assert ("heart" in truth) == heart
-                assert bool(said[0][1]) != heart
+                assert ("red" in truth) == red
+                assert bool(said[0][1]) != red
     assert page.sources.count("") == 0
     assert len([s for s in page.sources if s.startswith("data:")]) == shown
 
