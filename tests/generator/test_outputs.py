@@ -15,9 +15,10 @@ from PIL import Image
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import OUTPUTS, output_path, parse_outputs
 from generator.dataset.reader import Dataset, World
-from generator.projection import project, unproject
+from generator.projection import axes, project, unproject
 from generator.resources import resource
 from generator.scene import Scene
+from generator.shapes import unit_mesh
 from generator.vocabulary import parse_vocabulary
 from tests.conftest import run_command
 
@@ -126,14 +127,43 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
     assert overlapped > 0 or each.manifest["request"]["family"] == "clevr"
 
 
-def test_normals_are_unit_vectors_that_face_the_camera(each: World) -> None:
-    for scene_id, _, _ in scenes(each):
-        normals, depth = each.normals(scene_id), each.depth(scene_id)
+def bend(shape: str) -> float:
+    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of these."""
+    vertices, normals, faces = unit_mesh(shape)
+    least = 1.0
+    for face in faces:
+        corners = np.array([vertices[i] for i in face])
+        shaded = np.array([normals[i] for i in face])
+        across = np.cross(corners - corners[0], np.roll(corners, -1, axis=0) - corners[0])[1:-1]
+        if len(face) > 4:  # a flat one, of any outline
+            across = across.sum(0, keepdims=True)
+        size = np.linalg.norm(across, axis=-1, keepdims=True)
+        across = (across / np.maximum(size, 1e-12))[size[:, 0] > 1e-9]
+        least = min(least, float((across @ shaded.T).min(initial=1)))
+    return math.sqrt(1 - min(least, 1.0) ** 2)
+
+
+def test_normals_are_unit_vectors_that_face_the_eye(each: World) -> None:
+    """But for the angle by which smooth shading bends the normals of a face that is just seen."""
+    bends: dict[str, float] = {}
+    for scene_id, scene, _ in scenes(each):
+        normals, depth, mask = each.normals(scene_id), each.depth(scene_id), each.mask(scene_id)
         assert (normals.dtype, normals.shape, depth.dtype) == (np.float32, (90, 120, 3), np.float32)
         length = np.linalg.norm(normals, axis=-1)
-        np.testing.assert_allclose(length[np.isfinite(depth)], 1, atol=1e-3)
-        assert (length[~np.isfinite(depth)] == 0).all()
-        assert normals[..., 2].min() > -0.35  # smooth shading bends them beyond the edge that is seen
+        seen = np.isfinite(depth)
+        np.testing.assert_allclose(length[seen], 1, atol=1e-3)
+        assert (length[~seen] == 0).all()
+        columns, rows = centres(*mask.shape)
+        point = np.stack(unproject(scene.camera, columns[seen], rows[seen], depth[seen].astype(float), 120, 90), -1)
+        to_eye = np.array(scene.camera.position) - point
+        world_normals = normals[seen] @ np.array(axes(scene.camera.position, scene.camera.target))
+        facing = (world_normals * to_eye).sum(-1) / np.linalg.norm(to_eye, axis=-1)
+        assert facing[mask[seen] == 0].min() > 0
+        for i, thing in enumerate(scene.objects):
+            shape = thing.category
+            allowed = bends.setdefault(shape, bend(shape))
+            assert facing[mask[seen] == i + 1].min() > -allowed - 1e-3, (scene_id, shape)
+    assert max(bends.values()) < 0.15
 
 
 BLENDER_PASSES = """
@@ -144,6 +174,7 @@ from generator.blender.stage import Stage
 from generator.dataset.reader import Dataset
 from generator.quality import Quality
 from generator.scene import Scene
+from generator.shapes import unit_mesh
 from generator.vocabulary import parse_vocabulary
 root, out = sys.argv[1:]
 world = Dataset.open(root).world
@@ -182,8 +213,6 @@ def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True, capture_output=True
     )
-    from generator.projection import axes
-
     sky = 0
     for scene_id, scene, _ in scenes(each):
         rendered = np.load(tmp_path / f"{scene_id}.npz")
