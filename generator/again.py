@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset, World
@@ -54,6 +55,7 @@ class Recorded(Collection[Planned]):
 def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
     """What is to be rendered into `root`. Raises UserError where the image would have another shape."""
     before = source.world.manifest["request"]
+    check_assets(before.get("assets"))
     width, height = look.size or (before["width"], before["height"])
     if width * before["height"] != height * before["width"]:
         raise UserError(
@@ -71,7 +73,8 @@ def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
     }  # fmt: skip
     setup = {
         "vocabulary": source.world.vocabulary_text, "quality": quality.model_dump(), "width": width, "height": height,
-        "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs, **asdict(look.drive),
+        "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
+        "assets": before.get("assets"), **asdict(look.drive),
     }  # fmt: skip
     seconds = seconds_a_scene(width, height, quality, outputs)
     return Work(request, source.world.vocabulary_text, Recorded(source.world), setup, seconds)

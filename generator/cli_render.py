@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 @DESIGN
 @HOLDOUT
 @click.option("--family", default="clevr", help="World family: a name, or the path of a TOML file of your own.")
+@click.option(
+    "--assets",
+    help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: what the family says, else builtin]",
+)
 @click.option("--objects", default="2", help="Objects in a scene: a number, or a range such as 3..10.")
 @click.option(
     "--scenes",
@@ -72,8 +76,8 @@ if TYPE_CHECKING:
 @JSON
 @click.pass_context
 def render(
-    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, objects: str, scenes: str | None,
-    source: Path | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None,
+    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None, objects: str,
+    scenes: str | None, source: Path | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None,
     seed: int, block_seed: str, opposites: bool, exposed_negatives: bool, out: Path | None, as_json: bool, **look: Any,
 ) -> None:  # fmt: skip
     """Render a world and the benchmarks of what is held out over it.
@@ -105,7 +109,7 @@ def render(
         raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
         family, holdout, scenes, width, height, asked.quality, seed, parse_seeds(block_seed), numbers,
-        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device), design, opposites,
+        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device), design, opposites, assets,
     )  # fmt: skip
     prepared = prepare(job)
     part = f"-shard-{shard.replace('/', '-of-')}" if shard else ""
@@ -173,7 +177,8 @@ def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_s
     usual = f"{prepared.vocabulary.tested}:{prepared.vocabulary.category}="
     held = "+".join(spec.removeprefix(usual) for spec in drawn)
     block = f"-{held}".replace(":", "-").replace("=", "-").replace("..", "-") if held else ""
-    return f"{prepared.vocabulary.name}{many}{design}{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
+    assets = f"-{job.assets}" if job.assets else ""
+    return f"{prepared.vocabulary.name}{assets}{many}{design}{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
 
 
 @click.command()

@@ -7,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from generator.assets.lookup import asset_request
+from generator.assets.sets import check_asset
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
@@ -23,7 +25,7 @@ from generator.sampling import Planned, place_scene
 from generator.splits import SplitPlan
 from generator.storage import Storage, Turn
 from generator.twins import WithTwins
-from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
+from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text, with_assets
 
 MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
@@ -39,7 +41,7 @@ class Job:
 
     `scenes` are numbers by split, what `--scenes` takes, or None for the design's own; `objects` are the fewest and the
     most of a scene, `outputs` what is written beside images, `pairs` whether scenes of the evaluation splits have twins,
-    which `scenes` does not count, `drive` what renders.
+    which `scenes` does not count, `drive` what renders, `assets` the asset set where it is not the family's own.
     """
 
     family: str
@@ -57,6 +59,7 @@ class Job:
     drive: Drive = field(default_factory=Drive)
     design: str = "bindsplit"
     opposites: bool = True
+    assets: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Prepared:
     parts: list[Part]
     plan: Plan
     planned: Sequence[Planned]
+    assets: Mapping[str, Any] | None
 
     @property
     def holdout(self) -> Holdout:
@@ -102,16 +106,20 @@ def seconds_a_scene(width: int, height: int, quality: Quality, outputs: Sequence
 def prepare(job: Job) -> Prepared:
     """Check everything about a job and plan its scenes. Raises UserError for whatever is impossible."""
     text = vocabulary_text(job.family)
+    if job.assets is not None:
+        text = with_assets(text, job.assets)
     vocabulary = parse_vocabulary(text, job.family)
     quality = read_quality(job.quality)
     _check_number(job, vocabulary)
+    _check_assets(job, vocabulary)
     design = Design(job.design, _several(job.holdout), _several(job.block_seed), job.opposites, job.scenes)
     holdouts = design.holdouts(vocabulary)
     parts = design.parts(holdouts, vocabulary)
     plan = plan_parts(vocabulary, parts, job.seed, job.objects)
     planned = _twinned(plan, holdouts, vocabulary, job) if job.pairs else plan
     _check_room(planned, vocabulary, job)
-    return Prepared(job, text, vocabulary, quality, holdouts, parts, plan, planned)
+    assets = asset_request(vocabulary.asset_meshes, vocabulary.assets)
+    return Prepared(job, text, vocabulary, quality, holdouts, parts, plan, planned, assets)
 
 
 def _twinned(plan: Plan, holdouts: Sequence[Holdout], vocabulary: Vocabulary, job: Job) -> WithTwins:
@@ -157,6 +165,16 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
             f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take fewer, or "
             f"the family clevr-many for up to {MOST_OBJECTS}."
         )
+
+
+def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
+    if job.assets is not None and not vocabulary.asset_meshes:
+        raise UserError(
+            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, so it can change nothing; leave "
+            f"it out."
+        )
+    for name in vocabulary.asset_meshes:
+        check_asset(vocabulary.assets, name)
 
 
 def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
@@ -210,6 +228,7 @@ def request_of(prepared: Prepared) -> dict[str, Any]:
     storage = {name: value for name, value in job.pop("storage").items() if value is not None}
     job["holdout"], job["block_seed"] = (_several(job[name]) for name in ("holdout", "block_seed"))
     job["scenes_asked"] = job["scenes"]
+    del job["assets"]
     job["scenes"] = GRID if prepared.parts[0].counts is None else [dict(part.counts or {}) for part in prepared.parts]
     return {
         **job,
@@ -219,6 +238,7 @@ def request_of(prepared: Prepared) -> dict[str, Any]:
         "family": prepared.vocabulary.name,
         "blender": blender_version(),
         "vocabulary": prepared.text,
+        **({"assets": prepared.assets} if prepared.assets else {}),
     }
 
 
@@ -255,7 +275,7 @@ def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
     return {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
         "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(folder.resolve()), "outputs": prepared.job.outputs,
-        **asdict(prepared.job.drive),
+        "assets": prepared.assets, **asdict(prepared.job.drive),
     }  # fmt: skip
 
 

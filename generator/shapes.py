@@ -11,7 +11,6 @@ Points and directions of the plane are complex numbers, since turning one is the
 import cmath
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,12 +54,6 @@ def unit_mesh(shape: str) -> UnitMesh:
     skin, faces = _skin(SHAPES[shape]())
     vertices = _normalise([position for position, _ in skin], REACH.get(shape))
     return UnitMesh(vertices, [normal for _, normal in skin], faces)
-
-
-@cache
-def height(shape: str) -> float:
-    """Height of the unit mesh of a shape."""
-    return max(z for _, _, z in unit_mesh(shape).vertices)
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:

@@ -1,5 +1,6 @@
 """What a world can hold: attribute kinds and their values, objects, relations, stage. Read from TOML."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from generator.assets.lookup import unknown_mesh
+from generator.assets.sets import BUILTIN, NAME
 from generator.dataset.errors import UserError, did_you_mean
 from generator.declared import Declared, Finite, Positive, Share, Words
 from generator.resources import resource
@@ -101,6 +104,7 @@ class Vocabulary(Declared):
     generic: Words = "object"
     tested: str
     adjectives: tuple[str, ...] = ()
+    assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
     attributes: dict[str, dict[str, AttributeValue]]
     objects: dict[str, ObjectKind]
     relations: dict[str, Relation]
@@ -120,9 +124,8 @@ class Vocabulary(Declared):
             )
         if self.category in self.attributes:
             raise ValueError(f"category = '{self.category}' is also an attribute kind; give one of them another name.")
-        for mesh in self.meshes.values():
-            if mesh not in SHAPES:
-                raise ValueError(f"there is no shape '{mesh}'; {did_you_mean(mesh, list(SHAPES))}")
+        if mistake := unknown_mesh(self.meshes.values(), self.assets):
+            raise ValueError(mistake)
         if len(self.objects) < 2:
             raise ValueError("expected at least two objects; add some to [objects].")
         if self.adjectives and sorted(self.adjectives) != sorted(self.attributes):
@@ -220,6 +223,11 @@ class Vocabulary(Declared):
         """The mesh of every category."""
         return {name: kind.mesh or name for name, kind in self.objects.items()}
 
+    @property
+    def asset_meshes(self) -> list[str]:
+        """Names of the meshes that come from the asset set, sorted; the others are shapes."""
+        return sorted(set(self.meshes.values()) - SHAPES.keys())
+
     def values(self, kind: str) -> list[str]:
         """Names of the values of an attribute kind, in the order of the file."""
         return list(self.attributes[kind])
@@ -256,6 +264,14 @@ def vocabulary_text(family: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"Cannot read the family '{family}': {reason}; give the path of a TOML file.") from None
+
+
+def with_assets(text: str, assets: str) -> str:
+    """The TOML `text` of a family, as it is with another asset set; its other lines stay as they are."""
+    head, tables, rest = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
+    line = f'assets = "{assets}"'
+    head, found = re.subn(r"^[ \t]*assets[ \t]*=.*$", line, head, count=1, flags=re.MULTILINE)
+    return ("" if found else f"{line}\n") + head + tables + rest
 
 
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:

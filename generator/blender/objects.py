@@ -2,16 +2,18 @@
 
 import bpy
 
-from generator.shapes import unit_mesh
+from generator.assets.lookup import find_mesh
+from generator.assets.sets import BUILTIN
 
 
-def build_mesh(shape: str) -> bpy.types.Mesh:
-    """Build the unit mesh of a shape (see `generator.shapes.unit_mesh`), with smooth shading, its own normals and no material.
+def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
+    """Build a shape or a mesh of an asset set (see `generator.shapes.unit_mesh`), with smooth shading, its own normals and
+    no material.
 
-    No object uses it yet: it is the caller's to link or to remove.
+    No object uses it yet: it is the caller's to link or to remove. Raises UserError where the set has no such mesh.
     """
-    vertices, normals, faces = unit_mesh(shape)
-    mesh = bpy.data.meshes.new(shape)
+    vertices, normals, faces = find_mesh(name, assets)
+    mesh = bpy.data.meshes.new(name)
     mesh.from_pydata(vertices, [], faces)
     mesh.shade_smooth()
     mesh.normals_split_custom_set_from_vertices(normals)

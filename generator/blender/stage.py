@@ -31,7 +31,9 @@ class Stage:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
         self._scene = bpy.context.scene
-        self._meshes = {name: _one_slot(build_mesh(mesh)) for name, mesh in vocabulary.meshes.items()}
+        self._meshes = {
+            name: _one_slot(build_mesh(mesh, vocabulary.assets)) for name, mesh in vocabulary.meshes.items()
+        }
         self._slots: list[bpy.types.Object] = []
         configure(self._scene, quality, width, height, threads, drive)
         self._scene.cycles.caustics_reflective = vocabulary.caustics

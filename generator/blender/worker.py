@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
 from generator.dataset.outputs import encode, output_path
@@ -37,6 +38,7 @@ class Renderer:
         from generator.blender.tops import check_tops
         from generator.blender.visibility import Eye
 
+        check_assets(setup.get("assets"))
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
         self._seed: int = setup["seed"]
         self._size: tuple[int, int] = (setup["width"], setup["height"])

@@ -220,6 +220,7 @@ def _render(request: Manifest, made: Sequence[str]) -> list[str]:
     holdout = saved if any(spec.endswith(".json") for spec in request["holdout"]) else request["holdout"]
     return [
         "gen", "render", "--family", "world/vocabulary.toml",
+        *(["--assets", request["assets"]["set"]] if "assets" in request else []),
         *(["--design", request["design"]] if request["design"] != "bindsplit" else []),
         *(part for spec in holdout for part in ("--holdout", spec)), *([] if request["opposites"] else ["--no-opposites"]),
         "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_look(request),

@@ -10,12 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from generator.assets.lookup import mesh_height
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.exports.samples import whole_folder
 from generator.projection import project
 from generator.scene import Camera, Scene, SceneObject
-from generator.shapes import height
 from generator.space import Point, ground_directions
 from generator.vocabulary import Vocabulary, parse_vocabulary
 
@@ -69,7 +69,7 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
 def _describe(thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
     scale = next(float(s) for kind in KINDS if (s := vocabulary.attributes[kind][thing.attributes[kind]].scale))
     x, y, foot = thing.position
-    centre = (x, y, foot + scale * height(vocabulary.meshes[thing.category]) / 2)
+    centre = (x, y, foot + scale * mesh_height(vocabulary.meshes[thing.category], vocabulary.assets) / 2)
     column, row, depth = project(camera, *centre, *size)
     return {
         "shape": thing.category,

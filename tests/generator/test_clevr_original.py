@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from generator.assets.lookup import mesh_height
+from generator.assets.sets import BUILTIN
 from generator.blocks import draw_block
 from generator.plan import plan_scenes
 from generator.sampling import place_scene
-from generator.shapes import height, unit_mesh
+from generator.shapes import unit_mesh
 from generator.space import along, ground_directions
 from generator.splits import SPLITS, SplitPlan
 from generator.vocabulary import read_vocabulary
@@ -53,7 +55,7 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str, 
     vertices = np.array(unit_mesh(mesh).vertices)
     assert np.allclose(vertices.min(axis=0), (-half, -half, 0), atol=0.002)
     assert np.allclose(vertices.max(axis=0), (half, half, 2 * half), atol=0.002)
-    assert height(mesh) == pytest.approx(2 * half, abs=0.002)
+    assert mesh_height(mesh, BUILTIN) == pytest.approx(2 * half, abs=0.002)
 
 
 @pytest.mark.parametrize("n", [3, 8, 10])

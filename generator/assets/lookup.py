@@ -1,0 +1,59 @@
+"""Which mesh a name means in a world: a shape, or else a mesh of the world's asset set."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from generator.assets.sets import BUILTIN, asset_digest, asset_licences, asset_mesh, asset_names, check_asset
+from generator.dataset.errors import UserError, did_you_mean
+from generator.shapes import SHAPES, UnitMesh, unit_mesh
+
+
+def find_mesh(name: str, assets: str) -> UnitMesh:
+    """The unit mesh (see `generator.shapes.unit_mesh`) of that name. Raises UserError where the set has none."""
+    return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
+
+
+@cache
+def mesh_height(name: str, assets: str) -> float:
+    """Height of the unit mesh of that name."""
+    return max(z for _, _, z in find_mesh(name, assets).vertices)
+
+
+def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
+    """What is wrong with the first name that can mean no mesh; None where all can.
+
+    Of sets other than the built-in one only the installed copy knows its meshes: these are looked up when a world is
+    rendered, so that a world whose set is not here can still be read.
+    """
+    if assets != BUILTIN:
+        return None
+    for name in names:
+        if name not in SHAPES and name not in (animals := asset_names(BUILTIN)):
+            return f"there is no shape '{name}'; {did_you_mean(name, [*SHAPES, *animals])}"
+    return None
+
+
+def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
+    """What a world's manifest says of the meshes of a set that it uses: `set`, `meshes`, `digest` and `licences` by mesh;
+    None where it uses none. Raises UserError where one is not installed."""
+    if not used:
+        return None
+    return {
+        "set": assets, "meshes": list(used), "digest": asset_digest(assets, used), "licences": asset_licences(assets, used),
+    }  # fmt: skip
+
+
+def check_assets(recorded: Mapping[str, Any] | None) -> None:
+    """Raises UserError where the meshes that a manifest records are missing here, or are others than they were."""
+    if recorded is None:
+        return
+    assets, used = recorded["set"], recorded["meshes"]
+    for name in used:
+        check_asset(assets, name)
+    if (found := asset_digest(assets, used)) != recorded["digest"]:
+        source = "the version of Jackalope" if assets == BUILTIN else "the files"
+        raise UserError(
+            f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, expected "
+            f"{recorded['digest'][:12]}); take {source} from which those were made."
+        )

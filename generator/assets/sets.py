@@ -1,0 +1,118 @@
+"""Sets of meshes by name: `builtin`, the animals that come with the project, and those that a user installs or imports.
+
+A set lies in a folder of its own below the user's data folder, or below $JACKALOPE_ASSETS. Which set a world takes is
+said by its vocabulary or by `--assets`, never by what happens to be installed.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+
+from generator.assets.stored import mesh_sum, read_asset, read_notes
+from generator.dataset.errors import UserError, did_you_mean
+from generator.shapes import UnitMesh
+
+BUILTIN = "builtin"
+INSTALLABLE = ("0ad",)
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+UNDECLARED = "not declared"
+"""The licence of a mesh that was imported without one."""
+_OWN = "Apache-2.0, part of Jackalope"
+
+
+def asset_sets() -> list[str]:
+    """Names of the sets that are there, the built-in one first."""
+    root = _root()
+    return [BUILTIN, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [BUILTIN]
+
+
+def set_folder(name: str) -> Path:
+    """Where a set lies or would lie. Raises UserError where no set of the user's can have that name."""
+    if name == BUILTIN:
+        raise UserError(f"The set '{BUILTIN}' comes with the project and takes no other meshes; choose another --set.")
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"Expected the name of an asset set in lower-case letters, digits, - and _, such as mine, got '{name}'."
+        )
+    return _root() / name
+
+
+def asset_names(assets: str) -> list[str]:
+    """Names of the meshes of a set. Raises UserError, with the command that mends it, where there is no such set."""
+    if assets == BUILTIN:
+        return list(_animals().animal_names()) if _animals() else []
+    folder = set_folder(assets)
+    if not folder.is_dir() or not (names := sorted(path.stem for path in folder.glob("*.npz") if _fit(path))):
+        raise UserError(f"There is no asset set '{assets}' here; {_way_to(assets)}")
+    return names
+
+
+def asset_mesh(assets: str, name: str) -> UnitMesh:
+    """A mesh of a set: triangles, as `generator.shapes.unit_mesh` places them, facing +x.
+
+    Raises UserError where set or mesh are missing or damaged.
+    """
+    check_asset(assets, name)
+    if assets == BUILTIN:
+        return UnitMesh(*_animals().build_animal(name))
+    return read_asset(set_folder(assets), name)
+
+
+def check_asset(assets: str, name: str) -> None:
+    """Raises UserError where a set or its mesh is missing."""
+    known = asset_names(assets)
+    if name not in known:
+        mend = "" if assets in (BUILTIN, *INSTALLABLE) else f" Or: gen assets import FILE --name {name} --set {assets}"
+        raise UserError(f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}")
+
+
+def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
+    """The licence of each of those meshes, as one line."""
+    if assets == BUILTIN:
+        return dict.fromkeys(names, _OWN)
+    folder = set_folder(assets)
+    return {name: str(read_notes(folder, name).get("licence") or UNDECLARED) for name in names}
+
+
+def asset_licence(assets: str) -> str:
+    """The licences under which the meshes of a set stand, as one line."""
+    return "; ".join(dict.fromkeys(asset_licences(assets, asset_names(assets)).values()))
+
+
+def asset_digest(assets: str, names: Iterable[str]) -> str:
+    """SHA-256 of those meshes of a set, the same wherever they are the same."""
+    found = hashlib.sha256()
+    for name in sorted(set(names)):
+        found.update(f"{name} {mesh_sum(asset_mesh(assets, name))}\n".encode())
+    return found.hexdigest()
+
+
+def _animals() -> Any:
+    return import_module("generator.assets.animals") if find_spec("generator.assets.animals") else None
+
+
+def _root() -> Path:
+    given = os.environ.get("JACKALOPE_ASSETS")
+    return Path(given) if given else user_data_path("jackalope") / "assets"
+
+
+def _is_set(path: Path) -> bool:
+    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and any(path.glob("*.npz"))
+
+
+def _fit(path: Path) -> bool:
+    return NAME.fullmatch(path.stem) is not None
+
+
+def _way_to(assets: str) -> str:
+    if assets in INSTALLABLE:
+        return f"gen assets install {assets}"
+    sets = [*asset_sets(), *(name for name in INSTALLABLE if name not in asset_sets())]
+    return f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set {assets}"

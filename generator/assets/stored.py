@@ -1,0 +1,56 @@
+"""A mesh as it lies in the folder of an asset set: NAME.npz, and NAME.json with its licence and where it came from."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json, write_bytes, write_json
+from generator.shapes import UnitMesh
+
+_ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32))
+
+
+def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
+    """Write a triangle mesh and its notes into the folder of a set; what had the name is replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = io.BytesIO()
+    np.savez_compressed(file, **{key: np.asarray(getattr(mesh, key), kind) for key, kind in _ARRAYS})
+    write_bytes(folder / f"{name}.npz", file.getvalue())
+    write_json(folder / f"{name}.json", notes)
+
+
+def read_asset(folder: Path, name: str) -> UnitMesh:
+    """The mesh of that name. Raises UserError where its file is damaged."""
+    path = folder / f"{name}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            vertices, normals, faces = (stored[key].astype(kind) for key, kind in _ARRAYS)
+        if vertices.shape != normals.shape or vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
+            raise ValueError("its arrays have other shapes than a mesh of triangles")
+        if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
+            raise ValueError("its faces or places are none")
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} is damaged ({error}); import or install '{name}' again.") from None
+    return UnitMesh(vertices.tolist(), normals.tolist(), faces.tolist())
+
+
+def read_notes(folder: Path, name: str) -> dict[str, Any]:
+    """What stands beside the mesh: `licence`, `source` and more. Raises UserError where it is missing or damaged."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        raise UserError(f"{path} is missing; import or install '{name}' again.")
+    return read_json(path)
+
+
+def mesh_sum(mesh: UnitMesh) -> str:
+    """SHA-256 of a triangle mesh as it is stored."""
+    found = hashlib.sha256()
+    for key, kind in _ARRAYS:
+        array = np.ascontiguousarray(getattr(mesh, key), np.dtype(kind).newbyteorder("<"))
+        found.update(f"{key}{array.shape}".encode() + array.tobytes())
+    return found.hexdigest()

@@ -1,0 +1,136 @@
+"""Worlds that take meshes of an asset set: looked up, recorded, and rendered again only from the same meshes."""
+
+import json
+import os
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from generator.assets.lookup import find_mesh
+from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
+from generator.assets.stored import write_asset
+from generator.dataset.errors import UserError
+from generator.render import Job, prepare
+from generator.resources import resource
+from generator.shapes import SHAPES, UnitMesh, unit_mesh
+from generator.vocabulary import parse_vocabulary, with_assets
+from tests.conftest import run_command
+
+CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
+FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1)
+
+
+def triangles(shape: str) -> UnitMesh:
+    """A shape of the project as the triangles that a set holds."""
+    vertices, normals, faces = unit_mesh(shape)
+    return UnitMesh(vertices, normals, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of sets with the set `toys` of two meshes."""
+    root = tmp_path / "sets"
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(root))
+    write_asset(root / "toys", "wedge", triangles("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    write_asset(root / "toys", "spare", triangles("pyramid"), {"licence": ""})
+    return root
+
+
+def test_a_set_gives_back_what_was_stored(toys: Path) -> None:
+    assert asset_sets() == ["builtin", "toys"]
+    assert asset_names("toys") == ["spare", "wedge"]
+    ours, theirs = triangles("cone"), asset_mesh("toys", "wedge")
+    assert theirs.faces == ours.faces
+    assert (
+        max(abs(a - b) for p, q in zip(ours.vertices, theirs.vertices, strict=True) for a, b in zip(p, q, strict=True))
+        < 1e-6
+    )
+    before = asset_digest("toys", ["wedge"])
+    assert asset_digest("toys", ["wedge", "spare"]) != before
+    write_asset(toys / "toys", "wedge", triangles("pyramid"), {})
+    assert asset_digest("toys", ["wedge"]) != before
+
+
+def test_shapes_are_found_first(toys: Path) -> None:
+    write_asset(toys / "toys", "cube", triangles("sphere"), {})
+    assert find_mesh("cube", "toys") == unit_mesh("cube")
+    assert find_mesh("spare", "toys") == asset_mesh("toys", "spare")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("toyz", "did you mean 'toys'?"),
+        ("0ad", "gen assets install 0ad"),
+        ("../toys", "lower-case letters"),
+        ("", "lower-case letters"),
+    ],
+)
+def test_a_set_that_is_not_there_is_refused_with_what_makes_it(toys: Path, name: str, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        asset_names(name)
+    assert "\n" not in caught.value.message
+
+
+def test_a_mesh_that_is_not_there_is_refused(toys: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"no mesh 'wedg'; did you mean 'wedge'\? Or: gen assets import FILE --name wedg --set toys"
+    ):
+        asset_mesh("toys", "wedg")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{'descr': '|O'"])
+def test_a_damaged_mesh_is_refused(toys: Path, damage: bytes) -> None:
+    (toys / "toys" / "wedge.npz").write_bytes(damage)
+    with pytest.raises(UserError, match=r"wedge\.npz is damaged"):
+        asset_mesh("toys", "wedge")
+
+
+@pytest.mark.parametrize("key", ["", 'assets = "builtin"\n', '  assets="0ad" # mine\n'])
+def test_another_set_changes_nothing_else_of_a_family(key: str) -> None:
+    text = key + CLEVR
+    assert tomllib.loads(with_assets(text, "toys")) == {**tomllib.loads(text), "assets": "toys"}
+    assert with_assets(text, "toys").endswith(CLEVR)
+
+
+def test_a_family_is_read_without_its_set_and_refused_only_when_it_is_rendered() -> None:
+    vocabulary = parse_vocabulary(FAMILY, "toys.toml")
+    assert vocabulary.asset_meshes == ["spare", "wedge"]
+    assert all(mesh in SHAPES for name, mesh in vocabulary.meshes.items() if name not in ("funnel", "spare"))
+
+
+def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(toys: Path, tmp_path: Path) -> None:
+    family, out, env = tmp_path / "toys.toml", tmp_path / "world", dict(os.environ)
+    family.write_text(FAMILY, encoding="utf-8")
+    cheap = ["--quality", "draft", "--device", "cpu", "--scenes", "train=12,val=4,seen=6,partial=6,unseen=6"]
+    command = ["gen", "render", "--family", family, *cheap, "--resolution", "64x48", "--objects", "2", "--out", out]
+    done = run_command(*command, env=env)
+    assert done.returncode == 0, done.stderr
+    recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
+    assert recorded == {
+        "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
+        "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
+    }  # fmt: skip
+    again = ["gen", "render", "--from", out, "--device", "cpu", "--out", tmp_path / "again"]
+    done = run_command(*again, env=env)
+    assert done.returncode == 0, done.stderr
+    images = sorted((out / "world/images").iterdir())
+    assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
+        p.read_bytes() for p in images
+    ]
+    write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    done = run_command(*again[:-1], tmp_path / "other", env=env)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "other meshes here than the recorded scenes have" in done.stderr
+    done = run_command(*again[:-1], tmp_path / "other", env={**env, "JACKALOPE_ASSETS": str(tmp_path / "nothing")})
+    assert done.returncode == 2
+    assert "There is no asset set 'toys' here" in done.stderr
+    line = next(line for line in (out / "README.md").read_text().splitlines() if line.startswith("gen render"))
+    assert shlex.split(line)[4:6] == ["--assets", "toys"]
+
+
+def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
+    with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
+        prepare(Job("clevr", "3x3", None, 64, 48, "draft", assets="toys"))
