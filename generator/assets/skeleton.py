@@ -1,0 +1,62 @@
+"""How an animal is declared: parts drawn along joints, and rows of teeth."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from generator.dataset.errors import UserError
+from generator.declared import Declared, Finite, Positive
+
+# Place of a joint, and the half-axes of the section there: across the part, and through it.
+Joint = Annotated[
+    tuple[Finite, Finite, Finite, Positive] | tuple[Finite, Finite, Finite, Positive, Positive],
+    Field(union_mode="left_to_right"),
+]
+Direction = tuple[Finite, Finite, Finite]
+
+
+class Part(Declared):
+    """A limb, trunk, ear or horn: a tube along a smooth curve through its joints.
+
+    Its sections are ellipses, or if it is `flat`, plates with round edges; `side` is where their first half-axis points.
+    """
+
+    joints: Annotated[list[Joint], Field(min_length=1)]
+    side: Direction = (0, 1, 0)
+    flat: bool = False
+    blend: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class Teeth(Declared):
+    """A row of spikes that point up along a curve; the joints give half the width of a spike, and its height."""
+
+    joints: Annotated[list[tuple[Finite, Finite, Finite, Positive, Positive]], Field(min_length=2)]
+    count: Annotated[int, Field(ge=2, le=100)]
+    lean: Finite = 0
+
+
+class Skeleton(Declared):
+    """An animal that faces +X and stands on z = 0; x forward, y to its left, z up, in any unit of length.
+
+    What is off the plane y = 0 is there twice, as a part and its mirror image.
+    """
+
+    blend: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    parts: Annotated[dict[str, Part], Field(min_length=1)]
+    teeth: dict[str, Teeth] = Field(default_factory=dict)
+
+
+def load_skeleton(path: Path) -> Skeleton:
+    """Read a declaration of an animal; raises UserError for a file that is none."""
+    try:
+        return Skeleton.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"Cannot read the animal {path}: {error.strerror}; give a TOML file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"The animal {path} is no valid TOML: {error}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(step) for step in first["loc"])
+        raise UserError(f"In the animal {path}, {key}: {first['msg']}; docs/animals.md lists the keys.") from None
