@@ -15,6 +15,7 @@ from generator.vocabulary import Vocabulary
 RELATION_BLOCK = ("relation", "pair")
 ATOMS = "atoms"
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
+_NAMED = re.compile(r"(?P<kind>[^:=]+):")
 _PLAIN = re.compile(r"\d+x\d+")
 _ATOMS = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
 _COVERAGE = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?")
@@ -52,6 +53,17 @@ def _default(design: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     values, objects = len(vocabulary.values(vocabulary.tested)), len(vocabulary.objects)
     block = f"{min(3, values - 1)}x{min(3, objects - 1)}"
     return tuple(spec.format(block=block, most=values - 1) for spec in DEFAULTS[design])
+
+
+def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
+    """The attribute kind that a holdout names (`texture:animal=2x2`, or a holdout.json), else the tested one."""
+    for spec in asked:
+        if spec.strip().endswith(".json"):
+            return read_holdout(Path(spec.strip()), vocabulary).kind
+        named = _NAMED.match(spec.strip())
+        if named and named["kind"] in vocabulary.attributes:
+            return named["kind"]
+    return vocabulary.tested
 
 
 def read_holdout(path: Path, vocabulary: Vocabulary, block_seed: int = 0) -> Holdout:

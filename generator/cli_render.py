@@ -167,6 +167,8 @@ def _of_preset(preset: str, family: str, scenes: str | None) -> tuple[str, tuple
 
 
 def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_seed: str) -> str:
+    from generator.vocabulary import read_vocabulary
+
     job = prepared.job
     size = f"s{job.seed}-{job.width}x{job.height}"
     if preset is not None:
@@ -174,7 +176,7 @@ def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_s
     many = "" if job.objects == (2, 2) else f"-n{objects.replace('..', '-')}"
     design = "" if job.design == "bindsplit" else f"-{job.design}"
     drawn = job.holdout if job.design in ("coverage", "gzsl") else prepared.holdouts[0].asked
-    usual = f"{prepared.vocabulary.tested}:{prepared.vocabulary.category}="
+    usual = f"{read_vocabulary(job.family).tested}:{prepared.vocabulary.category}="
     held = "+".join(spec.removeprefix(usual) for spec in drawn)
     block = f"-{held}".replace(":", "-").replace("=", "-").replace("..", "-") if held else ""
     assets = f"-{job.assets}" if job.assets else ""

@@ -105,7 +105,7 @@ def test_the_python_examples_run(
 
 
 def test_the_example_family_can_be_rendered_from() -> None:
-    (text,) = blocks(DOCS / "vocabularies.md", "toml")
+    *_, text = blocks(DOCS / "vocabularies.md", "toml")
     vocabulary = parse_vocabulary(text, "vocabularies.md")
     plan = SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
     planned = plan_scenes(vocabulary, plan, dict.fromkeys(SPLITS, 4), 0)

@@ -22,11 +22,12 @@ from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
 from generator.describe import FIRST, describe
 from generator.design import benchmark_name
+from generator.families import vocabulary_text
 from generator.plan import plan_scenes
 from generator.sampling import place_scene
 from generator.scene import Scene
 from generator.splits import SplitPlan
-from generator.vocabulary import Vocabulary, parse_vocabulary, vocabulary_text
+from generator.vocabulary import Vocabulary, parse_vocabulary
 
 SIZE = 64
 SCENES = {"train": 96, "val": 4, "seen": 12, "partial": 12, "unseen": 12}
