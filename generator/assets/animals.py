@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from platformdirs import user_cache_path
 
-from generator.assets import field, sculpt, skeleton
+from generator.assets import skeleton
 from generator.dataset.errors import UserError, did_you_mean
 from generator.resources import resource
 from generator.shapes import UnitMesh
@@ -37,15 +37,23 @@ def build_animal(name: str | Path) -> UnitMesh:
     kept = user_cache_path("jackalope") / "animals" / f"{path.stem}-{_key(path)}.npz"
     arrays = _read(kept)
     if arrays is None:
-        arrays = sculpt.sculpt(declared)
+        from generator.assets.sculpt import sculpt  # takes a second to import, and is seldom needed
+
+        arrays = sculpt(declared)
         _keep(kept, arrays)
     vertices, normals, faces = arrays
     return UnitMesh([*map(tuple, vertices.tolist())], [*map(tuple, normals.tolist())], faces.tolist())
 
 
+def animal_key(name: str) -> str:
+    """What the mesh of a built-in animal follows from, as hexadecimal digits: the same on every machine, unlike the last
+    bits of its vertices."""
+    return _key(resource(f"blender_assets/animals/{name}.toml"))
+
+
 def _key(path: Path) -> str:
     """Changes with the declaration and with the code that builds it."""
-    sources = [path, *(Path(str(module.__file__)) for module in (skeleton, field, sculpt))]
+    sources = [path, *(Path(__file__).with_name(f"{module}.py") for module in ("skeleton", "field", "sculpt"))]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 

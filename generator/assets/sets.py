@@ -8,10 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_data_path
 
@@ -47,7 +44,9 @@ def set_folder(name: str) -> Path:
 def asset_names(assets: str) -> list[str]:
     """Names of the meshes of a set. Raises UserError, with the command that mends it, where there is no such set."""
     if assets == BUILTIN:
-        return list(_animals().animal_names()) if _animals() else []
+        from generator.assets.animals import animal_names
+
+        return animal_names()
     folder = set_folder(assets)
     if not folder.is_dir() or not (names := sorted(path.stem for path in folder.glob("*.npz") if _fit(path))):
         raise UserError(f"There is no asset set '{assets}' here; {_way_to(assets)}")
@@ -61,7 +60,9 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
     """
     check_asset(assets, name)
     if assets == BUILTIN:
-        return UnitMesh(*_animals().build_animal(name))
+        from generator.assets.animals import build_animal
+
+        return build_animal(name)
     return read_asset(set_folder(assets), name)
 
 
@@ -87,15 +88,20 @@ def asset_licence(assets: str) -> str:
 
 
 def asset_digest(assets: str, names: Iterable[str]) -> str:
-    """SHA-256 of those meshes of a set, the same wherever they are the same."""
+    """SHA-256 of those meshes of a set, of the built-in ones of what they follow from: the same wherever they are the same."""
     found = hashlib.sha256()
     for name in sorted(set(names)):
-        found.update(f"{name} {mesh_sum(asset_mesh(assets, name))}\n".encode())
+        check_asset(assets, name)
+        found.update(f"{name} {_sum(assets, name)}\n".encode())
     return found.hexdigest()
 
 
-def _animals() -> Any:
-    return import_module("generator.assets.animals") if find_spec("generator.assets.animals") else None
+def _sum(assets: str, name: str) -> str:
+    if assets == BUILTIN:
+        from generator.assets.animals import animal_key
+
+        return animal_key(name)
+    return mesh_sum(read_asset(set_folder(assets), name))
 
 
 def _root() -> Path:
