@@ -14,6 +14,7 @@ from generator.colors import linear_of
 from generator.dataset.errors import UserError, did_you_mean
 from generator.declared import Declared, Finite, Positive, Share, Words
 from generator.families import vocabulary_text
+from generator.kinds import ADJECTIVE, KindSpec, check_phrase
 from generator.rules import DIRECTIONS, Relation, check_relations
 from generator.shapes import SHAPES
 from generator.surfaces import Brushed, FloorSpec, Glaze, WallSpec
@@ -26,6 +27,7 @@ class AttributeValue(Declared):
     """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
 
     synonyms: tuple[str, ...] = ()
+    article: Literal["a", "an"] | None = None
     linear: tuple[Channel, Channel, Channel] | None = None
     srgb: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")] | None = None
     metallic: Share | None = None
@@ -44,7 +46,7 @@ class AttributeValue(Declared):
 
     def inputs(self) -> dict[str, Any]:
         """The inputs that this value sets, by name; `srgb` as the `linear` that it means."""
-        given = self.model_dump(exclude={"synonyms", "srgb"}, exclude_none=True)
+        given = self.model_dump(exclude={"synonyms", "article", "srgb"}, exclude_none=True)
         return given if self.srgb is None else {"linear": linear_of(self.srgb), **given}
 
 
@@ -115,6 +117,7 @@ class Vocabulary(Declared):
     adjectives: tuple[str, ...] = ()
     assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
     paints: tuple[str, ...] = ()
+    kinds: dict[str, KindSpec] = Field(default_factory=dict)
     attributes: dict[str, dict[str, AttributeValue]]
     objects: dict[str, ObjectKind]
     relations: dict[str, Relation]
@@ -145,6 +148,7 @@ class Vocabulary(Declared):
         if not self.environments:
             raise ValueError("expected at least one environment; add one to [environments].")
         self._check_paints()
+        self._check_kinds()
         for kind in self.paints or (None,):
             self._check_inputs([other for other in self.paints if other != kind])
         self._check_words()
@@ -195,6 +199,14 @@ class Vocabulary(Declared):
                 f"relation '{others[0]}' is planned with the orders of the objects; take orders = \"planned\" in [placement]."
             )
 
+    def _check_kinds(self) -> None:
+        for kind, spec in self.kinds.items():
+            if kind not in self.attributes:
+                raise ValueError(
+                    f"kinds.{kind} is about no attribute kind; {did_you_mean(kind, list(self.attributes))}"
+                )
+            check_phrase(kind, spec)
+
     def _check_paints(self) -> None:
         unknown = [kind for kind in self.paints if kind not in self.attributes]
         if unknown:
@@ -230,7 +242,15 @@ class Vocabulary(Declared):
         nouns = [(o, f"{self.category}.{o}", kind.synonyms) for o, kind in self.objects.items()]
         relations = [(r.phrase, f"relations.{name}", r.synonyms) for name, r in self.relations.items()]
         generic = [(self.generic, "generic", ())]
-        for name, place, synonyms in values + nouns + relations + generic:
+        phrases = [
+            (self.phrases[kind].said(word), place, ())
+            for word, place, synonyms in values
+            for kind in [place.partition(".")[0]]
+            if kind in self.phrases
+            for word in (word, *synonyms)
+        ]
+        places = [(place.phrase, f"environments.{name}", ()) for name, place in self.environments.items()]
+        for name, place, synonyms in values + nouns + relations + generic + phrases + places:
             for word in (name, *synonyms):
                 if word in taken:
                     raise ValueError(
@@ -240,8 +260,13 @@ class Vocabulary(Declared):
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
-        """Attribute kinds in the order in which they stand before a noun."""
-        return self.adjectives or tuple(self.attributes)
+        """Attribute kinds in the order in which they are said: before a noun, then those with a phrase after it."""
+        return tuple(sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases))
+
+    @property
+    def phrases(self) -> dict[str, KindSpec]:
+        """The kinds that are said after the noun, with their phrase."""
+        return {kind: spec for kind, spec in self.kinds.items() if spec.phrase != ADJECTIVE}
 
     @property
     def meshes(self) -> dict[str, str]:
@@ -261,6 +286,7 @@ class Vocabulary(Declared):
         dropped = [each for each in self.paints if each != kept]
         changes: dict[str, Any] = {
             "attributes": {each: values for each, values in self.attributes.items() if each not in dropped},
+            "kinds": {each: spec for each, spec in self.kinds.items() if each not in dropped},
             "adjectives": tuple(each for each in self.adjectives if each not in dropped),
             "tested": kept if self.tested in dropped else self.tested,
             "paints": (),
@@ -325,6 +351,7 @@ def _first_mistake(error: ValidationError) -> str:
             "attributes": AttributeValue,
             "relations": Relation,
             "environments": Environment,
+            "kinds": KindSpec,
         }
         model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
         for part in mistake["loc"][:-1]:  # a table within the table of a key

@@ -119,6 +119,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
     [
         ("## Top level", declared.Vocabulary),
         ("## [attributes.KIND]", declared.AttributeValue),
+        ("## [kinds.KIND]", declared.KindSpec),
         ("## [objects]", declared.ObjectKind),
         ("## [relations]", declared.Relation),
         ("## [environments]", declared.Environment),
@@ -130,7 +131,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
     ],
 )
 def test_every_key_of_a_family_is_documented(heading: str, model: type[declared.Vocabulary]) -> None:
-    tables = {"attributes", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
+    tables = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
     keys = set(model.model_fields) - (tables if model is declared.Vocabulary else set())
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
 

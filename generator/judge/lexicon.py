@@ -12,6 +12,7 @@ COUNTS = {word: n for n, word in enumerate(NUMBERS) if n != 1}
 ORDINALS = {word: n for n, word in enumerate(PLACES, 1)}
 IN_IMAGE = "in the image"
 _GRAMMAR = frozenset({"a", "an", "and", "the", "is", "are", "that", "not", "there", ",", ".", *COUNTS, *ORDINALS})
+_BARE = "{value}"  # in the phrase of a kind, where the value stands
 _READINGS = 64  # ways to divide a text into words that are tried before it is refused
 
 
@@ -24,11 +25,13 @@ class Lexicon:
     """The words of a world: what values, nouns, plurals, relations and environments mean.
 
     A word that means two things, or that the grammar needs, is left out: a text that uses it cannot be read.
-    `articles` are those that a noun takes; `rank` is the place of an attribute kind before the noun; `openings` are the
-    environments' phrases as they open a sentence; `longer` gives the words and phrases of several words by their first.
+    `values` stand before a noun, `phrases` after it. `articles` are those that a noun takes, or a value that declares one;
+    `rank` is the place of an attribute kind among what is said of a noun; `openings` are the environments' phrases as they
+    open a sentence; `longer` gives the words and phrases of several words by their first.
     """
 
     values: dict[str, Pair]
+    phrases: dict[str, Pair]
     nouns: dict[str, str | None]
     plurals: dict[str, str | None]
     relations: dict[str, str]
@@ -47,11 +50,12 @@ class Lexicon:
         data = tomllib.loads(vocabulary_toml)
         objects, generic = data["objects"], data.get("generic", "object")
         nouns = [(word, name) for name, kind in objects.items() for word in (name, *kind.get("synonyms", []))]
-        plurals = [(kind.get("plural", f"{name}s"), name) for name, kind in objects.items()]
-        plurals += [(f"{word}s", name) for name, kind in objects.items() for word in kind.get("synonyms", [])]
+        plurals = [(kind.get("plural", _plural(name)), name) for name, kind in objects.items()]
+        plurals += [(_plural(word), name) for name, kind in objects.items() for word in kind.get("synonyms", [])]
         environments = _meanings((place["phrase"], name) for name, place in data.get("environments", {}).items())
-        values = [
-            (word, (kind, name))
+        frames = _frames(data.get("kinds", {}))
+        said = [
+            (kind, frames.get(kind, _BARE).replace(_BARE, word), (kind, name))
             for kind, declared in data["attributes"].items()
             for name, value in declared.items()
             for word in (name, *value.get("synonyms", []))
@@ -62,9 +66,10 @@ class Lexicon:
             for word in (relation["phrase"], *relation.get("synonyms", []))
         ]
         tables = {
-            "values": _meanings(values),
+            "values": _meanings((word, pair) for kind, word, pair in said if kind not in frames),
+            "phrases": _meanings((word, pair) for kind, word, pair in said if kind in frames),
             "nouns": _meanings([*nouns, (generic, None)]),
-            "plurals": _meanings([*plurals, (f"{generic}s", None)]),
+            "plurals": _meanings([*plurals, (_plural(generic), None)]),
             "relations": _meanings(relations),
             "environments": environments,
             "openings": {phrase[:1].upper() + phrase[1:]: name for phrase, name in environments.items()},
@@ -72,8 +77,8 @@ class Lexicon:
         longer, unsure = _longer([*(word for table in tables.values() for word in table), IN_IMAGE])
         return cls(
             **tables,
-            articles=_articles(objects, generic),
-            rank={kind: place for place, kind in enumerate(data.get("adjectives") or data["attributes"])},
+            articles=_articles(objects, generic) | _own_articles(data["attributes"]),
+            rank=_rank([*(data.get("adjectives") or data["attributes"])], frames),
             category=data["category"],
             longer=longer,
             unsure=unsure,
@@ -145,6 +150,35 @@ def _meanings(pairs: Iterable[tuple[str, object]]) -> dict:
     for word, meaning in pairs:
         found.setdefault(_spaced(word), set()).add(meaning)
     return {word: next(iter(given)) for word, given in found.items() if len(given) == 1 and word not in _GRAMMAR}
+
+
+def _frames(kinds: dict) -> dict[str, str]:
+    """The phrases of the kinds that are said after the noun."""
+    return {kind: told["phrase"] for kind, told in kinds.items() if told.get("phrase", _BARE) != _BARE}
+
+
+def _rank(order: list[str], frames: dict[str, str]) -> dict[str, int]:
+    """Adjectives come before what is said after the noun."""
+    first = [kind for kind in order if kind not in frames]
+    return {kind: place for place, kind in enumerate([*first, *(kind for kind in order if kind in frames)])}
+
+
+def _plural(noun: str) -> str:
+    """The plural of a noun that declares none."""
+    if noun.endswith("y") and len(noun) > 1 and noun[-2] not in "aeiou":
+        return noun.removesuffix("y") + "ies"
+    hissing = noun[-1:] in ("s", "x", "z") or noun[-2:] in ("ch", "sh")
+    return noun + ("es" if hissing else "s")
+
+
+def _own_articles(attributes: dict) -> dict[str, tuple[str, ...]]:
+    """The articles that values declare."""
+    return {
+        _spaced(name): (value["article"],)
+        for values in attributes.values()
+        for name, value in values.items()
+        if "article" in value
+    }
 
 
 def _articles(objects: dict, generic: str) -> dict[str, tuple[str, ...]]:

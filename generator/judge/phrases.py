@@ -69,10 +69,13 @@ class Reader:
         if category == _MISSING:
             raise self.fault("the plural of an object" if count > 1 else "an object of this world", end)
         if article and count == 1:
-            allowed = self.lexicon.articles[words[at]] if end == at else (article_of(words[at]),)
+            allowed = self.lexicon.articles.get(words[at]) or (article_of(words[at]),)
             if words[at - 1] not in allowed:
                 raise self.fault(f"'{allowed[0]} {words[at]}'", at - 1)
         self.at = end + 1
+        if words[self.at] in self.lexicon.phrases:
+            pairs += self._after_noun()
+            end = self.at - 1
         without = None
         if words[end + 1] == "that" and words[end + 2] == "is":
             self.at += 1
@@ -104,6 +107,20 @@ class Reader:
                 at += 1
         return pairs, at
 
+    def _after_noun(self) -> list[Pair]:
+        """The values said after a noun, in the family's order, joined by "and"."""
+        words, phrases = self.words, self.lexicon.phrases
+        pairs: list[Pair] = []
+        rank = -1
+        while True:
+            pair = phrases[words[self.at]]
+            rank = self.next_rank(pair, rank, self.at)
+            pairs.append(pair)
+            self.at += 1
+            if words[self.at] != "and" or words[self.at + 1] not in phrases:
+                return pairs
+            self.at += 1
+
     def next_rank(self, pair: Pair, rank: int, at: int) -> int:
         """The rank of a value's kind, which has to be above the rank of the one before."""
         found = self.lexicon.rank.get(pair[0], -1)
@@ -116,9 +133,10 @@ class Reader:
         words, at, lexicon = self.words, self.at + 2, self.lexicon
         if words[at - 1] != "not":
             return None
-        if words[at] in lexicon.values:
+        pair = lexicon.values.get(words[at]) or lexicon.phrases.get(words[at])
+        if pair is not None:
             self.at = at + 1
-            return lexicon.values[words[at]]
+            return pair
         if words[at] in ("a", "an"):
             at += 1
             if words[at - 1] not in lexicon.articles.get(words[at], ()):
@@ -165,6 +183,9 @@ class Reader:
         if category == _MISSING:
             raise self.fault("an object that was mentioned")
         self.at += 1
+        if mark is None and words[self.at] in lexicon.phrases:
+            mark = lexicon.phrases[words[self.at]]
+            self.at += 1
         return (category, mark), len(self.things)
 
     def thing(self) -> Reference:

@@ -231,7 +231,8 @@ class SentenceReader(Reader):
         """Read adjectives as a list: "large, red and metal"."""
         pairs, rank, commas, last = [], -1, 0, False
         while True:
-            pair = self.lexicon.values.get(self.words[self.at])
+            word = self.words[self.at]
+            pair = self.lexicon.values.get(word) or self.lexicon.phrases.get(word)
             if pair is None:
                 raise self.fault("a value or a relation of this world")
             rank = self.next_rank(pair, rank, self.at)

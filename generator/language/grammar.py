@@ -33,6 +33,10 @@ class Grammar:
         self.vocabulary = vocabulary
         self.kind_of_categories = vocabulary.category
         self.order = vocabulary.adjective_order
+        self._phrases = vocabulary.phrases
+        self._articles = {word: declared.article for word, declared in vocabulary.objects.items()}
+        for values in vocabulary.attributes.values():
+            self._articles |= {word: declared.article for word, declared in values.items()}
         self._phrase = lru_cache(1 << 16)(self._say_phrase)
 
     def templates(self, form: Form) -> tuple[str, ...]:
@@ -61,7 +65,7 @@ class Grammar:
 
     def noun_phrase(self, mention: Mention, article: bool, bare: bool, synonym: Callable[[str], str | None]) -> str:
         """A mention as a noun phrase, with the words that `synonym` gives for an attribute kind or the noun."""
-        words = [] if bare else [synonym(kind) or mention.values[kind] for kind in self.order if kind in mention.values]
+        words, after = ([], "") if bare else (self.adjectives(mention, synonym), self.after(mention, synonym))
         name = synonym(self.kind_of_categories) or mention.category or self.vocabulary.generic
         if mention.count > 1:
             text = " ".join([NUMBERS[mention.count], *words, self._plural(mention.category, name)])
@@ -70,20 +74,51 @@ class Grammar:
         else:
             words.append(name)
             text = " ".join([self.article(words[0]), *words] if article else words)
-        return text if bare else text + "".join(f" that is not {self.denied(*pair)}" for pair in mention.without)
+        if bare:
+            return text
+        return text + after + "".join(f" that is not {self.denied(*pair)}" for pair in mention.without)
+
+    def adjectives(self, mention: Mention, synonym: Callable[[str], str | None]) -> list[str]:
+        """The adjectives of a mention, in order."""
+        kinds = [kind for kind in self.order if kind in mention.values and kind not in self._phrases]
+        return [synonym(kind) or mention.values[kind] for kind in kinds]
+
+    def after(self, mention: Mention, synonym: Callable[[str], str | None]) -> str:
+        """What stands after the noun: " made of wood", " textured with grass and made of wood"."""
+        kinds = [kind for kind in self._phrases if kind in mention.values] if self._phrases else []
+        said = [self.said(kind, synonym(kind) or mention.values[kind]) for kind in sorted(kinds, key=self.order.index)]
+        return f" {' and '.join(said)}" if said else ""
+
+    def said(self, kind: str, word: str) -> str:
+        """A word for a value as it follows "is": itself, or in the phrase of its kind."""
+        return self._phrases[kind].said(word) if kind in self._phrases else word
+
+    def definite(self, noun: str, kind: str, word: str) -> str:
+        """ "the red cube", "the cube made of wood": a noun with a word for a value that tells it from others."""
+        return f"the {noun} {self.said(kind, word)}" if kind in self._phrases else f"the {word} {noun}"
 
     def denied(self, kind: str, value: str) -> str:
         """What follows "is not": a value, or a category with its article."""
-        return f"{self.article(value)} {value}" if kind == self.kind_of_categories else value
+        return f"{self.article(value)} {value}" if kind == self.kind_of_categories else self.said(kind, value)
 
     def article(self, word: str) -> str:
         """The indefinite article before a word."""
-        declared = self.vocabulary.objects.get(word)
-        return (declared.article if declared else None) or ("an" if word[0] in "aeiou" else "a")
+        return self._articles.get(word) or ("an" if word[0] in "aeiou" else "a")
 
     def _plural(self, category: str | None, noun: str) -> str:
         declared = self.vocabulary.objects[category].plural if category is not None else None
-        return declared or f"{noun}s"
+        return declared or plural_of(noun)
+
+
+def plural_of(noun: str) -> str:
+    """The regular plural.
+
+    >>> [plural_of(noun) for noun in ("cube", "torus", "fox", "pony", "monkey")]
+    ['cubes', 'toruses', 'foxes', 'ponies', 'monkeys']
+    """
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
 
 
 class Telling:
@@ -111,7 +146,7 @@ class Telling:
             return f"the {noun}"
         kind = telling_kind(self.form, i, same, self.grammar.order)
         if kind is not None:
-            return f"the {self.wording.get((i, kind)) or mention.values[kind]} {noun}"
+            return self.grammar.definite(noun, kind, self.wording.get((i, kind)) or mention.values[kind])
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def relation(self, k: int) -> str:
@@ -237,11 +272,10 @@ def _say_spare(telling: Telling) -> str:
 
 def _say_crepe(telling: Telling) -> str:
     def phrase(i: int, article: bool) -> str:
-        mention = telling.form.objects[i]
-        kinds = [kind for kind in telling.grammar.order if kind in mention.values]
-        words = [telling.wording.get((i, kind)) or mention.values[kind] for kind in kinds]
+        mention, synonym = telling.form.objects[i], lambda kind: telling.wording.get((i, kind))
+        words = telling.grammar.adjectives(mention, synonym)
         noun = telling.new(i, article=False, bare=True)
-        text = f"{' and '.join(words)} {noun}" if words else noun
+        text = (f"{' and '.join(words)} {noun}" if words else noun) + telling.grammar.after(mention, synonym)
         return f"{telling.grammar.article(text.split()[0])} {text}" if article else text
 
     if telling.form.relations:
@@ -333,7 +367,9 @@ def _say_then_attributes(telling: Telling) -> str:
     for i, mention in enumerate(telling.form.objects):
         kinds = [kind for kind in telling.grammar.order if kind in mention.values]
         if kinds:
-            words = [telling.wording.get((i, kind)) or mention.values[kind] for kind in kinds]
+            words = [
+                telling.grammar.said(kind, telling.wording.get((i, kind)) or mention.values[kind]) for kind in kinds
+            ]
             sentences.append(f"{_capital(telling.known(i))} is {_joined(words)}")
         sentences += [
             f"{_capital(telling.known(i))} is not {telling.grammar.denied(*pair)}" for pair in mention.without

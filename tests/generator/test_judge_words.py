@@ -373,7 +373,7 @@ def test_texts_that_the_grammar_does_not_allow_are_refused(text: str) -> None:
         ("black and white pig and pig", [("pig", {"coat": "black and white"}), ("pig", {})]),
         ("dark and black and white pig and an emu", [("pig", {"coat": "black and white", "shade": "dark"}), ("emu", {})]),
         ("a unicorn and an orange thing", [("unicorn", {}), (None, {"coat": "orange"})]),
-        ("two guinea pigs and three cavys", [("guinea pig", {}), ("guinea pig", {})]),
+        ("two guinea pigs and three cavies", [("guinea pig", {}), ("guinea pig", {})]),
     ],
 )  # fmt: skip
 def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
