@@ -53,7 +53,7 @@ def animal_key(name: str) -> str:
 
 def _key(path: Path) -> str:
     """Changes with the declaration and with the code that builds it."""
-    sources = [path, *(Path(__file__).with_name(f"{module}.py") for module in ("skeleton", "field", "sculpt"))]
+    sources = [path, *(Path(__file__).with_name(f"{module}.py") for module in ("skeleton", "tubes", "field", "sculpt"))]
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 

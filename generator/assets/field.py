@@ -1,37 +1,15 @@
-"""The field of an animal: at every point of a grid, about how far it is to the skin, negative inside.
+"""The field of an animal: at every point, about how far it is to the skin, negative inside.
 
-A part is a row of segments between two elliptical sections. Distances to an ellipse are first-order estimates (Quilez,
+A tube is a row of segments between two sections. Distances to an ellipse are first-order estimates (Quilez,
 "Ellipsoid - distance", 2008), which are exact on the skin. Parts join by a smooth minimum, so that the skin has no seam.
+The field is meaningful near the skin and inside, and merely positive elsewhere.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.interpolate import Akima1DInterpolator, PchipInterpolator
 
-from generator.assets.skeleton import Part, Skeleton, Teeth
-
-Array = NDArray[np.float64]
-MIRROR = np.array([1.0, -1.0, 1.0])
-# Of a curve, for each stretch between two joints.
-STEPS = 6
-# Of a section, in steps of the grid.
-THINNEST = 0.8
-
-
-class Tube(NamedTuple):
-    """Points along a curve (n, 3), the half-axes of the sections there (n, 2), and the direction of the first (3,)."""
-
-    points: Array
-    radii: Array
-    side: Array
-    blend: float
-    flat: bool = False
-
-    def mirrored(self) -> "Tube":
-        return self._replace(points=self.points * MIRROR, side=self.side * MIRROR)
+from generator.assets.tubes import Array, Tube
 
 
 class Grid(NamedTuple):
@@ -45,17 +23,10 @@ class Grid(NamedTuple):
         return self.low[number] + self.step * np.arange(self.shape[number])
 
 
-def tubes(skeleton: Skeleton) -> list[Tube]:
-    """All tubes of an animal in the order in which they are joined, each off the plane y = 0 with its mirror image."""
-    whole = [_tube(part, skeleton.blend) for part in skeleton.parts.values()]
-    whole += [tooth for row in skeleton.teeth.values() for tooth in _teeth(row)]
-    return [copy for tube in whole for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])]
-
-
-def grid_around(all_tubes: list[Tube], step: float) -> Grid:
+def grid_around(tubes: list[Tube], step: float) -> Grid:
     """The left half of a grid that holds every tube with two steps around it."""
-    low = np.min([(tube.points - tube.radii.max(1)[:, None]).min(0) for tube in all_tubes], axis=0) - 2 * step
-    high = np.max([(tube.points + tube.radii.max(1)[:, None]).max(0) for tube in all_tubes], axis=0) + 2 * step
+    low = np.min([(tube.points - tube.radii.max(1)[:, None]).min(0) for tube in tubes], axis=0) - 2 * step
+    high = np.max([(tube.points + tube.radii.max(1)[:, None]).max(0) for tube in tubes], axis=0) + 2 * step
     low[1] = step / 2
     # Below the ground nothing is left, and the cut needs a layer of its own.
     low[2] = max(low[2], -2.5 * step)
@@ -63,71 +34,63 @@ def grid_around(all_tubes: list[Tube], step: float) -> Grid:
     return Grid(low, step, (int(shape[0]), int(shape[1]), int(shape[2])))
 
 
-def sample(all_tubes: list[Tube], grid: Grid) -> Array:
-    """The field over a grid; it is meaningful near the skin and inside, and merely positive elsewhere.
-
-    What is thinner than the grid can show is made as thick as that.
-    """
-    all_tubes = [tube._replace(radii=np.maximum(tube.radii, THINNEST * grid.step)) for tube in all_tubes]
-    reach = max(tube.blend for tube in all_tubes) + 2.5 * grid.step
+def sample(tubes: list[Tube], grid: Grid) -> Array:
+    """The field over a grid."""
+    reach = _reach(tubes, grid.step)
     field = np.full(grid.shape, reach)
-    for tube in all_tubes:
+    for tube in tubes:
         own = np.full(grid.shape, reach)
-        for i in range(max(len(tube.points) - 1, 1)):
+        for i in tube.segments():
             box = _box(tube, i, grid, reach)
             if box is not None:
-                axes = [grid.axis(number)[part] for number, part in enumerate(box)]
-                own[box] = np.minimum(own[box], _segment(tube, i, axes))
+                x, y, z = (grid.axis(number)[part] for number, part in enumerate(box))
+                own[box] = np.minimum(own[box], _segment(tube, i, x[:, None, None], y[:, None], z))
         field = _joined(field, own, tube.blend)
     return np.maximum(field, -grid.axis(2))
 
 
-def _tube(part: Part, blend: float) -> Tube:
-    points, radii = _curve(np.array([[*joint, joint[-1]][:5] for joint in part.joints], dtype=float))
-    return Tube(points, radii, np.array(part.side, dtype=float), blend if part.blend is None else part.blend, part.flat)
+def distances(tubes: list[Tube], points: Array, step: float) -> Array:
+    """The field at points (n, 3) that are no farther than a few steps from the skin."""
+    reach = _reach(tubes, step)
+    field = np.full(len(points), reach)
+    for tube in tubes:
+        own = np.full(len(points), reach)
+        for i in tube.segments():
+            low, high = _bounds(tube, i, reach)
+            near = ((points > low) & (points < high)).all(axis=1)
+            own[near] = np.minimum(own[near], _segment(tube, i, *points[near].T))
+        field = _joined(field, own, tube.blend)
+    return np.maximum(field, -points[:, 2])
 
 
-def _curve(joints: Array) -> tuple[Array, Array]:
-    """A smooth curve through joints, whose radii never leave the range between two neighbours."""
-    if len(joints) == 1:
-        return joints[:, :3], joints[:, 3:]
-    lengths = np.linalg.norm(np.diff(joints[:, :3], axis=0), axis=1)
-    at = np.concatenate([[0], np.cumsum(np.maximum(lengths, 1e-6))])
-    fine = np.interp(np.arange(STEPS * (len(at) - 1) + 1) / STEPS, np.arange(len(at)), at)
-    return Akima1DInterpolator(at, joints[:, :3])(fine), PchipInterpolator(at, joints[:, 3:])(fine)
+def _reach(tubes: list[Tube], step: float) -> float:
+    return max(tube.blend for tube in tubes) + 2.5 * step
 
 
-def _teeth(row: Teeth) -> Iterator[Tube]:
-    """Each spike is a tube from the curve to its tip."""
-    points, sizes = _curve(np.array(row.joints, dtype=float))
-    stations = np.linspace(0, len(points) - 1, row.count)
-    for station in stations:
-        x, y, z, half, height = (
-            float(np.interp(station, np.arange(len(points)), column)) for column in (*points.T, *sizes.T)
-        )
-        ends = np.array([[x, y, z], [x + row.lean * height, y, z + height]])
-        yield Tube(ends, np.array([[half, half], [half / 8, half / 8]]), np.array([0.0, 1.0, 0.0]), half / 2)
+def _bounds(tube: Tube, i: int, reach: float) -> tuple[Array, Array]:
+    """Corners of the box outside which a segment touches nothing."""
+    ends, radius = tube.points[i : i + 2], tube.radii[i : i + 2].max()
+    return ends.min(0) - radius - reach, ends.max(0) + radius + reach
 
 
 def _box(tube: Tube, i: int, grid: Grid, reach: float) -> tuple[slice, slice, slice] | None:
     """Part of the grid that a segment can touch, if there is any."""
-    ends, radius = tube.points[i : i + 2], tube.radii[i : i + 2].max()
-    first = np.floor((ends.min(0) - radius - reach - grid.low) / grid.step).astype(int)
-    last = np.ceil((ends.max(0) + radius + reach - grid.low) / grid.step).astype(int) + 1
-    first, last = np.maximum(first, 0), np.minimum(last, grid.shape)
+    low, high = _bounds(tube, i, reach)
+    first = np.maximum(np.floor((low - grid.low) / grid.step).astype(int), 0)
+    last = np.minimum(np.ceil((high - grid.low) / grid.step).astype(int) + 1, grid.shape)
     if (first >= last).any():
         return None
     return slice(first[0], last[0]), slice(first[1], last[1]), slice(first[2], last[2])
 
 
-def _segment(tube: Tube, i: int, axes: list[Array]) -> Array:
-    """Distance to one segment over the grid that the axes span."""
+def _segment(tube: Tube, i: int, *place: Array) -> Array:
+    """Distance to one segment at places whose x, y and z broadcast."""
     start, end = tube.points[i], tube.points[min(i + 1, len(tube.points) - 1)]
     along = end - start
     length = float(np.sqrt(along @ along))
     forward = along / length if length else np.array([1.0, 0.0, 0.0])
     across, through = _section(forward, tube.side)
-    x, y, z = axes[0][:, None, None] - start[0], axes[1][None, :, None] - start[1], axes[2][None, None, :] - start[2]
+    x, y, z = (coordinate - first for coordinate, first in zip(place, start, strict=True))
 
     def component(axis: Array) -> Array:
         projected: Array = x * axis[0] + y * axis[1] + z * axis[2]

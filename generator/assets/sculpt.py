@@ -4,37 +4,47 @@ import numpy as np
 from numpy.typing import NDArray
 from skimage.measure import marching_cubes
 
-from generator.assets.field import Array, Tube, grid_around, sample, tubes
+from generator.assets.field import distances, grid_around, sample
 from generator.assets.skeleton import Skeleton
+from generator.assets.tubes import Array, Tube, tubes_of
 
+Faces = NDArray[np.int64]
 # Enough for round limbs at the sizes that are rendered; scenes stay fast.
 FACES = 18_000
 DECIMALS = 6
+# Half the thickness of the thinnest part that the grid can show, in its steps.
+THINNEST = 0.8
+# Corrections that bring vertices from the edges of the grid's cells to the skin.
+CORRECTIONS = 2
 
 
-def sculpt(skeleton: Skeleton) -> tuple[Array, Array, NDArray[np.int64]]:
+def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
     """Vertices (n, 3), unit normals (n, 3) and triangles (m, 3) of an animal, counter-clockwise from outside.
 
     The mesh is closed, stands on z = 0 with its vertical axis through the origin, and reaches a radius of 1 or a
     height of 2, whichever is met first. It has about `FACES` triangles.
     """
-    parts = tubes(skeleton)
-    points = np.concatenate([tube.points for tube in parts])
-    coarse = float(np.ptp(points, axis=0).max()) / 60
-    triangles = len(_surface(parts, coarse)[2])
-    vertices, normals, faces = _surface(parts, coarse * float(np.sqrt(triangles / FACES)))
-    return _rounded(_placed(vertices)), _rounded(-normals), faces
+    tubes = tubes_of(skeleton)
+    coarse = float(np.ptp(np.concatenate([tube.points for tube in tubes]), axis=0).max()) / 60
+    triangles = len(_surface(tubes, coarse)[2])
+    step = coarse * float(np.sqrt(triangles / FACES))
+    tubes = [tube.thickened(THINNEST * step) for tube in tubes]
+    vertices, normals, faces = _surface(tubes, step)
+    for _ in range(CORRECTIONS):
+        vertices = vertices - distances(tubes, vertices, step)[:, None] * normals
+    return _rounded(_placed(vertices)), _rounded(normals), faces
 
 
-def _surface(parts: list[Tube], step: float) -> tuple[Array, Array, NDArray[np.int64]]:
-    grid = grid_around(parts, step)
-    half = sample(parts, grid)
+def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
+    """Where the field changes its sign on the edges of a grid, and its direction there."""
+    grid = grid_around(tubes, step)
+    half = sample(tubes, grid)
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
-    vertices, faces, normals, _ = marching_cubes(whole, 0.0, spacing=(step,) * 3, gradient_direction="descent")
+    vertices, faces, inwards, _ = marching_cubes(whole, 0.0, spacing=(step,) * 3, gradient_direction="descent")
     low = np.array([grid.low[0], -step * (grid.shape[1] - 0.5), grid.low[2]])
-    return vertices.astype(float) + low, normals.astype(float), faces.astype(np.int64)
+    return vertices.astype(float) + low, -inwards.astype(float), faces.astype(np.int64)
 
 
 def _placed(vertices: Array) -> Array:
