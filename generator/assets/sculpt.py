@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import map_coordinates
 from skimage.measure import marching_cubes
 
 from generator.assets.field import distances, grid_around, sample
@@ -42,9 +43,12 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
-    vertices, faces, inwards, _ = marching_cubes(whole, 0.0, spacing=(step,) * 3, gradient_direction="descent")
+    # In steps of the grid. The normals that come with it are no mirror images of one another.
+    vertices, faces, _, _ = marching_cubes(whole, 0.0, gradient_direction="descent")
+    gradient = np.stack([map_coordinates(slope, vertices.T, order=1) for slope in np.gradient(whole)], axis=1)
+    normals = gradient / np.linalg.norm(gradient, axis=1)[:, None]
     low = np.array([grid.low[0], -step * (grid.shape[1] - 0.5), grid.low[2]])
-    return vertices.astype(float) + low, -inwards.astype(float), faces.astype(np.int64)
+    return vertices.astype(float) * step + low, normals, faces.astype(np.int64)
 
 
 def _placed(vertices: Array) -> Array:
