@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli_assets import assets
 from generator.cli_export import export
 from generator.cli_options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, SEED
 from generator.cli_render import merge, render
@@ -224,4 +225,5 @@ def preview(
     result({"preview": str(path)}, as_json, str(path))
 
 
+main.add_command(assets)
 main.add_command(export)

@@ -1,0 +1,102 @@
+"""A mesh of the user's taken into an asset set."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from generator.assets.process import AssetWorker
+from generator.assets.sets import NAME, set_folder
+from generator.assets.stored import write_asset
+from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import sha256
+from generator.shapes import SHAPES, UnitMesh
+
+SUFFIXES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")
+_MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A mesh that is now in a set: its file, the picture of it, and what was mended."""
+
+    path: Path
+    picture: Path
+    mended: list[str]
+
+
+def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
+    """Take the meshes of `file`, joined, as `name` into the set `assets`; `facing` and `up` as `normalise` has them.
+
+    Raises UserError where the name is taken and not to be replaced, or is unfit, and where the file holds no mesh that
+    can be shown. Nothing of the set changes then.
+    """
+    folder = check_name(name, assets, replace)
+    check_file(file)
+    with AssetWorker() as worker, tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
+        out = Path(scratch) / "mesh.npz"
+        request = {"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)}
+        try:
+            mended = worker.ask(request)["mended"]
+        except UserError as error:
+            raise UserError(f"Cannot import {file}: {error.message}") from None
+        write_asset(folder, name, mesh_of(out), {"licence": licence, "source": file.name, "sha256": sha256(file)})
+        picture = folder / f"{name}.png"
+        show([name], assets, picture, worker)
+    return Imported(folder / f"{name}.npz", picture, mended)
+
+
+def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: int = 128) -> None:
+    """Draw meshes of a set from eight sides, one row each, into the PNG file `out`."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = out.with_name(f".{out.stem}.{os.getpid()}.png")
+    try:
+        worker.ask({"show": names, "assets": assets, "side": side, "out": str(draft.resolve())})
+        os.replace(draft, out)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def mesh_of(path: Path) -> UnitMesh:
+    """The mesh that the worker left in a file."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
+
+
+def check_name(name: str, assets: str, replace: bool) -> Path:
+    """The folder of the set. Raises UserError where no mesh can get that name there."""
+    folder = set_folder(assets)
+    if not NAME.fullmatch(name):
+        raise UserError(
+            f"Expected --name in lower-case letters, digits, - and _, such as pug or toy_car, got '{name}'."
+        )
+    if name in SHAPES:
+        raise UserError(f"--name {name} is a shape, which would be found first; choose another.")
+    if (folder / f"{name}.npz").exists() and not replace:
+        raise UserError(f"The asset set '{assets}' has a mesh '{name}'; add --replace, or choose another --name.")
+    return folder
+
+
+def check_file(file: Path) -> None:
+    """Raises UserError where there is no file that could hold a mesh."""
+    if not file.is_file():
+        raise UserError(
+            f"Cannot import {file}: {'it is no file' if file.exists() else 'there is no such file'}; give a {_kinds()}."
+        )
+    if file.suffix.lower() not in SUFFIXES:
+        raise UserError(
+            f"Cannot import {file}: '{file.suffix}' is no format that is read; {did_you_mean(file.suffix.lower(), list(SUFFIXES))}"
+        )
+    size = file.stat().st_size
+    if size == 0:
+        raise UserError(f"Cannot import {file}: it is empty; export the mesh again.")
+    if size > _MOST_BYTES:
+        raise UserError(
+            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; export fewer faces."
+        )
+
+
+def _kinds() -> str:
+    return f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file"

@@ -1,0 +1,49 @@
+"""How a foreign mesh comes to stand where a unit mesh stands: turned, centred, on the ground, of unit size."""
+
+import numpy as np
+
+from generator.dataset.errors import UserError
+
+FACINGS = ("x", "-x", "y", "-y")
+_TURNS = {"x": (1, 0), "-x": (-1, 0), "y": (0, -1), "-y": (0, 1)}
+"""Cosine and sine of the turn about the vertical that brings a direction to +x."""
+_COARSEST = 1e-3  # of its size that single precision may leave of a mesh far from the origin
+
+
+def check_coordinates(vertices: np.ndarray) -> None:
+    """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all are one place."""
+    if not np.isfinite(vertices).all():
+        raise UserError(
+            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
+        )
+    if not np.ptp(vertices, axis=0).any():
+        raise UserError("all its vertices are in one place, so there is no shape: export the mesh again.")
+
+
+def far_away(vertices: np.ndarray) -> str | None:
+    """What to say of a mesh that lies far from the origin, in its own units; None where it does not.
+
+    Raises UserError where it is so far that its shape is lost in single precision.
+    """
+    size, distance = float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max())
+    if distance * np.finfo(np.float32).eps > _COARSEST * size:
+        raise UserError(
+            f"it is {size:.3g} wide and lies {distance:.3g} from the origin, where single precision no longer tells "
+            f"its vertices apart: move it to the origin in the program that made it, and export it again."
+        )
+    return f"it lay {distance:.3g} from the origin, and was centred" if distance > 100 * size else None
+
+
+def normalise(vertices: np.ndarray, facing: str, up: str) -> np.ndarray:
+    """Turn `vertices` [n, 3] so that `facing` (one of FACINGS) becomes +x and `up` (`z` or `y`) becomes +z, and bring them to
+    unit size: on z = 0, centred over the origin, radius 1 or height 2, whichever is met first."""
+    points = np.asarray(vertices, np.float64)
+    if up == "y":
+        points = points[:, [0, 2, 1]] * (1, -1, 1)
+    cos, sin = _TURNS[facing]
+    x, y, z = points.T
+    points = np.stack([x * cos - y * sin, x * sin + y * cos, z], axis=-1)
+    low, high = points.min(axis=0), points.max(axis=0)
+    points -= ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2])
+    radius, height = np.hypot(points[:, 0], points[:, 1]).max(), points[:, 2].max()
+    return points / max(radius, height / 2)
