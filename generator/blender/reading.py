@@ -25,13 +25,9 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
         raise UserError(
             f"Blender cannot read it as {path.suffix.lower()} ({last}): it is damaged or something else; export it again."
         ) from None
-    said = (
-        [f"its scripts ({', '.join(sorted(text.name for text in bpy.data.texts))}) were not run"]
-        if bpy.data.texts
-        else []
-    )
     vertices, faces = _joined()
-    return vertices, faces, said
+    scripts = _scripts()
+    return vertices, faces, [f"its scripts ({', '.join(scripts)}) were not run"] if scripts else []
 
 
 _OPENERS = {
@@ -63,6 +59,12 @@ def _joined() -> tuple[np.ndarray, np.ndarray]:
         triangles.append(corners.reshape(-1, 3) + before)
         before += len(mesh.vertices)
     return np.concatenate(places), np.concatenate(triangles)
+
+
+def _scripts() -> list[str]:
+    """What of the file is code: its texts, and drivers that Blender would not evaluate."""
+    blocked = bpy.app.autoexec_fail and bpy.app.autoexec_fail_message.startswith("Driver")
+    return sorted(text.name for text in bpy.data.texts) + ["a driver"] * blocked
 
 
 def _check_number(faces: int) -> None:
