@@ -15,7 +15,7 @@ from bench.machine import machine
 
 T = TypeVar("T")
 WIDTH = 116
-BENCHMARKS = ("startup", "planning", "rendering", "describing", "scoring")
+BENCHMARKS = ("startup", "vocab", "planning", "rendering", "describing", "scoring")
 ON_REQUEST = ("quality", "proof")  # hours of references; an hour of writing
 
 

@@ -8,6 +8,7 @@ from generator.cli_assets import assets
 from generator.cli_export import export
 from generator.cli_options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, SEED
 from generator.cli_render import merge, render
+from generator.cli_vocab import vocab
 from generator.dataset.commands import Commands, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 
@@ -227,3 +228,4 @@ def preview(
 
 main.add_command(assets)
 main.add_command(export)
+main.add_command(vocab)

@@ -1,9 +1,10 @@
 """Relations as a vocabulary declares them, and how the rules of space go together (docs/vocabularies.md, relations)."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
-from generator.declared import Declared, Positive, Words
+from generator.declared import Declared, Positive, Words, caught, refuse
 
 Rule = Literal["left", "right", "front", "behind", "near", "far", "on", "beneath"]
 DIRECTIONS: tuple[Rule, ...] = ("left", "right", "front", "behind")
@@ -32,15 +33,19 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming the first mistake, unless converses, opposites and distances fit together."""
-    for name, relation in relations.items():
-        _check_partner(name, "converse", relation.converse, CONVERSES, relations)
-        _check_partner(name, "opposite", relation.opposite, OPPOSITES, relations)
-        if (relation.distance is not None) != (relation.rule in DISTANCES):
-            raise ValueError(
-                f"relation '{name}' has the rule '{relation.rule}' and distance = {relation.distance}; the rules near and "
-                f"far need a distance, the others have none."
-            )
+    """Raise ValueError, naming all mistakes, unless converses, opposites and distances fit together."""
+    refuse(said for name in relations for said in caught(partial(_check_relation, name, relations)))
+
+
+def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
+    relation = relations[name]
+    _check_partner(name, "converse", relation.converse, CONVERSES, relations)
+    _check_partner(name, "opposite", relation.opposite, OPPOSITES, relations)
+    if (relation.distance is not None) != (relation.rule in DISTANCES):
+        raise ValueError(
+            f"relation '{name}' has the rule '{relation.rule}' and distance = {relation.distance}; the rules near and "
+            f"far need a distance, the others have none."
+        )
 
 
 def _check_partner(

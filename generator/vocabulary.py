@@ -12,7 +12,7 @@ from generator.assets.lookup import unknown_mesh
 from generator.assets.sets import BUILTIN, NAME
 from generator.colors import linear_of
 from generator.dataset.errors import UserError, did_you_mean
-from generator.declared import Declared, Finite, Positive, Share, Words
+from generator.declared import Declared, Finite, Positive, Share, Words, caught, refuse
 from generator.families import vocabulary_text
 from generator.kinds import ADJECTIVE, KindSpec, check_phrase
 from generator.rules import DIRECTIONS, Relation, check_relations
@@ -131,6 +131,18 @@ class Vocabulary(Declared):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":
+        self._check_references()
+        refuse(
+            said
+            for check in (
+                self._check_paints, self._check_kinds, self._check_setters, self._check_words,
+                lambda: check_relations(self.relations), self._check_distances, self._check_stacks, self._check_orders,
+            )
+            for said in caught(check)
+        )  # fmt: skip
+        return self
+
+    def _check_references(self) -> None:
         if self.tested not in self.attributes:
             raise ValueError(
                 f"tested = '{self.tested}' is no attribute kind; {did_you_mean(self.tested, list(self.attributes))}"
@@ -147,16 +159,6 @@ class Vocabulary(Declared):
             )
         if not self.environments:
             raise ValueError("expected at least one environment; add one to [environments].")
-        self._check_paints()
-        self._check_kinds()
-        for kind in self.paints or (None,):
-            self._check_inputs([other for other in self.paints if other != kind])
-        self._check_words()
-        check_relations(self.relations)
-        self._check_distances()
-        self._check_stacks()
-        self._check_orders()
-        return self
 
     @property
     def scales(self) -> list[float]:
@@ -164,7 +166,7 @@ class Vocabulary(Declared):
         return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
 
     def _check_distances(self) -> None:
-        side_by_side = 2 * max(self.scales) + self.placement.gap
+        side_by_side = 2 * max(self.scales, default=0) + self.placement.gap
         for name, relation in self.relations.items():
             if relation.distance is not None and relation.distance - relation.margin <= side_by_side:
                 raise ValueError(
@@ -174,7 +176,7 @@ class Vocabulary(Declared):
 
     def _check_stacks(self) -> None:
         resting = [relation.margin for relation in self.relations.values() if relation.rule == "on"]
-        if not resting:
+        if not resting or not self.scales:
             return
         least = min(self.scales)
         for name, kind in self.objects.items():
@@ -218,6 +220,10 @@ class Vocabulary(Declared):
                 f"paints = {list(self.paints)} should name two or more attribute kinds, each once, of which a world has one."
             )
 
+    def _check_setters(self) -> None:
+        for kind in self.paints or (None,):
+            self._check_inputs([other for other in self.paints if other != kind])
+
     def _check_inputs(self, without: Sequence[str]) -> None:
         setters: dict[str, str] = {}
         for kind, values in self.attributes.items():
@@ -250,13 +256,15 @@ class Vocabulary(Declared):
             for word in (word, *synonyms)
         ]
         places = [(place.phrase, f"environments.{name}", ()) for name, place in self.environments.items()]
+        mistakes = []
         for name, place, synonyms in values + nouns + relations + generic + phrases + places:
             for word in (name, *synonyms):
                 if word in taken:
-                    raise ValueError(
+                    mistakes.append(
                         f"the word '{word}' means both {taken[word]} and {place}; choose another for one of them."
                     )
-                taken[word] = place
+                taken.setdefault(word, place)
+        refuse(mistakes)
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
@@ -335,11 +343,15 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
     except ValidationError as error:
-        raise UserError(f"'{origin}': {_first_mistake(error)}") from None
+        raise UserError(f"'{origin}': {mistakes_of(error)[0]}") from None
 
 
-def _first_mistake(error: ValidationError) -> str:
-    mistake = error.errors()[0]
+def mistakes_of(error: ValidationError) -> list[str]:
+    """Every mistake of a declaration, a sentence each. Whether tables fit together is looked at when each is right in itself."""
+    return [line for mistake in error.errors() for line in _mistake(mistake).split("\n")]
+
+
+def _mistake(mistake: Mapping[str, Any]) -> str:
     place = ".".join(str(part) for part in mistake["loc"])
     if mistake["type"] == "extra_forbidden":
         models: dict[str, type[BaseModel]] = {

@@ -1,0 +1,57 @@
+"""Reading and checking a large vocabulary: 64 values of one kind, 64 objects; CPU time of the one process."""
+
+import colorsys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.figures import Figure, repeated
+from generator.assets.animals import animal_names
+from generator.checking.check import check_family
+from generator.shapes import SHAPES
+from generator.vocabulary import read_vocabulary
+
+VALUES = OBJECTS = 64
+
+
+def figures() -> list[Figure]:
+    """CPU seconds, the meshes being those of all shapes and of all built-in animals, which are built before."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "large.toml"
+        path.write_text(large_family(), encoding="utf-8")
+        read_vocabulary("clevr")
+        first = cpu_seconds(lambda: check_family(str(path)))
+        return [
+            repeated(
+                "load 64 values x 64 objects", "s of CPU", lambda: cpu_seconds(lambda: read_vocabulary(str(path)))
+            ),
+            Figure("load and check them, first time in a process", "s of CPU", (first,)),
+            repeated("load and check them again", "s of CPU", lambda: cpu_seconds(lambda: check_family(str(path)))),
+        ]
+
+
+def large_family() -> str:
+    """A family that extends clevr: 64 colours with synonyms, 64 objects of every mesh there is."""
+    meshes = [*SHAPES, *animal_names()]
+    colors = [f'"tint {i}" = {{ srgb = "{_hex(i)}", synonyms = ["hue {i}"] }}' for i in range(VALUES)]
+    objects = [
+        f'"body {i}" = {{ mesh = "{meshes[i % len(meshes)]}", turn = {40 + 5 * (i // len(meshes))}, synonyms = ["form {i}"] }}'
+        for i in range(OBJECTS)
+    ]
+    removed = [f"objects.{name}" for name in read_vocabulary("clevr").objects]
+    removed += [f"attributes.color.{name}" for name in read_vocabulary("clevr").values("color")]
+    tables = ["[attributes.color]", *colors, "[objects]", *objects]
+    return "\n".join(['extends = "clevr"', f"remove = {removed}", *tables])
+
+
+def _hex(i: int) -> str:
+    red, green, blue = colorsys.hsv_to_rgb(i % 16 / 16, (0.35, 1.0)[i // 16 % 2], (0.5, 1.0)[i // 32])
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+
+def cpu_seconds(action: Callable[[], object]) -> float:
+    """Processor time of an action."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
