@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from generator.streams import Stream
 Option = tuple[int, ...]
 _SWEEPS = 12  # passes over all rows without getting any better
 _AT_ONCE, _PATIENCE = 300, 80  # choices made anew at a time, and how often without getting any better
+_TOO_FULL = 3  # times the mean: where a cell that need not be even is too full
 _OTHERS = 40  # choices that are made anew with the uneven ones in each sweep, so that there is room to move
 
 
@@ -100,31 +101,59 @@ class Family:
         return len(self.classes)
 
 
-def choose_alike(families: Sequence[Family], n: int, stream: Stream) -> tuple[list[int], bool]:
+def choose_alike(families: Sequence[Family], n: int, stream: Stream) -> tuple[list[int], int]:
     """`n` times one of the same candidates, so that within each class of cells all become equally frequent.
 
-    The same search as `choose`, by numpy. Returns the candidates, and whether all strict families are even up to one.
+    The same search as `choose`, by numpy. Returns the candidates, and the excess of strict families over even up to one.
     """
-    state = _State(families, stream)
+    state = _State(families, stream, n)
     chosen = [state.take() for _ in range(n)]
-    patience, least = _PATIENCE, state.excess()
+    patience, least, best = _PATIENCE, state.excess(), list(chosen)
     while least and patience:
         uneven = stream.shuffled(state.uneven(chosen))[:_AT_ONCE]
         for i in stream.shuffled(sorted({*uneven, *(stream.below(n) for _ in range(_OTHERS))})):
             state.put_back(chosen[i])
-            chosen[i] = state.take()
+            chosen[i] = state.take(strictly=True)
         excess = state.excess()
         patience = _PATIENCE if excess < least else patience - 1
-        least = min(least, excess)
-        if not excess:
-            break
-    return [state.names[pick] for pick in chosen], not state.excess()
+        if excess < least:
+            least, best = excess, list(chosen)
+    return [state.names[pick] for pick in best], least
+
+
+def choose_by_groups(families: Sequence[Family], groups: np.ndarray, n: int, stream: Stream) -> tuple[list[int], int]:
+    """As `choose_alike`, in two steps: a group for each of the `n`, then one of the candidates of that group.
+
+    `groups` is the number of each candidate's group. Cells that all candidates of a group fill alike are for the first
+    step, the others for the second. Each is a far smaller search than both at once, and finds what that may miss.
+    """
+    members = [np.flatnonzero(groups == group).tolist() for group in range(int(groups.max()) + 1)]
+    firsts = np.array([row[0] for row in members])
+    alike = [_filled_alike(family.cells, firsts[groups]) for family in families]
+    whole = [replace(family, cells=family.cells[firsts]) for family, same in zip(families, alike, strict=True) if same]
+    chosen, _ = choose_alike(whole, n, stream)
+    tally = Tally()
+    rest = [family.cells for family, same in zip(families, alike, strict=True) if not same]
+    options = [
+        [tuple(tally.cell(k, cell) for k, cells in enumerate(rest) for cell in cells[pick].tolist()) for pick in row]
+        for row in members
+    ]
+    taken = choose([options[group] for group in chosen], tally, stream)
+    picks = [members[group][pick] for group, pick in zip(chosen, taken, strict=True)]
+    counts = [np.bincount(family.cells[picks].ravel(), minlength=family.size) for family in families]
+    return picks, _excess(families, counts)
+
+
+def _filled_alike(cells: np.ndarray, firsts: np.ndarray) -> bool:
+    """Whether each candidate fills the same cells, in any order, as the first of its group."""
+    ordered = np.sort(cells, axis=1)
+    return bool((ordered == ordered[firsts]).all())
 
 
 class _State:
     """Counts of every family's cells, and what each candidate would cost."""
 
-    def __init__(self, families: Sequence[Family], stream: Stream):
+    def __init__(self, families: Sequence[Family], stream: Stream, n: int):
         self._stream = stream
         self.names = stream.shuffled(range(len(families[0].cells)))
         self._families = families
@@ -135,13 +164,18 @@ class _State:
         whole = math.lcm(*(int(size) for each in sizes for size in np.unique(each)))
         self._scale = [family.weight * (whole // size) for family, size in zip(families, sizes, strict=True)]
         self._sizes = sizes
+        self._most = [-(-_TOO_FULL * n * family.cells.shape[1] // family.size) for family in families]
 
-    def take(self) -> int:
+    def take(self, strictly: bool = False) -> int:
+        """A candidate that makes counts the least uneven; strictly: those of strict families, the others only where too full."""
         cost = np.zeros(len(self.names), np.int64)
-        for family, cells, count, size, scale in zip(
-            self._families, self._cells, self._counts, self._sizes, self._scale, strict=True
+        for family, cells, count, size, scale, most in zip(
+            self._families, self._cells, self._counts, self._sizes, self._scale, self._most, strict=True
         ):
-            excess = (count * size - np.bincount(family.classes, count).astype(np.int64)[family.classes]) * scale
+            if strictly and not family.strict:
+                excess = np.maximum(count + 1 - most, 0) * size * scale
+            else:
+                excess = (count * size - np.bincount(family.classes, count).astype(np.int64)[family.classes]) * scale
             for column in cells.T:
                 cost += excess[column]
         best = np.flatnonzero(cost == cost.min())
@@ -157,12 +191,7 @@ class _State:
             np.add.at(count, cells[pick], by)
 
     def excess(self) -> int:
-        """By how much cells of strict families exceed the least full of their class by more than one, in all."""
-        return sum(
-            int(np.maximum(count - self._least(family, count) - 1, 0).sum())
-            for family, count in zip(self._families, self._counts, strict=True)
-            if family.strict
-        )
+        return _excess(self._families, self._counts)
 
     def uneven(self, chosen: Sequence[int]) -> list[int]:
         """Places in `chosen` of candidates that fill a cell of a strict family that is too full."""
@@ -170,13 +199,22 @@ class _State:
         found = np.zeros(len(picks), bool)
         for family, cells, count in zip(self._families, self._cells, self._counts, strict=True):
             if family.strict:
-                full = count > self._least(family, count) + 1
+                full = count > _least(family, count) + 1
                 found |= full[cells[picks]].any(axis=1)
         return np.flatnonzero(found).tolist()
 
-    @staticmethod
-    def _least(family: Family, count: np.ndarray) -> np.ndarray:
-        """For each cell how full the least full of its class is."""
-        least = np.full(family.classes.max() + 1, np.iinfo(np.int64).max)
-        np.minimum.at(least, family.classes, count)
-        return least[family.classes]
+
+def _excess(families: Sequence[Family], counts: Sequence[np.ndarray]) -> int:
+    """By how much cells of strict families exceed the least full of their class by more than one, in all."""
+    return sum(
+        int(np.maximum(count - _least(family, count) - 1, 0).sum())
+        for family, count in zip(families, counts, strict=True)
+        if family.strict
+    )
+
+
+def _least(family: Family, count: np.ndarray) -> np.ndarray:
+    """For each cell how full the least full of its class is."""
+    least = np.full(family.classes.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, family.classes, count)
+    return least[family.classes]

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from generator.balance import Family, choose_alike
+from generator.balance import Family, choose_alike, choose_by_groups
 from generator.many import Many, impossible
 from generator.relations import Layout, draw_layout, facts
 from generator.splits import Arrangement, Fact, SplitPlan, arrangements, cluster_of, held_out_facts
@@ -56,16 +56,22 @@ class Contents:
         found = self._pairs.get(split)
         if not found:
             raise impossible(split, 2)
-        favoured = split not in ("train", "val", "seen") or self._holdout.design == "coverage"
-        for coarse, grouped in ((False, True), (False, False), (True, True), (True, False)):
-            if favoured and not coarse:
-                continue  # the split itself favours what is held out
+        # the split itself favours some of what is held out: even among what is held out with the same
+        coarse = split not in ("train", "val", "seen") or self._holdout.design == "coverage"
+        tried: list[tuple[int, list[int]]] = []
+        for grouped in (True, False):
             families = self._families(found, coarse, grouped)
-            if grouped and families[-2].size > _MOST_GROUPS:
+            groups = families[-2]
+            if grouped and groups.size > _MOST_GROUPS:
                 continue
-            picks, even = choose_alike(families, n, stream)
-            if even:
-                break
+            for picks, excess in (
+                choose_by_groups(families, groups.cells[:, 0], n, stream),
+                choose_alike(families, n, stream),
+            ):
+                if not excess:
+                    return [found[pick] for pick in picks]
+                tried.append((excess, picks))
+        picks = min(tried)[1]
         return [found[pick] for pick in picks]
 
     @cached_property

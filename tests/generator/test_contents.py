@@ -63,6 +63,16 @@ def test_values_and_objects_are_equally_frequent_in_all_and_at_every_place(split
     assert max(spreads(drawn(split, numbers))) <= most
 
 
+@pytest.mark.parametrize(
+    "block_seed", [0, 1, pytest.param(3, marks=pytest.mark.full), pytest.param(5, marks=pytest.mark.full)]
+)
+@pytest.mark.parametrize(("split", "n"), [("val", 100), ("seen", 300)])
+def test_the_default_numbers_of_scenes_are_even_too(block_seed: int, split: str, n: int) -> None:
+    plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
+    contents = Contents(plan).draw(split, [2] * n, Stream("x"))
+    assert max(spreads([content.arrangement for content in contents])) <= 1
+
+
 @pytest.mark.parametrize("numbers", [[2] * 230, NUMBERS])
 def test_partial_scenes_are_even_on_either_side_of_the_block(numbers: list[int]) -> None:
     arrangements = drawn("partial", numbers)
