@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from generator.cli_assets import assets
 from generator.cli_export import export
@@ -207,22 +208,41 @@ def verify(
 @click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")
 @click.option("--seed", type=SEED, default=0, help="Seed of the choice of images.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: DATASET/preview.png]"
+    "--grid",
+    is_flag=True,
+    help="Draw every value of the held-out kind on every object instead, one of each, held-out combinations framed.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="PNG to write.  [default: preview.png or grid.png in DATASET]",
 )
 @JSON
+@click.pass_context
 def preview(
+    context: click.Context,
     dataset: Path,
     benchmark: str | None,
     splits: tuple[str, ...],
     number: int,
     seed: int,
+    grid: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Draw a contact sheet of DATASET: images of every split with their captions."""
+    from generator.grid import draw_grid
     from generator.preview import draw_preview
 
-    path = draw_preview(dataset, benchmark, splits, number, seed, out or dataset / "preview.png")
+    if grid:
+        for name in ("splits", "number", "seed"):
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise UserError(
+                    "--grid takes of all images the one that shows a combination best; leave --split, --n and --seed out."
+                )
+        path = draw_grid(dataset, benchmark, out or dataset / "grid.png")
+    else:
+        path = draw_preview(dataset, benchmark, splits, number, seed, out or dataset / "preview.png")
     result({"preview": str(path)}, as_json, str(path))
 
 

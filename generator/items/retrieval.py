@@ -13,7 +13,7 @@ STYLE = "a-and-a"
 
 
 class Retrieval:
-    """For scenes of two objects: both orders of mention are true (R@1, protocols.md, section 1)."""
+    """For scenes of two objects of different values: both orders of mention are true (R@1, protocols.md, section 1)."""
 
     name = "retrieval"
 
@@ -22,10 +22,11 @@ class Retrieval:
 
     def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
         """The item of a scene."""
-        if len(subject.facts) != 2:
+        kind, values = self._language.holdout.kind, subject.facts.values
+        if len(values) != 2 or values[0][kind] == values[1][kind]:  # the grid has no such caption
             self._language.dropped[self.name] += 1
             return
-        forms = [bound(subject, things, (self._language.holdout.kind,)) for things in ((0, 1), (1, 0))]
+        forms = [bound(subject, things, (kind,)) for things in ((0, 1), (1, 0))]
         candidates = tuple(Candidate(Text(form, STYLE), "c", True) for form in forms)
         yield Item(self.name, POOL, "attribute", candidates, POOL)
 
