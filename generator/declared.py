@@ -1,7 +1,7 @@
 """What declarations in TOML are made of: a model that knows all its keys, and the types of its values."""
 
-from collections.abc import Callable, Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,6 +9,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
+
+Hex = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
+"""A colour as sRGB, such as "#c9a06a"."""
 
 
 class Declared(BaseModel):
@@ -30,3 +33,24 @@ def caught(check: Callable[[], None]) -> list[str]:
     except ValueError as error:
         return str(error).split("\n")
     return []
+
+
+def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
+    """What declares the table at a place such as ("environments", "desert", "sky") of a declaration of `model`."""
+    names = 0  # of those that follow, how many are not keys but names that the user gave
+    for part in place:
+        if names:
+            names -= 1
+        elif str(part) in model.model_fields:
+            model, names = _within(model.model_fields[str(part)].annotation) or (model, 0)
+    return model
+
+
+def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
+    """The model within a type such as dict[str, Model] | None, and within how many dicts it is."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, 0
+    for inner in get_args(annotation):
+        if found := _within(inner):
+            return found[0], found[1] + (get_origin(annotation) is dict)
+    return None

@@ -12,7 +12,7 @@ from generator.scene import Camera, Lamp, Scene, SceneObject
 from generator.space import Point
 from generator.standing import stand
 from generator.streams import Stream
-from generator.vocabulary import Vocabulary
+from generator.vocabulary import ObjectKind, Vocabulary
 
 _TRIES = 20
 _FREE_TRIES = 60
@@ -84,12 +84,10 @@ def place_scenes(
             f"objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
-        SceneObject(
-            thing, attributes, position, _draw_heading(position, camera, vocabulary.objects[thing].turn, stream)
-        )
+        SceneObject(thing, attributes, position, _draw_heading(position, camera, vocabulary.objects[thing], stream))
         for (thing, attributes), position in zip(planned.objects, positions, strict=True)
     )
-    scene = Scene(objects, camera, _draw_lamps(vocabulary, stream), planned.environment)
+    scene = Scene(objects, camera, _draw_lamps(vocabulary, planned.environment, stream), planned.environment)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
 
 
@@ -103,13 +101,16 @@ def _draw_camera(vocabulary: Vocabulary, stream: Stream) -> Camera:
     return Camera(_jittered(spec.position, spec.jitter, stream), spec.target, spec.lens, spec.sensor)
 
 
-def _draw_lamps(vocabulary: Vocabulary, stream: Stream) -> dict[str, Lamp]:
+def _draw_lamps(vocabulary: Vocabulary, environment: str, stream: Stream) -> dict[str, Lamp]:
+    lamps = {**vocabulary.lamps, **vocabulary.environments[environment].lamps}
     return {
         name: Lamp(spec.kind, spec.energy, spec.size, spec.color, _jittered(spec.position, spec.jitter, stream))
-        for name, spec in vocabulary.lamps.items()
+        for name, spec in lamps.items()
     }
 
 
-def _draw_heading(position: Point, camera: Camera, turn: float, stream: Stream) -> float:
+def _draw_heading(position: Point, camera: Camera, kind: ObjectKind, stream: Stream) -> float:
     facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
-    return round(facing + math.radians(turn) * stream.uniform(-0.5, 0.5), 6)
+    if kind.shows == "side":
+        facing += math.pi * (stream.below(2) - 0.5)
+    return round(facing + math.radians(kind.turn) * stream.uniform(-0.5, 0.5), 6)

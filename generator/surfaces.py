@@ -1,10 +1,12 @@
 """What objects and the floor are made of, as a vocabulary declares it (docs/vocabularies.md)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from generator.declared import Declared, Finite, Positive, Share
+from generator.declared import Declared, Finite, Hex, Positive, Share
+
+Pattern = Literal["noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"]
 
 
 class Brushed(Declared):
@@ -20,6 +22,18 @@ class Glaze(Declared):
 
     ior: Annotated[float, Field(ge=1, allow_inf_nan=False)]
     roughness: Share
+
+
+class Texture(Declared):
+    """A pattern that goes through a body, fixed to it: the size of its marks in metres, its colours, how far it stands out.
+
+    Without `colors` it is in the object's own colour and a darker shade of it. `relief` is 0 where the surface is even.
+    """
+
+    pattern: Pattern
+    colors: Annotated[tuple[Hex, ...], Field(min_length=2, max_length=4)] | None = None
+    scale: Positive
+    relief: Share = 0
 
 
 class WallSpec(Declared):

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from generator.assets.lookup import unknown_mesh
 from generator.assets.sets import BUILTIN, NAME
 from generator.colors import linear_of
 from generator.dataset.errors import UserError, did_you_mean
-from generator.declared import Declared, Finite, Positive, Share, Words, caught, refuse
+from generator.declared import Declared, Hex, Positive, Share, Words, caught, refuse, table_of
+from generator.environments import Environment, LampSpec, Vector
 from generator.families import vocabulary_text
 from generator.kinds import ADJECTIVE, KindSpec, check_phrase
 from generator.rules import DIRECTIONS, Relation, check_relations
 from generator.shapes import SHAPES
-from generator.surfaces import Brushed, FloorSpec, Glaze, WallSpec
+from generator.surfaces import Brushed, FloorSpec, Glaze, Texture
 
 Channel = Annotated[float, Field(ge=0, le=255)]
-Vector = tuple[Finite, Finite, Finite]
 
 
 class AttributeValue(Declared):
@@ -29,13 +29,14 @@ class AttributeValue(Declared):
     synonyms: tuple[str, ...] = ()
     article: Literal["a", "an"] | None = None
     linear: tuple[Channel, Channel, Channel] | None = None
-    srgb: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")] | None = None
+    srgb: Hex | None = None
     metallic: Share | None = None
     roughness: Share | None = None
     specular: Share | None = None
     albedo: Share | None = None
     brushed: Brushed | None = None
     glaze: Glaze | None = None
+    texture: Texture | None = None
     scale: Positive | None = None
 
     @model_validator(mode="after")
@@ -60,7 +61,8 @@ class Top(Declared):
 class ObjectKind(Declared):
     """A category of objects: its words, its mesh (by default that of its name), and how it stands.
 
-    `turn` is the range of its random heading in degrees. `top` is where others can rest on it; `foot` is the radius of
+    `turn` is the range of its random heading in degrees about the direction in which it `shows` the camera its front, or
+    either side. `top` is where others can rest on it; `foot` is the radius of
     the disc that has to be under it, about its axis, when it rests on another. Both are in units of its scale.
     """
 
@@ -69,14 +71,9 @@ class ObjectKind(Declared):
     article: Literal["a", "an"] | None = None
     plural: str | None = None
     turn: Annotated[float, Field(ge=0, le=360)] = 360
+    shows: Literal["front", "side"] = "front"
     top: Top | None = None
     foot: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-
-
-class Environment(Declared):
-    """Where a scene is: how it is said, such as "in a desert under a cloudy sky"."""
-
-    phrase: Words
 
 
 class Placement(Declared):
@@ -96,15 +93,6 @@ class CameraSpec(Declared):
     lens: Positive
     sensor: Positive
     jitter: Annotated[float, Field(ge=0)]
-
-
-class LampSpec(Declared):
-    kind: Literal["area", "sun"]
-    energy: Positive
-    size: Positive | None = None
-    color: Vector
-    position: Vector
-    jitter: Annotated[float, Field(ge=0)] = 0
 
 
 class Vocabulary(Declared):
@@ -135,7 +123,7 @@ class Vocabulary(Declared):
         refuse(
             said
             for check in (
-                self._check_paints, self._check_kinds, self._check_setters, self._check_words,
+                self._check_lamps, self._check_paints, self._check_kinds, self._check_setters, self._check_words,
                 lambda: check_relations(self.relations), self._check_distances, self._check_stacks, self._check_orders,
             )
             for said in caught(check)
@@ -194,6 +182,18 @@ class Vocabulary(Declared):
                 "the rule 'on' needs an object that rests; declare the foot of one, or leave out the relation."
             )
 
+    def _check_lamps(self) -> None:
+        for place, where in self.environments.items():
+            for name, lamp in where.lamps.items():
+                if name not in self.lamps:
+                    raise ValueError(
+                        f"environments.{place}.lamps.{name} stands in for no lamp; {did_you_mean(name, list(self.lamps))}"
+                    )
+                if lamp.kind != self.lamps[name].kind:
+                    raise ValueError(
+                        f"environments.{place}.lamps.{name} should be of the kind of the lamp '{name}', {self.lamps[name].kind}."
+                    )
+
     def _check_orders(self) -> None:
         others = [name for name, relation in self.relations.items() if relation.rule not in DIRECTIONS]
         if self.placement.orders == "free" and others:
@@ -236,11 +236,26 @@ class Vocabulary(Declared):
                 if name in setters:
                     raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; let one kind set it.")
                 setters[name] = kind
+        covered = self._covering(setters)
         for name in ("linear", "metallic", "roughness", "scale"):
-            if name not in setters:
+            if name not in setters and not (name == "linear" and covered):
                 raise ValueError(
                     f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary."
                 )
+
+    def _covering(self, setters: Mapping[str, str]) -> bool:
+        """Whether textures have all colours themselves. Raises ValueError where they hide the values of another kind."""
+        values = self.attributes[setters["texture"]].values() if "texture" in setters else ()
+        covering = {value.texture.colors is not None for value in values if value.texture}
+        if len(covering) == 2:
+            raise ValueError(f"of the textures of '{setters['texture']}' some have colors; give them to all or none.")
+        hidden = setters.get("linear")
+        if True in covering and hidden is not None and len(self.attributes[hidden]) > 1:
+            raise ValueError(
+                f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out their "
+                f"colors, or name both kinds in paints, of which a world has one."
+            )
+        return True in covering
 
     def _check_words(self) -> None:
         taken: dict[str, str] = {}
@@ -348,29 +363,15 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
 
 def mistakes_of(error: ValidationError) -> list[str]:
     """Every mistake of a declaration, a sentence each. Whether tables fit together is looked at when each is right in itself."""
-    return [line for mistake in error.errors() for line in _mistake(mistake).split("\n")]
+    # a key that is written wrongly is also missing, which says less
+    ranked = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+    return [line for mistake in ranked for line in _mistake(mistake).split("\n")]
 
 
 def _mistake(mistake: Mapping[str, Any]) -> str:
     place = ".".join(str(part) for part in mistake["loc"])
     if mistake["type"] == "extra_forbidden":
-        models: dict[str, type[BaseModel]] = {
-            "placement": Placement,
-            "floor": FloorSpec,
-            "camera": CameraSpec,
-            "lamps": LampSpec,
-            "objects": ObjectKind,
-            "attributes": AttributeValue,
-            "relations": Relation,
-            "environments": Environment,
-            "kinds": KindSpec,
-        }
-        model = models.get(str(mistake["loc"][0]), Vocabulary) if len(mistake["loc"]) > 1 else Vocabulary
-        for part in mistake["loc"][:-1]:  # a table within the table of a key
-            within = model.model_fields.get(str(part))
-            model = next(
-                (m for m in (Brushed, Glaze, WallSpec, Top) if within and within.annotation == m | None), model
-            )
+        model = table_of(Vocabulary, mistake["loc"][:-1])
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
     message = mistake["msg"].removeprefix("Value error, ")
     return f"{place}: {message}." if place else message

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import click
 import pyarrow as pa
@@ -14,9 +15,12 @@ import pytest
 from generator import vocabulary as declared
 from generator.blocks import draw_block
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
+from generator.declared import Declared
+from generator.environments import Environment, GroundLook, Hall, Relief, Scattered, SkyLook, Thing, Water
 from generator.plan import plan_scenes
 from generator.sampling import place_scene
 from generator.splits import SPLITS, SplitPlan
+from generator.surfaces import Pattern, Texture, WallSpec
 from generator.vocabulary import parse_vocabulary
 
 ROOT = Path(__file__).parents[1]
@@ -122,18 +126,37 @@ def test_the_example_family_can_be_rendered_from() -> None:
         ("## [kinds.KIND]", declared.KindSpec),
         ("## [objects]", declared.ObjectKind),
         ("## [relations]", declared.Relation),
-        ("## [environments]", declared.Environment),
+        ("## [attributes.KIND.VALUE.texture]", Texture),
+        ("## [environments]", Environment),
         ("## [placement]", declared.Placement),
         ("## [floor]", declared.FloorSpec),
-        ("## [floor.wall]", declared.WallSpec),
+        ("## [floor.wall]", WallSpec),
         ("## [camera]", declared.CameraSpec),
         ("## [lamps.NAME]", declared.LampSpec),
     ],
 )
-def test_every_key_of_a_family_is_documented(heading: str, model: type[declared.Vocabulary]) -> None:
+def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]) -> None:
     tables = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
     keys = set(model.model_fields) - (tables if model is declared.Vocabulary else set())
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
+
+
+@pytest.mark.parametrize(
+    "model", [SkyLook, GroundLook, Relief, Water, Hall, Scattered], ids=lambda model: model.__name__
+)
+def test_every_key_of_a_world_is_documented(model: type[Declared]) -> None:
+    name = {"SkyLook": "sky", "GroundLook": "ground", "Relief": "reliefs.NAME", "Scattered": "things.NAME"}
+    table = rows(
+        section(DOCS / "worlds.md", f"## [environments.PLACE.{name.get(model.__name__, model.__name__.lower())}]")
+    )
+    assert set(table) == set(model.model_fields)
+
+
+def test_every_pattern_and_thing_is_documented() -> None:
+    pattern = section(DOCS / "vocabularies.md", "## [attributes.KIND.VALUE.texture]")
+    thing = section(DOCS / "worlds.md", "## [environments.PLACE.things.NAME]")
+    assert all(f"`{name}`" in pattern for name in get_args(Pattern))
+    assert all(f"`{name}`" in thing for name in get_args(Thing))
 
 
 @pytest.mark.parametrize(

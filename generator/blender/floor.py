@@ -5,7 +5,7 @@ import math
 import bpy
 
 from generator.blender.materials import new_material, set_inputs
-from generator.vocabulary import FloorSpec, WallSpec
+from generator.surfaces import FloorSpec, WallSpec
 
 _SIDE = 100.0
 _GRAY = 0.8

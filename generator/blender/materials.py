@@ -5,6 +5,10 @@ from typing import Any
 
 import bpy
 
+from generator.blender.textures import set_texture
+
+_UNSEEN = (0.0, 0.0, 0.0)  # the colour of what a texture covers with its own
+
 
 def new_material(name: str) -> bpy.types.Material:
     """A material of one Principled BSDF."""
@@ -16,9 +20,13 @@ def new_material(name: str) -> bpy.types.Material:
 def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
     """Set what the attribute values of an object declare (docs/vocabularies.md says what each means)."""
     nodes = material.node_tree.nodes
-    color = tuple(channel / 255 * inputs.get("albedo", 1.0) for channel in inputs["linear"])
+    red, green, blue = inputs.get("linear", _UNSEEN)
+    shade = inputs.get("albedo", 1.0)
+    color = (red / 255 * shade, green / 255 * shade, blue / 255 * shade)
     shader = nodes["Principled BSDF"].inputs
     shader["Base Color"].default_value = (*color, 1.0)
+    if "texture" in inputs:
+        set_texture(material, inputs["texture"], color, inputs["scale"])
     shader["Metallic"].default_value = inputs["metallic"]
     shader["Roughness"].default_value = inputs["roughness"]
     if "specular" in inputs:

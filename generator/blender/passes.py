@@ -5,7 +5,8 @@ qualities and devices.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import bpy
 import numpy as np
@@ -20,11 +21,16 @@ _Hits = tuple[np.ndarray, np.ndarray]  # depth [n], infinite for a miss; unit no
 
 
 class Passes:
-    """Casts a ray through every pixel on posed copies of unit meshes and on the ground; their trees are built once."""
+    """Casts a ray through every pixel on posed copies of unit meshes and on the ground; their trees are built once.
 
-    def __init__(self, meshes: Mapping[str, bpy.types.Mesh], ground: bpy.types.Mesh, width: int, height: int):
+    `ground` gives the mesh of an environment's ground, in world coordinates.
+    """
+
+    def __init__(
+        self, meshes: Mapping[str, bpy.types.Mesh], ground: Callable[[str], bpy.types.Mesh], width: int, height: int
+    ):
         self._bodies = {name: _Body(mesh) for name, mesh in meshes.items()}
-        self._ground = _Body(ground)
+        self._ground = cache(lambda environment: _Body(ground(environment)))
         self._size = (width, height)
 
     def look(self, scene: Scene, scales: Sequence[float]) -> Surfaces:
@@ -42,7 +48,9 @@ class Passes:
             there = rows[nearer], columns[nearer]
             mask[there], depth[there], normals[there] = i + 1, deep[nearer], facing[nearer]
         rows, columns = np.nonzero(mask == 0)
-        depth[rows, columns], normals[rows, columns] = self._cast(self._ground, scene.camera, rows, columns)
+        depth[rows, columns], normals[rows, columns] = self._cast(
+            self._ground(scene.environment), scene.camera, rows, columns
+        )
         turn = np.array(axes(scene.camera.position, scene.camera.target))
         extents = [self._extent(scene, i, scales[i], mask, whole) for i, whole in enumerate(wholes)]
         return Surfaces(mask, depth.astype(np.float32), (normals @ turn.T).astype(np.float32), extents)

@@ -6,7 +6,7 @@ import bpy
 from mathutils import Matrix
 
 from generator.blender.engine import configure
-from generator.blender.floor import build_floor
+from generator.blender.environment import Landscapes
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.drive import Drive
@@ -37,9 +37,10 @@ class Stage:
         self._slots: list[bpy.types.Object] = []
         configure(self._scene, quality, width, height, threads, drive)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
-        self._ground = build_floor(vocabulary.floor)
-        self._add("floor", self._ground)
-        _add_sky(self._scene, vocabulary.sky)
+        self._landscapes = Landscapes(vocabulary)
+        first = self._landscapes.of(next(iter(vocabulary.environments)))
+        self._floor = self._add("floor", first.ground)
+        self._scene.world = first.sky
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
         self._lamps = {
@@ -52,13 +53,13 @@ class Stage:
         """The unit mesh of every object kind."""
         return self._meshes
 
-    @property
-    def ground(self) -> bpy.types.Mesh:
-        """What everything stands on, in world coordinates."""
-        return self._ground
+    def ground(self, environment: str) -> bpy.types.Mesh:
+        """What everything stands on and before, in world coordinates."""
+        return self._landscapes.of(environment).ground
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as the scene says."""
+        self._floor.data, self._scene.world = self._landscapes.of(scene.environment)
         self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor
         self._camera.matrix_world = _look(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():
@@ -116,12 +117,3 @@ def _look(position: Point, target: Point) -> Matrix:
     """world_from_camera: columns right, up, backward and position."""
     right, up, back = axes(position, target)
     return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
-
-
-def _add_sky(scene: bpy.types.Scene, strength: float) -> None:
-    """Even white light from everywhere, and what mirrors see beyond the floor; 0 is CLEVR's darkness."""
-    scene.world = bpy.data.worlds.new("sky")
-    scene.world.use_nodes = True
-    background = scene.world.node_tree.nodes["Background"].inputs
-    background["Color"].default_value = (1.0, 1.0, 1.0, 1.0)
-    background["Strength"].default_value = strength

@@ -1,0 +1,47 @@
+"""A mesh in the making: parts with a colour for each corner, a material slot and flat or smooth shading."""
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+Color = tuple[float, float, float, float]
+"""Linear red, green, blue, and how much of them covers the ground's own colour."""
+Part = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
+"""Vertices and faces."""
+PAINT = "paint"  # Cycles would take "color" for that of a volume
+
+
+class Sculpture:
+    """Collects parts, then becomes one mesh."""
+
+    def __init__(self) -> None:
+        self._vertices: list[tuple[float, float, float]] = []
+        self._faces: list[list[int]] = []
+        self._corners: list[Color] = []
+        self._slots: list[int] = []
+        self._smooth: list[bool] = []
+
+    def add(self, part: Part, color: Color | Sequence[Color], slot: int, smooth: bool = False) -> None:
+        """Add a part in one colour, or with one a vertex."""
+        vertices, faces = part
+        first = len(self._vertices)
+        self._vertices += vertices
+        for face in faces:
+            self._faces.append([first + corner for corner in face])
+            self._corners += [color if isinstance(color, tuple) else color[corner] for corner in face]
+        self._slots += [slot] * len(faces)
+        self._smooth += [smooth] * len(faces)
+
+    def build(self, name: str, materials: Sequence[bpy.types.Material]) -> bpy.types.Mesh:
+        """The mesh, with its materials in the order of the slots."""
+        mesh = bpy.data.meshes.new(name)
+        mesh.from_pydata(self._vertices, [], self._faces)
+        for material in materials:
+            mesh.materials.append(material)
+        mesh.polygons.foreach_set("material_index", self._slots)
+        mesh.polygons.foreach_set("use_smooth", self._smooth)
+        colors = mesh.color_attributes.new(PAINT, "FLOAT_COLOR", "CORNER")
+        colors.data.foreach_set("color", np.array(self._corners, np.float32).ravel())
+        mesh.update()
+        return mesh
