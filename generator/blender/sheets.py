@@ -9,7 +9,7 @@ from mathutils.bvhtree import BVHTree
 import bmesh  # isort: skip  (it comes with bpy, which has to be loaded first)
 
 _THICKNESS = 0.012  # in units of a unit mesh
-_RAYS, _STEEPEST = 40, 0.2
+_RAYS, _STEEPEST = 16, 0.2
 _OPEN = 0.08  # share of the rays from the back of a face that leave the mesh
 
 
