@@ -4,6 +4,9 @@ import numpy as np
 
 from generator.dataset.errors import UserError
 
+NOT_FINITE = (
+    "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
+)
 FACINGS = ("x", "-x", "y", "-y")
 _TURNS = {"x": (1, 0), "-x": (-1, 0), "y": (0, -1), "-y": (0, 1)}
 """Cosine and sine of the turn about the vertical that brings a direction to +x."""
@@ -13,9 +16,7 @@ _COARSEST = 1e-3  # of its size that single precision may leave of a mesh far fr
 def check_coordinates(vertices: np.ndarray) -> None:
     """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all are one place."""
     if not np.isfinite(vertices).all():
-        raise UserError(
-            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
-        )
+        raise UserError(NOT_FINITE)
     if not np.ptp(vertices, axis=0).any():
         raise UserError("all its vertices are in one place, so there is no shape: export the mesh again.")
 

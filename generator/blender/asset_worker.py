@@ -17,6 +17,8 @@ from generator.assets.normalise import check_coordinates, far_away, normalise
 from generator.assets.sheet import draw_sheet
 from generator.dataset.errors import UserError
 
+_LEAST_AREA = 1e-4  # of a mesh of unit size
+
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Do what a line asks for."""
@@ -34,11 +36,16 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     check_coordinates(vertices)
     mended += filter(None, [far_away(vertices)])
     arrays, more = clean(normalise(vertices, request["facing"], request["up"]), faces)
-    if not len(arrays["faces"]):
+    if _area(**arrays) < _LEAST_AREA:
         raise UserError("all its faces are lines or points, so there is nothing to show: export the mesh again.")
     arrays["vertices"] = normalise(arrays["vertices"], "x", "z").astype(np.float32)
     np.savez(request["out"], **arrays)
     return {"mended": mended + more}
+
+
+def _area(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> float:
+    a, b, c = np.moveaxis(vertices[faces], 1, 0)
+    return float(np.linalg.norm(np.cross(b - a, c - a), axis=-1).sum() / 2)
 
 
 def _used(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,14 @@
 """Meshes of files that Blender reads; scripts in them are never run."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
+from generator.assets.finite import check_obj, check_ply
+from generator.blender.finite import check_fbx, check_gltf
 from generator.dataset.errors import UserError
 
 MOST_FACES = 2_000_000
@@ -18,19 +22,22 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+    suffix = path.suffix.lower()
     try:
-        _OPENERS[path.suffix.lower()](str(path))
+        if suffix in _CHECKS:
+            _CHECKS[suffix](str(path))
+        _OPENERS[suffix](str(path))
     except (RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
         last = (str(error).strip().splitlines() or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
         raise UserError(
-            f"Blender cannot read it as {path.suffix.lower()} ({last}): it is damaged or something else; export it again."
+            f"Blender cannot read it as {suffix} ({last}): it is damaged or something else; export it again."
         ) from None
     vertices, faces = _joined()
     scripts = _scripts()
     return vertices, faces, [f"its scripts ({', '.join(scripts)}) were not run"] if scripts else []
 
 
-_OPENERS = {
+_OPENERS: dict[str, Callable[[str], Any]] = {
     ".glb": lambda path: bpy.ops.import_scene.gltf(filepath=path),
     ".gltf": lambda path: bpy.ops.import_scene.gltf(filepath=path),
     ".obj": lambda path: bpy.ops.wm.obj_import(filepath=path),
@@ -38,7 +45,13 @@ _OPENERS = {
     ".fbx": lambda path: bpy.ops.import_scene.fbx(filepath=path),
     ".blend": lambda path: bpy.ops.wm.open_mainfile(filepath=path, load_ui=False, use_scripts=False),
 }
-SUFFIXES = tuple(_OPENERS)
+_CHECKS: dict[str, Callable[[str], None]] = {
+    ".obj": check_obj,
+    ".ply": check_ply,
+    ".glb": check_gltf,
+    ".gltf": check_gltf,
+    ".fbx": check_fbx,
+}
 
 
 def _joined() -> tuple[np.ndarray, np.ndarray]:

@@ -19,13 +19,25 @@ def close_sheets(mesh: bpy.types.Mesh) -> int:
     body = bmesh.new()
     body.from_mesh(mesh)
     tree = BVHTree.FromBMesh(body)
-    seen = [face for face in body.faces if _shows_its_back(face, tree)]
+    seen = [face for face in _in_open_parts(body) if _shows_its_back(face, tree)]
     if seen:
         parts = bmesh.ops.split(body, geom=seen)["geom"]
         _back(body, [part for part in parts if isinstance(part, bmesh.types.BMFace)])
         body.to_mesh(mesh)
     body.free()
     return len(seen)
+
+
+def _in_open_parts(body: bmesh.types.BMesh) -> list[bmesh.types.BMFace]:
+    """The faces of parts that are not closed; the backs of others are inside."""
+    found = {face for edge in body.edges if not edge.is_manifold for face in edge.link_faces}
+    waiting = list(found)
+    while waiting:
+        for edge in waiting.pop().edges:
+            new = [face for face in edge.link_faces if face not in found]
+            found.update(new)
+            waiting += new
+    return [face for face in body.faces if face in found]
 
 
 def _back(body: bmesh.types.BMesh, faces: list[bmesh.types.BMFace]) -> None:

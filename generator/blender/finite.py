@@ -1,0 +1,36 @@
+"""Coordinates that are no finite numbers, found with Blender's own parsers: its importers would take them for 0."""
+
+import numpy as np
+
+from generator.assets.normalise import NOT_FINITE
+from generator.dataset.errors import UserError
+
+
+def check_gltf(path: str) -> None:
+    """Raises UserError where a place of a vertex in a glTF file is not finite, and whatever the parser raises."""
+    from io_scene_gltf2.io.imp.gltf2_io_binary import BinaryData
+    from io_scene_gltf2.io.imp.gltf2_io_gltf import glTFImporter
+
+    parsed = glTFImporter(path, {"import_user_extensions": [], "loglevel": 40})
+    parsed.read()
+    for mesh in parsed.data.meshes or []:
+        for part in mesh.primitives:
+            if "POSITION" in part.attributes:
+                _check(BinaryData.decode_accessor(parsed, part.attributes["POSITION"]))
+
+
+def check_fbx(path: str) -> None:
+    """Raises UserError where a place of a vertex in an FBX file is not finite, and whatever the parser raises."""
+    from io_scene_fbx import parse_fbx
+
+    waiting = [parse_fbx.parse(path)[0]]
+    while waiting:
+        element = waiting.pop()
+        if element.id == b"Vertices":
+            _check(np.asarray(element.props[0], np.float64))
+        waiting += [each for each in element.elems if each is not None]
+
+
+def _check(places: np.ndarray) -> None:
+    if not np.isfinite(places).all():
+        raise UserError(NOT_FINITE)
