@@ -15,7 +15,7 @@ from generator.describe import Request, describe
 from generator.judge.verify import verify_dataset
 from generator.render import Job, prepare
 
-SIZES = (25_000, 50_000, 100_000)
+SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}
 ASKED, NAME = Request(("binary", "systematicity", "skill", "hard_positives")), "proof"
 

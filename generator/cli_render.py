@@ -139,6 +139,8 @@ def _first_benchmarks(root: Path, world: "World", exposed_negatives: bool, as_js
     for name, described in done.items():
         counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
         say(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
+        if none := [split for split, n in described.scenes.items() if not n]:
+            say(f"What is held out leaves no scene for {', '.join(none)} (docs/splits.md).")
     say(f"Next: gen verify {shown(root)}")
     made = {name: described.scenes for name, described in done.items()}
     first = next(iter(made))

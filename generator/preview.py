@@ -4,9 +4,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from generator.classes import ClassRule
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.splits import SPLITS
+from generator.splits import SPLITS, UNSEEN_ATOMS
 from generator.streams import Stream
 
 _CELL, _GAP, _LINE, _HEAD = 280, 12, 20, 34
@@ -20,10 +21,13 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
     """
     dataset = Dataset.open(root)
     chosen = dataset.benchmark(benchmark)
+    numbers = chosen.manifest["scenes"]
+    there = [split for split in (*SPLITS, UNSEEN_ATOMS, *ClassRule.splits) if numbers.get(split)]
+    there = list(dict.fromkeys(there))
     for split in splits:
-        if split not in SPLITS:
-            raise UserError(f"Unknown split '{split}': {did_you_mean(split, list(SPLITS))}")
-    rows = [(split, _examples(chosen, split, number, seed)) for split in splits or SPLITS]
+        if split not in there:
+            raise UserError(f"{chosen.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
+    rows = [(split, _examples(chosen, split, number, seed)) for split in splits or there]
     sheet = _draw(dataset.world, rows, chosen.name)
     out.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(out)
@@ -37,8 +41,13 @@ def _examples(benchmark: Benchmark, split: str, number: int, seed: int) -> list[
     wanted = set(scenes)
     texts: dict[str, dict[str, str]] = {scene: {"c": "", "n": ""} for scene in scenes}
     columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
-    for scene, text_id, slot in zip(*columns, strict=True):
-        if scene in wanted and slot in texts[scene]:
+    rows = [row for row in zip(*columns, strict=True) if row[0] in wanted]
+    held = benchmark.holdout or {}
+    if held.get("triples") and not held.get("bindings"):
+        relations = dict(zip(*(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")), strict=True))
+        rows.sort(key=lambda row: not relations[row[1]])  # what is held out comes first
+    for scene, text_id, slot in rows:
+        if slot in texts[scene]:
             texts[scene][slot] = texts[scene][slot] or benchmark.text_of[text_id]
     return [(scene, texts[scene]["c"], texts[scene]["n"]) for scene in scenes]
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from generator.dataset.errors import UserError
-from generator.items.binary import bound
+from generator.items.binary import bound, related_pair
 from generator.items.language import Candidate, Item, Language, Subject, Text
 from generator.language.complexity import counted
+from generator.language.foils import Foil
 from generator.language.form import Form, Mention
 from generator.streams import Stream
 
@@ -73,7 +74,8 @@ class Realised:
 
 class Train:
     """An item for each training scene: a caption for each order of mention with its swap negative, where that names no
-    held-out binding (or `exposed`); or one caption with the statistics asked for."""
+    held-out binding (or `exposed`); or one caption with the statistics asked for. Where relations are held out, a caption
+    of a relation with its flip negative too, since no model learns relations from texts without any."""
 
     name = "train"
 
@@ -83,25 +85,32 @@ class Train:
 
     def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
         """The item of a training scene."""
-        forms = (
-            [self._complete(subject, back) for back in (False, True)]
-            if self._statistics is None
-            else [self._drawn(subject, stream)]
-        )
         candidates: list[Candidate] = []
-        for form in dict.fromkeys(forms):
-            swap = self._swap(form, subject, stream)
-            style = self._language.style([form, *([swap.text.form] if swap else [])], stream)
+        for form, foil in self._said(subject, stream):
+            style = self._language.style([form, *([foil.text.form] if foil else [])], stream)
             if style is None:
                 continue
             caption = Text(form, style)
             candidates.append(Candidate(caption, "c", True))
-            if swap is not None:
-                candidates.append(replace(swap, text=Text(swap.text.form, style), of=caption))
+            if foil is not None:
+                candidates.append(replace(foil, text=Text(foil.text.form, style), of=caption))
         if candidates:
             yield Item(self.name, "caption", "attribute", tuple(candidates))
         else:
             self._language.dropped[self.name] += 1
+
+    def _said(self, subject: Subject, stream: Stream) -> Iterator[tuple[Form, Candidate | None]]:
+        """What the captions of a scene say, each with its negative where there is one."""
+        if self._statistics is not None:
+            form = self._drawn(subject, stream)
+            yield form, self._swap(form, subject, stream)
+            return
+        for form in dict.fromkeys(self._complete(subject, back) for back in (False, True)):
+            yield form, self._swap(form, subject, stream)
+        if self._language.holdout.triples:
+            related = related_pair(self._language, subject, stream)
+            if related is not None:
+                yield related, self._shown(self._language.foils.flipped(related, 0), subject)
 
     def _complete(self, subject: Subject, back: bool) -> Form:
         """All objects with their tested values, from left to right or back."""
@@ -154,13 +163,15 @@ class Train:
         places = [i for i, mention in enumerate(form.objects) if kind in mention.values]
         pairs = [(i, j) for n, i in enumerate(places) for j in places[n + 1 :]]
         for i, j in stream.shuffled(pairs) if len(pairs) > 1 else pairs:
-            foil = self._language.foils.exchanged(form, kind, i, j)
-            if subject.decide(foil.form) is not False:
-                continue
-            if self._language.familiarity(foil.form) and not self._exposed:
-                continue
-            return Candidate(Text(foil.form, ""), "n", False, foil.kind, foil.changed)
+            if shown := self._shown(self._language.foils.exchanged(form, kind, i, j), subject):
+                return shown
         return None
+
+    def _shown(self, foil: Foil, subject: Subject) -> Candidate | None:
+        """A foil as a negative, where it is false and may be shown."""
+        if subject.decide(foil.form) is not False or (self._language.familiarity(foil.form) and not self._exposed):
+            return None
+        return Candidate(Text(foil.form, ""), "n", False, foil.kind, foil.changed)
 
 
 def _about(number: float, stream: Stream) -> int:

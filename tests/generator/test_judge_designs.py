@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from bench.worlds import write_planned
 from generator.dataset.errors import UserError
@@ -16,6 +17,7 @@ from generator.dataset.files import write_json
 from generator.dataset.reader import Dataset
 from generator.first import write_benchmarks
 from generator.judge.verify import verify_dataset
+from generator.preview import draw_preview
 from generator.render import Job, prepare
 from tests.generator.designs import THINGS, family
 from tests.generator.test_judge_faults import Fault, Planted, copy_of
@@ -61,6 +63,35 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         return done[name]
 
     return dataset
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_previews_show_the_splits_that_have_scenes(datasets: Callable[[str], Path], name: str, tmp_path: Path) -> None:
+    dataset = Dataset.open(datasets(name))
+    benchmark = dataset.benchmark(dataset.benchmark_names()[0])
+    splits = [split for split, n in benchmark.manifest["scenes"].items() if n]
+    draw_preview(dataset.root, benchmark.name, (), 2, 0, tmp_path / "all.png")
+    for split in splits:
+        draw_preview(dataset.root, benchmark.name, (split,), 2, 0, tmp_path / f"{split}.png")
+    with Image.open(tmp_path / "all.png") as sheet, Image.open(tmp_path / f"{splits[0]}.png") as row:
+        assert sheet.height - row.height == pytest.approx((len(splits) - 1) * row.height, abs=12 * len(splits))
+    for split in {"seen", "partial", "id_test"} - set(splits):
+        with pytest.raises(UserError, match=f"no scene of a split '{split}'"):
+            draw_preview(dataset.root, benchmark.name, (split,), 2, 0, tmp_path / "none.png")
+
+
+@pytest.mark.parametrize("name", ["relations", "both blocks", "coverage"])
+def test_training_speaks_of_relations_where_relations_are_held_out(datasets: Callable[[str], Path], name: str) -> None:
+    dataset = Dataset.open(datasets(name))
+    benchmark = dataset.benchmark(dataset.benchmark_names()[0])
+    ends = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["n_relations"].to_pylist(), strict=True))
+    train = set(benchmark.items_of("train")["item_id"].to_pylist())
+    said = [row for row in benchmark.candidates.to_pylist() if row["item_id"] in train and ends[row["text_id"]]]
+    assert bool(said) == (name != "coverage")
+    items = {row["item_id"] for row in said}
+    assert len(items) >= (name != "coverage") * len(train) / 2
+    assert {row["kind"] for row in said if row["slot"] == "n"} <= {"flip"}
+    assert sum(row["slot"] == "n" for row in said) >= len(items) / 2
 
 
 @pytest.mark.parametrize("name", CLEAN)
