@@ -1,6 +1,7 @@
 """The commands `gen vocab`."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -30,3 +31,32 @@ def check(family: str, as_json: bool) -> None:
     data = {"family": family, "errors": errors, "warnings": len(found) - errors, "findings": [asdict(each) for each in found]}  # fmt: skip
     result(data, as_json, f"{family}: {errors} errors, {len(found) - errors} warnings")
     raise SystemExit(2 if errors else 1 if found else 0)
+
+
+@vocab.command()
+@click.argument("family")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: NAME-swatches.png]"
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
+    """Render a sheet of FAMILY: every value of every attribute kind on one object, and every object, labelled."""
+    from generator.farm.local import default_workers
+    from generator.swatches import draw_swatches
+
+    path = draw_swatches(family, out or Path(f"{Path(family).stem}-swatches.png"), workers or default_workers())
+    result({"swatches": str(path)}, as_json, str(path))
+
+
+@vocab.command()
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--extends", default="clevr", help="Family to extend: a name, or the path of a TOML file of your own.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def new(out: Path, extends: str, as_json: bool) -> None:
+    """Write OUT.toml, a family that extends another by a colour, with comments on what else it can add."""
+    from generator.starter import write_starter
+
+    path = write_starter(out, extends)
+    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout 3x3")
+    result({"family": str(path)}, as_json, str(path))

@@ -1,5 +1,6 @@
 """What a world can hold: attribute kinds and their values, objects, relations, stage. Read from TOML."""
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -328,6 +329,12 @@ class Vocabulary(Declared):
         """The scale of an object with these attribute values, by kind: the radius of its footprint, metres."""
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
         return next(scale for scale in scales if scale is not None)
+
+    def facing(
+        self, category: str, camera: tuple[float, float, float], place: tuple[float, float] = (0.0, 0.0)
+    ) -> float:
+        """The heading (radians) about which an object at a place turns, seen from a camera: it shows its front."""
+        return math.atan2(camera[1] - place[1], camera[0] - place[0])
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
         """Height and radius (metres) of the flat top of an object; None where it has none."""

@@ -14,6 +14,7 @@ import pytest
 
 from generator import vocabulary as declared
 from generator.blocks import draw_block
+from generator.checking.check import check_family
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
 from generator.declared import Declared
 from generator.environments import Environment, GroundLook, Hall, Relief, Scattered, SkyLook, Thing, Water
@@ -106,6 +107,13 @@ def test_the_python_examples_run(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "dataset.md", "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_the_family_of_the_first_five_minutes_is_without_findings(tmp_path: Path) -> None:
+    first, *_ = blocks(DOCS / "vocabularies.md", "toml")
+    (tmp_path / "mine.toml").write_text(first, encoding="utf-8")
+    assert check_family(str(tmp_path / "mine.toml")) == []
+    assert check_family(str(DOCS / "examples" / "toys.toml")) == []
 
 
 def test_the_example_family_can_be_rendered_from() -> None:

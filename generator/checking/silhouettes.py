@@ -46,7 +46,7 @@ def _masks(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> ND
     """Masks (HEADINGS, SIDE, SIDE) of an object at headings spread over those that it may have."""
     turn, camera = vocabulary.objects[name].turn, vocabulary.camera
     sized = points * np.float32(sum(vocabulary.scales) / len(vocabulary.scales))
-    towards = math.atan2(camera.position[1] - camera.target[1], camera.position[0] - camera.target[0])
+    towards = vocabulary.facing(name, camera.position)
     eye = Camera(camera.position, camera.target, camera.lens, camera.sensor)
     headings = [towards + math.radians(turn) * ((i + 0.5) / HEADINGS - 0.5) for i in range(HEADINGS)]
     return np.stack([mask(sized, heading, eye) for heading in headings])

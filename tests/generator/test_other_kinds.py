@@ -1,29 +1,24 @@
-"""Worlds that hold out another kind than the tested one, kinds of the user's own among them."""
+"""Worlds of the family in docs/examples that hold out another kind than the tested one, one of its own among them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.vocabulary import parse_vocabulary
+from generator.families import shipped_families
+from generator.starter import write_starter
+from generator.vocabulary import parse_vocabulary, read_vocabulary
 from tests.conftest import run_command
 
-TOYS = """
-extends = "clevr"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "toys.toml"
+TOYS = f"""
+extends = "{EXAMPLE}"
 remove = ["objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus", "objects.hourglass"]
-[kinds.material]
-phrase = "made of {value}"
-[attributes.material]
-rubber = { synonyms = ["latex"] }
-metal = { synonyms = ["steel"] }
-chalk = { metallic = 0.0, roughness = 1.0, synonyms = ["plaster"] }
-[attributes.finish]
-plain = { specular = 0.5 }
-waxed = { specular = 0.9 }
-dusty = { specular = 0.0 }
 """
 COUNTS = "train=20,val=2,seen=4,partial=4,unseen=4"
 
@@ -32,11 +27,11 @@ COUNTS = "train=20,val=2,seen=4,partial=4,unseen=4"
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A world of 34 scenes at 64x64 that holds out materials, and over it a benchmark that holds out finishes."""
     folder = tmp_path_factory.mktemp("toys")
-    (folder / "toys.toml").write_text(TOYS, encoding="utf-8")
+    (folder / "few.toml").write_text(TOYS, encoding="utf-8")
     look = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu", "--scenes", COUNTS, "--out", "toys"]
     for command in (
-        ["render", "--family", "toys.toml", "--holdout", "material:shape=2x2", *look],
-        ["split", "toys", "--holdout", "finish:shape=2x2", "--name", "finish"],
+        ["render", "--family", "few.toml", "--holdout", "material:shape=2x2", *look],
+        ["split", "toys", "--holdout", "finish:shape=2x2", "--block-seed", "8", "--name", "finish"],
         ["describe", "toys", "--benchmark", "material-shape-2x2-b0", "--name", "described"],
     ):
         done = run_command("gen", *command, cwd=folder)
@@ -57,8 +52,9 @@ def test_texts_speak_of_the_kind_that_is_held_out(toys: Path) -> None:
     texts = [*dataset.benchmark("material-shape-2x2-b0").text_of.values()]
     assert all(" made of " in text for text in texts)
     others = [*dataset.benchmark("finish").text_of.values()]
-    assert all(any(value in text for value in ("plain ", "waxed ", "dusty ")) for text in others)
-    assert any((" and made of " not in text and " made of latex" in text) or " made of steel" in text or " made of plaster" in text for text in dataset.benchmark("described").text_of.values())  # fmt: skip
+    assert all(any(value in text for value in ("plain ", "glazed ", "frosted ")) for text in others)
+    described = " ".join(dataset.benchmark("described").text_of.values())
+    assert any(f" made of {synonym}" in described for synonym in ("latex", "steel", "tin"))
 
 
 def test_a_scene_whose_values_agree_has_no_caption_in_the_grid(toys: Path) -> None:
@@ -98,3 +94,45 @@ def test_a_grid_takes_no_options_of_the_choice_by_chance(toys: Path) -> None:
     done = run_command("gen", "preview", toys, "--grid", "--n", "3")
     assert done.returncode == 2
     assert "leave --split, --n and --seed out" in done.stderr
+
+
+SWATCHES = """
+extends = "clevr"
+remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus", "objects.heart",
+    "objects.cylinder", "objects.pyramid", "attributes.color.gray", "attributes.color.brown", "attributes.color.purple",
+    "attributes.color.cyan", "attributes.color.yellow", "attributes.material.metal", "attributes.size.small"]
+"""
+
+
+def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SWATCHES)
+    done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / done.stdout.strip()) as sheet:
+        pixels = np.asarray(sheet.convert("RGB")).astype(int)
+    row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap
+    middles = [pixels[60 + 64, 10 + column * i + 64] for i in range(3)]
+    assert [int(middle.argmax()) for middle in middles] == [0, 2, 1]  # red, blue, green
+    objects = pixels[60 + 3 * row : 188 + 3 * row]
+    assert all((objects[:, 10 + column * i : 138 + column * i].std((0, 1)) > 5).all() for i in range(3))
+    assert (objects[:, 10 + column * 3 :] == 255).all()
+
+
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_a_starter_is_a_family(tmp_path: Path, family: str) -> None:
+    out = write_starter(tmp_path / "mine.toml", family)
+    mine, base = read_vocabulary(str(out)), read_vocabulary(family)
+    assert sum(map(len, mine.attributes.values())) == sum(map(len, base.attributes.values())) + 1
+    with pytest.raises(UserError, match="exists; choose another name"):
+        write_starter(out, family)
+
+
+def test_all_that_a_starter_proposes_is_valid(tmp_path: Path) -> None:
+    out = write_starter(tmp_path / "mine.toml", "clevr")
+    out.write_text(re.sub(r"^# (?=\[|[a-z]+ = )", "", out.read_text(), flags=re.MULTILINE))
+    mine = read_vocabulary(str(out))
+    assert "finish" in mine.attributes
+    assert {"near", "far"} < mine.relations.keys()
+    assert "spindle" in mine.objects
+    assert "crescent" not in mine.objects
+    assert mine.phrases.keys() == {"material"}
