@@ -14,14 +14,12 @@ from platformdirs import user_data_path
 
 from generator.assets.stored import mesh_sum, read_asset, read_notes
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.licences import OWN, UNDECLARED
 from generator.shapes import UnitMesh
 
 BUILTIN = "builtin"
 INSTALLABLE = ("0ad",)
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-UNDECLARED = "not declared"
-"""The licence of a mesh that was imported without one."""
-_OWN = "Apache-2.0, part of Jackalope"
 
 
 def asset_sets() -> list[str]:
@@ -77,7 +75,7 @@ def check_asset(assets: str, name: str) -> None:
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
     """The licence of each of those meshes, as one line."""
     if assets == BUILTIN:
-        return dict.fromkeys(names, _OWN)
+        return dict.fromkeys(names, OWN)
     folder = set_folder(assets)
     return {name: str(read_notes(folder, name).get("licence") or UNDECLARED) for name in names}
 

@@ -21,7 +21,7 @@ from generator.dataset.files import write_bytes
 
 SET = "0ad"
 USUAL = Path("/usr/share/games/0ad/mods/public/public.zip")
-LICENCE = "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), Wildfire Games (https://www.wildfiregames.com/), 0 A.D."
+LICENCE = "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), 0 A.D. by Wildfire Games (https://www.wildfiregames.com/)"
 _STEMS = {
     "bear": ("bear",), "camel": ("camel", "camel_1"), "crocodile": ("crocodile", "croc"), "crow": ("crow",),
     "deer_doe": ("deer_doe", "deer_mesh"), "deer_stag": ("deer_stag", "temp_deer_1"),

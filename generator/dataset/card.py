@@ -7,6 +7,7 @@ from typing import Any
 
 from generator.dataset.croissant import croissant
 from generator.dataset.files import read_json, write_json, write_text
+from generator.dataset.licences import licence_section
 from generator.dataset.schema import BENCHMARK_TABLES
 
 _SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
@@ -50,6 +51,7 @@ def _readme(title: str, about: str, world: Manifest, benchmarks: Mapping[str, Ma
         _reading(benchmarks, "tar_bytes" in world["request"]),
         _VERIFYING,
         _rendering_again(world["request"], benchmarks),
+        licence_section(world["request"].get("assets")),
         _CLOSE,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -78,12 +80,17 @@ def _world(world: Manifest) -> str:
         "quality": _quality(request) if "quality" in request else None,
         "engine": f"{request['engine']} on {request['device']}" if "engine" in request else None,
         "beside the images": ", ".join(request.get("outputs", ())) or None,
+        "meshes": _meshes(request["assets"]) if "assets" in request else None,
         "part of the scenes": _fraction(request["shard"]) if "shard" in request else None,
         "seed of the scenes": request.get("seed"),
         "Blender": request.get("blender"),
     }
     rows = [f"| {name} | {value} |" for name, value in facts.items() if value is not None]
     return "\n".join(["## World", "", "| | |", "|---|---|", *rows])
+
+
+def _meshes(assets: Manifest) -> str:
+    return f"{', '.join(assets['meshes'])} of the asset set `{assets['set']}`, digest {assets['digest'][:12]}"
 
 
 def _fraction(shard: Sequence[int]) -> str:
@@ -197,11 +204,17 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
     ]  # fmt: skip
     return "\n".join([
         "## Rendering again", "",
-        f"In this folder, with Jackalope and Blender {request['blender']}:", "",
+        f"In this folder, with Jackalope and Blender {request['blender']}{_needed(request)}:", "",
         "```sh", *(shlex.join(command) for command in commands), "```", "",
         "Texts and items are then the same bytes on any machine; images are the same bytes with the same build of Blender on "
         "the same processor architecture.",
     ])  # fmt: skip
+
+
+def _needed(request: Manifest) -> str:
+    """The asset set that has to be there too."""
+    assets = request.get("assets", {"set": "builtin"})["set"]
+    return "" if assets == "builtin" else f", and the same meshes in the asset set `{assets}` (`gen assets list`)"
 
 
 def _lineage(request: Manifest) -> list[Manifest]:
@@ -256,8 +269,4 @@ def _split(name: str, manifest: Manifest) -> list[str]:
     return ["gen", "split", "../again", "--holdout", f"benchmarks/{name}/holdout.json", "--name", name, *exposed]
 
 
-_CLOSE = """## Licence
-
-Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here.
-
-This file and `croissant.json` are written by `gen`, and written anew whenever a benchmark is added."""
+_CLOSE = "This file and `croissant.json` are written by `gen`, and written anew whenever a benchmark is added."

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from generator.again import Look, prepare_again
 from generator.assets.lookup import find_mesh
 from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
 from generator.assets.stored import write_asset
 from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.drive import Drive
 from generator.render import Job, prepare
 from generator.resources import resource
 from generator.shapes import SHAPES, UnitMesh, unit_mesh
@@ -101,10 +104,21 @@ def test_a_family_is_read_without_its_set_and_refused_only_when_it_is_rendered()
     assert all(mesh in SHAPES for name, mesh in vocabulary.meshes.items() if name not in ("funnel", "spare"))
 
 
-def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(toys: Path, tmp_path: Path) -> None:
+def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     family, out, env = tmp_path / "toys.toml", tmp_path / "world", dict(os.environ)
     family.write_text(FAMILY, encoding="utf-8")
-    cheap = ["--quality", "draft", "--device", "cpu", "--scenes", "train=12,val=4,seen=6,partial=6,unseen=6"]
+    cheap = [
+        "--quality",
+        "draft",
+        "--workers",
+        "1",
+        "--device",
+        "cpu",
+        "--scenes",
+        "train=3,val=3,seen=3,partial=3,unseen=3",
+    ]
     command = ["gen", "render", "--family", family, *cheap, "--resolution", "64x48", "--objects", "2", "--out", out]
     done = run_command(*command, env=env)
     assert done.returncode == 0, done.stderr
@@ -113,21 +127,24 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(toy
         "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
         "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
     }  # fmt: skip
-    again = ["gen", "render", "--from", out, "--device", "cpu", "--out", tmp_path / "again"]
+    again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
     done = run_command(*again, env=env)
     assert done.returncode == 0, done.stderr
     images = sorted((out / "world/images").iterdir())
     assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
         p.read_bytes() for p in images
     ]
+    opened, look = Dataset.open(out), Look(Drive())
     write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
-    done = run_command(*again[:-1], tmp_path / "other", env=env)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "other meshes here than the recorded scenes have" in done.stderr
-    done = run_command(*again[:-1], tmp_path / "other", env={**env, "JACKALOPE_ASSETS": str(tmp_path / "nothing")})
-    assert done.returncode == 2
-    assert "There is no asset set 'toys' here" in done.stderr
-    line = next(line for line in (out / "README.md").read_text().splitlines() if line.startswith("gen render"))
+    with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
+        prepare_again(opened, look, tmp_path / "other")
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
+    with pytest.raises(UserError, match="There is no asset set 'toys' here"):
+        prepare_again(opened, look, tmp_path / "other")
+    readme = (out / "README.md").read_text()
+    assert "- wedge: CC BY-SA 3.0, A. Smith. Images of them are adaptations" in readme
+    assert "| meshes | spare, wedge of the asset set `toys`, digest " in readme
+    line = next(line for line in readme.splitlines() if line.startswith("gen render"))
     assert shlex.split(line)[4:6] == ["--assets", "toys"]
 
 

@@ -21,6 +21,7 @@ from generator.cli import main
 from generator.dataset.card import write_card
 from generator.dataset.croissant import MEANING
 from generator.dataset.files import write_json
+from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
@@ -225,3 +226,28 @@ def test_an_unfinished_world_has_no_card(tmp_path: Path) -> None:
     write_card(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dataset.json"]
     assert json.loads((tmp_path / "dataset.json").read_text())["world"] is None
+
+
+@pytest.mark.parametrize(
+    ("licence", "said"),
+    [
+        ("CC BY-SA 3.0, A. Smith", "names the authors and what was changed, and keeps this licence."),
+        ("CC-BY-NC-SA-4.0", "keeps this licence, and only without commercial aims."),
+        ("CC BY 4.0", "whoever shares them names the authors and what was changed."),
+        ("CC BY-ND 4.0", "which it lets nobody share"),
+        ("CC0 1.0", "It asks nothing of images."),
+        ("bought at a shop", "sees whether it allows that"),
+        ("not declared", "find out before you share"),
+    ],
+)
+def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, said: str) -> None:
+    assets = {"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}}
+    (line,) = [line for line in licence_section(assets).splitlines() if line.startswith("- fox, bear")]
+    assert line.startswith(f"- fox, bear: {licence}. ")
+    assert said in line
+
+
+def test_without_meshes_of_others_whoever_publishes_chooses_the_licence(readme: str) -> None:
+    section = licence_section(None)
+    assert section in readme
+    assert licence_section({"licences": {"fox": OWN}}) == section

@@ -1,0 +1,55 @@
+"""What the licences of meshes ask of whoever publishes images of them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+UNDECLARED = "not declared"
+"""The licence of a mesh that was imported without one."""
+OWN = "Apache-2.0, part of Jackalope"
+"""The licence of the meshes that come with the project."""
+_CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNORECASE)
+
+
+def asked_by(licence: str) -> str:
+    """One or two sentences on what a licence, as its mesh names it, asks of images.
+
+    >>> asked_by("CC BY-NC 4.0, A. Smith")
+    'Images of them are adaptations: whoever shares them names the authors and what was changed, and only without commercial aims.'
+    """
+    if licence == UNDECLARED:
+        return "Nobody said when they were imported what they stand under: find out before you share images of them."
+    if licence == OWN:
+        return "It asks nothing of images."
+    found = _CREATIVE_COMMONS.search(licence)
+    if not found:
+        return "Whoever shares images of them sees whether it allows that, and does what it asks."
+    if found[1] == "0":
+        return "It asks nothing of images."
+    parts = (found[2] or "").upper().split("-")
+    if "ND" in parts:
+        return "Images of them are adaptations, which it lets nobody share."
+    asked = ["whoever shares them names the authors and what was changed"]
+    asked += ["keeps this licence"] if "SA" in parts else []
+    asked += ["only without commercial aims"] if "NC" in parts else []
+    *first, last = asked
+    return f"Images of them are adaptations: {', '.join(first)}{', and ' if first else ''}{last}."
+
+
+def licence_section(assets: Mapping[str, Any] | None) -> str:
+    """The section of a dataset's card, by what its manifest says of its asset set (docs/assets.md)."""
+    lines = ["## Licence", ""]
+    others = {} if assets is None else {name: each for name, each in assets["licences"].items() if each != OWN}
+    if not others:
+        lines += [
+            "Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here."
+        ]
+        return "\n".join(lines)
+    lines += [
+        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is declared here. "
+        "The images show meshes of others:", "",
+    ]  # fmt: skip
+    for licence in dict.fromkeys(others.values()):
+        names = ", ".join(name for name, each in others.items() if each == licence)
+        lines.append(f"- {names}: {licence.rstrip('.')}. {asked_by(licence)}")
+    return "\n".join(lines)
