@@ -75,7 +75,7 @@ def _scene(vocabulary: Vocabulary, name: str, attributes: dict[str, str], enviro
     camera = Camera(position, target, spec.sensor * away / (2 * _ROOM * size), spec.sensor)
     lamps = {
         name: Lamp(lamp.kind, lamp.energy, lamp.size, lamp.color, lamp.position)
-        for name, lamp in vocabulary.lamps.items()
+        for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
     }
     heading = vocabulary.facing(name, position)
     return Scene((SceneObject(name, attributes, (0.0, 0.0, 0.0), heading),), camera, lamps, environment)

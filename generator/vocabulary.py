@@ -330,11 +330,10 @@ class Vocabulary(Declared):
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
         return next(scale for scale in scales if scale is not None)
 
-    def facing(
-        self, category: str, camera: tuple[float, float, float], place: tuple[float, float] = (0.0, 0.0)
-    ) -> float:
-        """The heading (radians) about which an object at a place turns, seen from a camera: it shows its front."""
-        return math.atan2(camera[1] - place[1], camera[0] - place[0])
+    def facing(self, category: str, camera: tuple[float, float, float]) -> float:
+        """The heading (radians) about which an object in the middle turns; what shows a side looks to the right."""
+        towards = math.atan2(camera[1], camera[0])
+        return towards + math.pi / 2 if self.objects[category].shows == "side" else towards
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
         """Height and radius (metres) of the flat top of an object; None where it has none."""

@@ -51,9 +51,10 @@ def _words(vocabulary: Vocabulary, text: str) -> Iterator[Finding]:
 
 
 def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
-    for kind, one, other, distance in too_close(vocabulary):
-        message = f"the values '{one}' and '{other}' of {kind} look much the same: CIEDE2000 {distance:.1f} under the family's lights."
-        yield Finding("warning", "colors", message, (one, other), round(distance, 2))
+    for close in too_close(vocabulary):
+        phrase = vocabulary.environments[close.environment].phrase
+        message = f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: CIEDE2000 {close.distance:.1f}."
+        yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
 
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:

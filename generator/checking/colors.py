@@ -7,7 +7,7 @@ lamps as Blender measures them, without shadows and without light from the floor
 import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,29 +20,41 @@ TOO_CLOSE = 10.0
 _ALONG = 12  # normals of the ball in each direction
 
 
-def too_close(vocabulary: Vocabulary) -> Iterator[tuple[str, str, str, float]]:
-    """(attribute kind, value, value, CIEDE2000) of colours that are too close, for values that differ in nothing else."""
+class Close(NamedTuple):
+    """Two values of a kind whose colours are too close, where they are closest, and their CIEDE2000 there."""
+
+    kind: str
+    one: str
+    other: str
+    environment: str
+    distance: float
+
+
+def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
+    """The colours that are too close in some environment, of values that differ in nothing else."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
-    light = light_on_ball(vocabulary)
+    lights = np.stack([light_on_ball(vocabulary, name) for name in vocabulary.environments])
+    places = list(vocabulary.environments)
     for kind, values in vocabulary.attributes.items():
         inputs = {name: value.inputs() for name, value in values.items()}
         colored = [name for name, given in inputs.items() if "linear" in given]
         pairs = [(a, b) for a, b in combinations(colored, 2) if _rest(inputs[a]) == _rest(inputs[b])]
         if not pairs:
             continue
-        shown = {name: rgb2lab(encoded(_mean_shown(inputs[name], light))) for name in colored}
-        one, other = (np.asarray([shown[pair[i]] for pair in pairs]) for i in (0, 1))
-        for (a, b), distance in zip(pairs, deltaE_ciede2000(one, other), strict=True):
-            if distance < TOO_CLOSE:
-                yield kind, a, b, float(distance)
+        shown = {name: rgb2lab(encoded(_mean_shown(inputs[name], lights))) for name in colored}
+        one, other = (np.stack([shown[pair[i]] for pair in pairs]) for i in (0, 1))
+        for (a, b), distances in zip(pairs, deltaE_ciede2000(one, other), strict=True):
+            if distances.min() < TOO_CLOSE:
+                yield Close(kind, a, b, places[distances.argmin()], float(distances.min()))
 
 
-def light_on_ball(vocabulary: Vocabulary) -> NDArray[np.float64]:
+def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
     """The light (n, 3) that a white matt ball returns at points of its visible side; 1 is white in an image."""
     normals = _visible_normals(vocabulary)
-    light = np.full((len(normals), 3), vocabulary.sky)
-    for lamp in vocabulary.lamps.values():
+    where = vocabulary.environments[environment]
+    light = np.full((len(normals), 3), vocabulary.sky if where.light is None else where.light)
+    for lamp in {**vocabulary.lamps, **where.lamps}.values():
         away = math.sqrt(sum(x * x for x in lamp.position))
         facing = np.clip(normals @ (np.asarray(lamp.position) / away), 0, None)
         power = lamp.energy / math.pi if lamp.kind == "sun" else lamp.energy / (math.pi * away) ** 2
@@ -65,10 +77,10 @@ def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
     return x[:, None] * right + y[:, None] * up + np.sqrt(1 - x * x - y * y)[:, None] * back
 
 
-def _mean_shown(inputs: Mapping[str, Any], light: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean linear colour (3) of the ball in an image, channels beyond white cut off."""
+def _mean_shown(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean linear colour (environments, 3) of the ball in an image, channels beyond white cut off."""
     color = np.asarray(inputs["linear"]) / 255 * inputs.get("albedo", 1.0)
-    shown: NDArray[np.float64] = np.clip(light * color, 0, 1).mean(0)
+    shown: NDArray[np.float64] = np.clip(lights * color, 0, 1).mean(1)
     return shown
 
 

@@ -49,6 +49,8 @@ def _masks(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> ND
     towards = vocabulary.facing(name, camera.position)
     eye = Camera(camera.position, camera.target, camera.lens, camera.sensor)
     headings = [towards + math.radians(turn) * ((i + 0.5) / HEADINGS - 0.5) for i in range(HEADINGS)]
+    if vocabulary.objects[name].shows == "side":  # every other heading shows the other side
+        headings = [heading + math.pi * (i % 2) for i, heading in enumerate(headings)]
     return np.stack([mask(sized, heading, eye) for heading in headings])
 
 

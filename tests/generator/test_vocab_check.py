@@ -82,7 +82,7 @@ def test_light_from_the_camera_falls_on_a_ball_as_lambert_says() -> None:
     sun = clevr.lamps["sun"].model_copy(update={"energy": math.pi, "color": (1.0, 1.0, 1.0)})
     away = tuple(p - t for p, t in zip(clevr.camera.position, clevr.camera.target, strict=True))
     lit = clevr.model_copy(update={"sky": 0.0, "lamps": {"sun": sun.model_copy(update={"position": away})}})
-    assert light_on_ball(lit).mean() == pytest.approx(2 / 3, rel=0.02)
+    assert light_on_ball(lit, "studio").mean() == pytest.approx(2 / 3, rel=0.02)
 
 
 def test_colours_are_closer_in_the_dark() -> None:
