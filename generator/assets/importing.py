@@ -42,7 +42,8 @@ def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, 
             mended = worker.ask(request)["mended"]
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
-        write_asset(folder, name, mesh_of(out), {"licence": licence, "source": file.name, "sha256": sha256(file)})
+        notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
+        write_asset(folder, name, mesh_of(out), notes)
         picture = folder / f"{name}.png"
         show([name], assets, picture, worker)
     return Imported(folder / f"{name}.npz", picture, mended)

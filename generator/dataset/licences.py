@@ -36,20 +36,25 @@ def asked_by(licence: str) -> str:
     return f"Images of them are adaptations: {', '.join(first)}{', and ' if first else ''}{last}."
 
 
-def licence_section(assets: Mapping[str, Any] | None) -> str:
-    """The section of a dataset's card, by what its manifest says of its asset set (docs/assets.md)."""
-    lines = ["## Licence", ""]
+def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
+    """A line for each licence that meshes of a world stand under, with what it asks, by what the world's manifest says of
+    its asset set (docs/assets.md); none where all meshes are the project's own."""
     others = {} if assets is None else {name: each for name, each in assets["licences"].items() if each != OWN}
-    if not others:
-        lines += [
-            "Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here."
-        ]
-        return "\n".join(lines)
-    lines += [
-        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is declared here. "
-        "The images show meshes of others:", "",
-    ]  # fmt: skip
+    lines = []
     for licence in dict.fromkeys(others.values()):
         names = ", ".join(name for name, each in others.items() if each == licence)
         lines.append(f"- {names}: {licence.rstrip('.')}. {asked_by(licence)}")
-    return "\n".join(lines)
+    return lines
+
+
+def licence_section(assets: Mapping[str, Any] | None) -> str:
+    """The section of a dataset's card on licences, by what its world's manifest says of its asset set."""
+    lines = licences_of_others(assets)
+    if not lines:
+        said = "Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here."
+        return f"## Licence\n\n{said}"
+    said = (
+        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is declared here. "
+        "The images show meshes of others:"
+    )
+    return "\n".join(["## Licence", "", said, "", *lines])

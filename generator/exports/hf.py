@@ -52,7 +52,7 @@ def export_hf(samples: Samples, title: str, out: Path) -> dict[str, int]:
                         bar.update(task, advance=len(batch))
                         batch = next(batches, None)
                 number += 1
-        (folder / "README.md").write_text(_readme(title, splits), encoding="utf-8")
+        (folder / "README.md").write_text(_readme(title, splits) + _licence(samples), encoding="utf-8")
     return splits
 
 
@@ -68,6 +68,10 @@ def _row(sample: Sample) -> dict[str, Any]:
         "captions": sample.captions,
         "negatives": sample.negatives,
     }
+
+
+def _licence(samples: Samples) -> str:
+    return f"\n## Licence\n\n{samples.licences}" if samples.licences else ""
 
 
 def _readme(title: str, splits: dict[str, int]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.dataset.errors import UserError
+from generator.dataset.licences import licences_of_others
 from generator.dataset.reader import Benchmark, Dataset
 from generator.splits import SPLITS
 
@@ -46,6 +47,12 @@ class Samples:
         names = [split for split in SPLITS if split in self._scenes]
         names += sorted(set(self._scenes).difference(names))
         return {name: len(self._scenes[name]) for name in names}
+
+    @property
+    def licences(self) -> str:
+        """What has to go with images of meshes of others; empty where there are none."""
+        lines = licences_of_others(self._world.manifest["request"].get("assets"))
+        return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
 
     def of(self, split: str) -> Iterator[Sample]:
         """The scenes of a split. Raises UserError when an image is damaged."""

@@ -17,6 +17,8 @@ def export_webdataset(samples: Samples, size: int, out: Path) -> dict[str, int]:
     splits = samples.splits()
     with whole_folder(out) as folder, progress() as bar:
         task = bar.add_task("writing", total=sum(splits.values()), note="")
+        if samples.licences:
+            (folder / "LICENCE.md").write_text(samples.licences, encoding="utf-8")
         for split in splits:
             (folder / split).mkdir()
             members = (_members(sample, split) for sample in samples.of(split))

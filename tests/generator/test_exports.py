@@ -14,6 +14,9 @@ from PIL import Image
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 from generator.exports.clevr import check_family
+from generator.exports.hf import export_hf
+from generator.exports.samples import Samples
+from generator.exports.webdataset import export_webdataset
 from generator.resources import resource
 from generator.vocabulary import parse_vocabulary
 from tests.conftest import run_command
@@ -184,3 +187,16 @@ def test_families_without_clevrs_fields_are_refused() -> None:
     text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace('category = "shape"', 'category = "thing"')
     with pytest.raises(UserError, match="those of the family 'clevr' have thing, color, material, size; export"):
         check_family(parse_vocabulary(text, "family"))
+
+
+def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> None:
+    manifest = json.loads((copied / "world" / "manifest.json").read_text())
+    assets = {"set": "mine", "meshes": ["pug"], "digest": "0" * 64, "licences": {"pug": "CC BY-SA 4.0, A. Smith"}}
+    manifest["request"]["assets"] = assets
+    (copied / "world" / "manifest.json").write_text(json.dumps(manifest))
+    dataset = Dataset.open(copied)
+    samples = Samples(dataset, dataset.benchmark(None))
+    export_hf(samples, "title", tmp_path / "hf")
+    export_webdataset(samples, 1 << 20, tmp_path / "tars")
+    for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
+        assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()
