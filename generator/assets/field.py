@@ -23,13 +23,19 @@ class Grid(NamedTuple):
         return self.low[number] + self.step * np.arange(self.shape[number])
 
 
+def bounds(tubes: list[Tube]) -> tuple[Array, Array]:
+    """Corners of a box that holds every tube."""
+    low = np.min([(tube.points - tube.radii.max(1)[:, None]).min(0) for tube in tubes], axis=0)
+    high = np.max([(tube.points + tube.radii.max(1)[:, None]).max(0) for tube in tubes], axis=0)
+    return low, high
+
+
 def grid_around(tubes: list[Tube], step: float) -> Grid:
     """The left half of a grid that holds every tube with two steps around it."""
-    low = np.min([(tube.points - tube.radii.max(1)[:, None]).min(0) for tube in tubes], axis=0) - 2 * step
-    high = np.max([(tube.points + tube.radii.max(1)[:, None]).max(0) for tube in tubes], axis=0) + 2 * step
-    low[1] = step / 2
+    low, high = bounds(tubes)
     # Below the ground nothing is left, and the cut needs a layer of its own.
-    low[2] = max(low[2], -2.5 * step)
+    low = np.array([low[0] - 2 * step, step / 2, max(low[2] - 2 * step, -2.5 * step)])
+    high = np.maximum(high + 2 * step, low + step)
     shape = np.ceil((high - low) / step).astype(int) + 1
     return Grid(low, step, (int(shape[0]), int(shape[1]), int(shape[2])))
 
@@ -124,9 +130,9 @@ def _from_plate(x: Array, y: Array, z: Array, wide: Array, thick: Array) -> Arra
 def _section(forward: Array, side: Array) -> tuple[Array, Array]:
     """Axes of the section of a part that runs forward: the first as near as possible to its side."""
     across = side - (side @ forward) * forward
-    if across @ across < 1e-6 * (side @ side):
-        turned = np.array([forward[2], forward[0], forward[1]])
-        across = turned - (turned @ forward) * forward
+    if across @ across <= 1e-6 * (side @ side):
+        other = np.eye(3)[np.argmin(np.abs(forward))]
+        across = other - (other @ forward) * forward
     across = across / np.sqrt(across @ across)
     return across, np.cross(forward, across)
 

@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 from skimage.measure import marching_cubes
 
-from generator.assets.field import distances, grid_around, sample
+from generator.assets.field import bounds, distances, grid_around, sample
 from generator.assets.skeleton import Skeleton
 from generator.assets.tubes import Array, Tube, tubes_of
+from generator.dataset.errors import UserError
 
 Faces = NDArray[np.int64]
 # Enough for round limbs at the sizes that are rendered; scenes stay fast.
@@ -17,19 +18,23 @@ DECIMALS = 6
 THINNEST = 0.8
 # Corrections that bring vertices from the edges of the grid's cells to the skin.
 CORRECTIONS = 2
+# Cells along the longest side of the grid that only counts triangles, and how many times finer another may be.
+COARSE, FINEST = 60, 5
 
 
 def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
     """Vertices (n, 3), unit normals (n, 3) and triangles (m, 3) of an animal, counter-clockwise from outside.
 
     The mesh is closed, stands on z = 0 with its vertical axis through the origin, and reaches a radius of 1 or a
-    height of 2, whichever is met first. It has about `FACES` triangles.
+    height of 2, whichever is met first. It has about `FACES` triangles. Raises UserError where nothing of the animal is
+    above the ground.
     """
-    tubes = tubes_of(skeleton)
-    coarse = float(np.ptp(np.concatenate([tube.points for tube in tubes]), axis=0).max()) / 60
-    triangles = len(_surface(tubes, coarse)[2])
-    step = coarse * float(np.sqrt(triangles / FACES))
-    tubes = [tube.thickened(THINNEST * step) for tube in tubes]
+    thin = tubes_of(skeleton)
+    low, high = bounds(thin)
+    coarse = float((high - low).max()) / COARSE
+    triangles = len(_surface(_thickened(thin, coarse), coarse)[2])
+    step = coarse * max(float(np.sqrt(triangles / FACES)), 1 / FINEST)
+    tubes = _thickened(thin, step)
     vertices, normals, faces = _surface(tubes, step)
     for _ in range(CORRECTIONS):
         vertices = vertices - distances(tubes, vertices, step)[:, None] * normals
@@ -40,6 +45,8 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
     """Where the field changes its sign on the edges of a grid, and its direction there."""
     grid = grid_around(tubes, step)
     half = sample(tubes, grid)
+    if half.min() >= 0:
+        raise UserError("Nothing of the animal is above the ground z = 0, where it should stand; raise its joints.")
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
@@ -49,6 +56,10 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
     normals = gradient / np.linalg.norm(gradient, axis=1)[:, None]
     low = np.array([grid.low[0], -step * (grid.shape[1] - 0.5), grid.low[2]])
     return vertices.astype(float) * step + low, normals, faces.astype(np.int64)
+
+
+def _thickened(tubes: list[Tube], step: float) -> list[Tube]:
+    return [tube.thickened(THINNEST * step) for tube in tubes]
 
 
 def _placed(vertices: Array) -> Array:

@@ -48,3 +48,50 @@ def test_mesh_is_closed_symmetric_and_of_unit_size(name):
 def test_unknown_animal_is_named_with_a_suggestion():
     with pytest.raises(UserError, match=r"no built-in animal 'elefant'; did you mean 'elephant'\?"):
         build_animal("elefant")
+
+
+def test_ball_is_the_sphere_that_its_joint_declares(tmp_path):
+    path = tmp_path / "ball.toml"
+    path.write_text("blend = 0.1\n[parts.ball]\njoints = [[7.0, 0, 30.0, 4.0]]\n")
+
+    vertices, normals, faces = (np.array(part) for part in build_animal(path))
+
+    corners = vertices[faces]
+    volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
+    assert volume == pytest.approx(4 / 3 * np.pi, rel=0.005)
+    assert np.abs(np.linalg.norm(vertices - [0, 0, 1], axis=1) - 1).max() < 0.002
+    assert np.abs(normals - (vertices - [0, 0, 1])).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("declaration", "said"),
+    [
+        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, 1]]\nfurry = true\n", "parts.leg.furry"),
+        ("blend = 0.1\n[parts]\n", "parts: "),
+        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, -1]]\n", "parts.leg.joints.0"),
+        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, -3, 1]]\n", "above the ground"),
+        ("blend = \n", "no valid TOML"),
+    ],
+)
+def test_wrong_declaration_is_refused_in_one_sentence(tmp_path, declaration, said):
+    path = tmp_path / "wrong.toml"
+    path.write_text(declaration)
+
+    with pytest.raises(UserError) as refused:
+        build_animal(path)
+
+    assert said in refused.value.message
+    assert refused.value.message.count("\n") == 0
+
+
+def test_damaged_or_unwritable_cache_costs_only_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    built = build_animal.__wrapped__("crow")
+    (kept,) = (tmp_path / "jackalope" / "animals").iterdir()
+    kept.write_bytes(kept.read_bytes()[:1000])
+    rebuilt = build_animal.__wrapped__("crow")
+    read = build_animal.__wrapped__("crow")
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    assert built == rebuilt == read == build_animal.__wrapped__("crow")
