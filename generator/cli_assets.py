@@ -68,7 +68,7 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
 def import_(
     file: Path, name: str, chosen: str, licence: str, facing: str, up: str, replace: bool, as_json: bool
 ) -> None:
-    """Take the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend) into a set of your own.
+    """Take the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend, .toml) into a set of your own.
 
     It is scaled, set on the ground and turned to look along +x; scripts in a file are never run.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from generator.assets.animals import build_animal
 from generator.assets.process import AssetWorker
 from generator.assets.sets import NAME, set_folder
 from generator.assets.stored import write_asset
@@ -14,7 +15,7 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
 from generator.shapes import SHAPES, UnitMesh
 
-SUFFIXES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")
+SUFFIXES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend", ".toml")
 _MOST_BYTES = 1 << 30
 
 
@@ -28,25 +29,36 @@ class Imported:
 
 
 def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
-    """Take the meshes of `file`, joined, as `name` into the set `assets`; `facing` and `up` as `normalise` has them.
+    """Take the meshes of `file`, joined, as `name` into the set `assets`; `facing` and `up` as `normalise` has them. A TOML
+    file declares an animal, which faces +x by itself.
 
     Raises UserError where the name is taken and not to be replaced, or is unfit, and where the file holds no mesh that
     can be shown. Nothing of the set changes then.
     """
     folder = check_name(name, assets, replace)
     check_file(file)
-    with AssetWorker() as worker, tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
-        out = Path(scratch) / "mesh.npz"
-        request = {"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)}
-        try:
-            mended = worker.ask(request)["mended"]
-        except UserError as error:
-            raise UserError(f"Cannot import {file}: {error.message}") from None
+    with AssetWorker() as worker:
+        mended: list[str] = []
+        if file.suffix.lower() == ".toml":
+            mesh, facing, up = build_animal(file), "x", "z"
+        else:
+            mesh, mended = _read(file, facing, up, worker)
         notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
-        write_asset(folder, name, mesh_of(out), notes)
+        write_asset(folder, name, mesh, notes)
         picture = folder / f"{name}.png"
         show([name], assets, picture, worker)
     return Imported(folder / f"{name}.npz", picture, mended)
+
+
+def _read(file: Path, facing: str, up: str, worker: AssetWorker) -> tuple[UnitMesh, list[str]]:
+    """The meshes of a file as Blender reads them, joined, and what was mended."""
+    with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
+        out = Path(scratch) / "mesh.npz"
+        try:
+            mended = worker.ask({"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)})["mended"]
+        except UserError as error:
+            raise UserError(f"Cannot import {file}: {error.message}") from None
+        return mesh_of(out), mended
 
 
 def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: int = 128) -> None:

@@ -4,16 +4,21 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from generator.dataset.errors import UserError
-from generator.declared import Declared, Finite, Positive
+from generator.dataset.errors import UserError, did_you_mean
+from generator.declared import Declared, Finite
+
+
+def _half_axes(joint: list[float]) -> list[float]:
+    if min(joint[3:]) <= 0:
+        raise ValueError("the half-axes of a joint, after its x, y and z, are greater than 0")
+    return joint
+
 
 # Place of a joint, and the half-axes of the section there: across the part, and through it.
-Joint = Annotated[
-    tuple[Finite, Finite, Finite, Positive] | tuple[Finite, Finite, Finite, Positive, Positive],
-    Field(union_mode="left_to_right"),
-]
+Joint = Annotated[list[Finite], Field(min_length=4, max_length=5), AfterValidator(_half_axes)]
+Spike = Annotated[list[Finite], Field(min_length=5, max_length=5), AfterValidator(_half_axes)]
 Direction = tuple[Finite, Finite, Finite]
 
 
@@ -32,7 +37,7 @@ class Part(Declared):
 class Teeth(Declared):
     """A row of spikes that point up along a curve; the joints give half the width of a spike, and its height."""
 
-    joints: Annotated[list[tuple[Finite, Finite, Finite, Positive, Positive]], Field(min_length=2)]
+    joints: Annotated[list[Spike], Field(min_length=2)]
     count: Annotated[int, Field(ge=2, le=100)]
     lean: Finite = 0
 
@@ -57,6 +62,14 @@ def load_skeleton(path: Path) -> Skeleton:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"The animal {path} is no valid TOML: {error}.") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"])
-        raise UserError(f"In the animal {path}, {key}: {first['msg']}; docs/animals.md lists the keys.") from None
+        raise UserError(f"In the animal {path}, {_mistake(error)}") from None
+
+
+def _mistake(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(step) for step in first["loc"])
+    if first["type"] == "extra_forbidden":
+        models: dict[str, type[Declared]] = {"parts": Part, "teeth": Teeth}
+        model = models.get(str(first["loc"][0]), Skeleton)
+        return f"unknown key '{key}'; {did_you_mean(str(first['loc'][-1]), list(model.model_fields))}"
+    return f"{key}: {first['msg'].removeprefix('Value error, ')}; docs/animals.md says how it is declared."

@@ -1,5 +1,8 @@
 """The built-in animals: closed, symmetric meshes of unit size, and a cache that may be damaged or missing."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_matrix
@@ -7,6 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from generator.assets.animals import animal_names, build_animal
+from generator.assets.importing import import_asset
+from generator.assets.sets import asset_mesh
 from generator.dataset.errors import UserError
 
 
@@ -66,7 +71,7 @@ def test_ball_is_the_sphere_that_its_joint_declares(tmp_path):
 @pytest.mark.parametrize(
     ("declaration", "said"),
     [
-        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, 1]]\nfurry = true\n", "parts.leg.furry"),
+        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, 1]]\nfurry = true\n", "unknown key 'parts.leg.furry'"),
         ("blend = 0.1\n[parts]\n", "parts: "),
         ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, -1]]\n", "parts.leg.joints.0"),
         ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, -3, 1]]\n", "above the ground"),
@@ -95,3 +100,17 @@ def test_damaged_or_unwritable_cache_costs_only_time(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
 
     assert built == rebuilt == read == build_animal.__wrapped__("crow")
+
+
+def test_animal_of_a_user_is_imported_as_any_mesh(tmp_path, monkeypatch):
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
+    text = (Path(__file__).parents[2] / "docs/animals.md").read_text(encoding="utf-8")
+    path = tmp_path / "mouse.toml"
+    path.write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])
+
+    done = import_asset(path, "mouse", "mine", "CC0", "-y", "z", replace=False)
+
+    assert done.picture.exists()
+    stored, built = asset_mesh("mine", "mouse"), build_animal(path)
+    assert stored.faces == built.faces
+    assert np.abs(np.array(stored.vertices) - built.vertices).max() < 1e-6
