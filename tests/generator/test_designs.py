@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from generator.blocks import draw_block, draw_holdouts
 from generator.classes import ClassContents, ClassRule, shared_labels
 from generator.dataset.errors import UserError
-from generator.plan import Part, plan_parts
+from generator.plan import GRID, Part, plan_parts
 from generator.presets import preset_names, read_preset
 from generator.splits import SplitPlan, arrangements
 from generator.vocabulary import read_vocabulary
@@ -188,18 +188,16 @@ SPARE = Path(__file__).parents[3] / "shared/data/pug_spare/labels.csv"
 
 @pytest.mark.skipif(not SPARE.exists(), reason="the labels of PUG:SPARE lie beside the project, and are not there")
 def test_the_grid_stands_in_the_order_of_spare() -> None:
-    """Animals for shapes and textures for colours, each name for another, row by row."""
+    """Row by row, in its own names, such as DeerStag and Red."""
     with SPARE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    grid = list(arrangements(CLEVR, "color"))
-    renamed: dict[tuple[str, str], str] = {}
-    assert len(rows) == len(grid) == 7392
-    for row, ((value, thing), (other, second)) in zip(rows, grid, strict=True):
-        theirs = [("animal", row["character_name"]), ("animal", row["character2_name"]),
-                  ("texture", row["character_texture"]), ("texture", row["character2_texture"])]  # fmt: skip
-        for name, ours in zip(theirs, [thing, second, value, other], strict=True):
-            assert renamed.setdefault(name, ours) == ours
-    assert len({*renamed.values()}) == len(renamed) == 20
+    preset = read_preset("spare")
+    assert (preset.family, preset.scenes) == ("pug", GRID)
+    grid = arrangements(read_vocabulary(preset.family).painted_with("color"), "color")
+    assert [
+        ((row["character_texture"], row["character_name"]), (row["character2_texture"], row["character2_name"]))
+        for row in rows
+    ] == [tuple((value.title(), thing.title().replace(" ", "")) for value, thing in scene) for scene in grid]
 
 
 @pytest.mark.full
