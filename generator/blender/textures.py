@@ -58,9 +58,11 @@ def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
 
 def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
     """Of a trunk that lies along the body, as the grain of wood."""
-    wave = nodes.add("TexWave", Vector=nodes.stretched(place, (0.15, 1.0, 1.0)), Scale=0.25, Distortion=9.0, Detail=3.0)
+    long = nodes.stretched(place, (0.15, 1.0, 1.0))
+    wave = nodes.add("TexWave", Vector=long, Scale=0.25, Distortion=9.0, Detail=3.0)
     wave.bands_direction = "Z"
-    return nodes.ramp(wave.outputs["Fac"], colors), wave.outputs["Fac"]
+    fibres = nodes.noise(nodes.stretched(long, (1.0, 4.0, 4.0)), 1.0, 3.0)
+    return nodes.mix(0.8, nodes.ramp(wave.outputs["Fac"], colors), fibres, "SOFT_LIGHT"), wave.outputs["Fac"]
 
 
 def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:

@@ -2,9 +2,10 @@
 
 import hashlib
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from generator.families import vocabulary_text
 from generator.farm.local import render_scenes
 from generator.quality import read_quality
 from generator.sampling import Planned, place_scene
+from generator.surfaces import Pattern
 from generator.vocabulary import Vocabulary, parse_vocabulary, read_vocabulary
 
 PUG = read_vocabulary("pug")
@@ -69,18 +71,42 @@ PAIRS = list(product(WORLDS, COLORS))
 SOME = [(WORLDS[i], COLORS[i]) for i in range(8)]
 
 
+def color_read(image: Path, mask: Path) -> str:
+    """The colour of the family that the brighter half of an object's pixels is nearest to, as under neutral light."""
+    neutral = np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
+    names = rgb2lab(np.where(neutral <= 0.0031308, 12.92 * neutral, 1.055 * neutral ** (1 / 2.4) - 0.055))
+    inside = ndimage.binary_erosion(
+        decode("masks", mask.read_bytes()) == 1
+    )  # at the edge pixels show the ground as well
+    pixels = rgb2lab(np.asarray(Image.open(image)))[inside]
+    lit = np.median(pixels[pixels[:, 0] >= np.median(pixels[:, 0])], axis=0)
+    return COLORS[int(deltaE_ciede2000(lit[None], names).argmin())]
+
+
 @pytest.mark.parametrize("pairs", [SOME, pytest.param(PAIRS, marks=pytest.mark.full)])
 def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     scenes = [planned(f"{i}", world, (ANIMALS[i % 12], color)) for i, (world, color) in enumerate(pairs)]
     render(scenes, tmp_path, side=128, outputs=("masks",))
-    neutral = np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
-    names = rgb2lab(np.where(neutral <= 0.0031308, 12.92 * neutral, 1.055 * neutral ** (1 / 2.4) - 0.055))
     for i, (world, color) in enumerate(pairs):
-        mask = decode("masks", (tmp_path / "masks" / f"{i}.png").read_bytes()) == 1
-        inside = ndimage.binary_erosion(mask)  # pixels at the edge show the ground as well
-        pixels = rgb2lab(np.asarray(Image.open(tmp_path / "images" / f"{i}.png")))[inside]
-        lit = np.median(pixels[pixels[:, 0] >= np.median(pixels[:, 0])], axis=0)
-        assert COLORS[int(deltaE_ciede2000(lit[None], names).argmin())] == color, (world, color, lit)
+        assert color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png") == color, world
+
+
+def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None:
+    patterns = "".join(
+        f'{name} = {{ texture = {{ pattern = "{name}", scale = 0.2 }} }}\n' for name in get_args(Pattern)
+    )
+    text = PLAIN.toml().replace("[attributes.coat.", f"[attributes.pattern]\n{patterns}\n[attributes.coat.", 1)
+    vocabulary = parse_vocabulary(text, "mine.toml")
+    scenes = []
+    for name in get_args(Pattern):
+        [(animal, paint)] = planned(name, "meadow", ("elephant", "red")).objects
+        scenes.append(
+            replace(planned(name, "meadow"), objects=((animal, {**paint, "pattern": name}),), depth_order=(0,))
+        )
+    render(scenes, tmp_path, vocabulary, side=96, outputs=("masks",))
+    assert len(set(digests(tmp_path).values())) == len(scenes)
+    for name in get_args(Pattern):
+        assert color_read(tmp_path / "images" / f"{name}.png", tmp_path / "masks" / f"{name}.png") == "red", name
 
 
 def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
