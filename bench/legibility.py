@@ -94,7 +94,7 @@ def learn(shown: Shown, sizes: tuple[int, int], epochs: int) -> Classifier:
     """A classifier trained on these images, mirrored and shifted at random."""
     torch.manual_seed(0)
     rng, device = np.random.default_rng(0), best_device(None)
-    model = Classifier(shown.images.shape[1], *sizes).to(device)
+    model = Classifier(shown.images.shape[1], *sizes).to(device, memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(model.parameters(), _RATE, weight_decay=0.05)
     steps = epochs * (len(shown.images) // _BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _RATE, total_steps=steps)
@@ -106,7 +106,7 @@ def learn(shown: Shown, sizes: tuple[int, int], epochs: int) -> Classifier:
             images = images.flip(-1) if rng.random() < 0.5 else images
             down, right = (int(by) for by in rng.integers(-_SHIFT, _SHIFT + 1, 2))
             with half_precision(device):
-                logits = model(images.roll((down, right), (-2, -1)))
+                logits = model(images.roll((down, right), (-2, -1)).contiguous(memory_format=torch.channels_last))
             truths = (torch.from_numpy(each[rows]).to(device) for each in (shown.things, shown.values))
             loss = torch.stack([F.cross_entropy(a.float(), b) for a, b in zip(logits, truths, strict=True)]).sum()
             optimizer.zero_grad(set_to_none=True)
