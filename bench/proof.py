@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from bench.figures import Figure, seconds
 from bench.worlds import write_planned
+from generator.dataset.commands import say
 from generator.dataset.reader import Dataset
 from generator.describe import Request, describe
 from generator.judge.verify import verify_dataset
@@ -32,6 +33,7 @@ def _of_size(n: int) -> list[Figure]:
         texts = pq.read_metadata(root / "benchmarks" / NAME / "texts.parquet").num_rows
         plan, verify, peak = _apart(_prove, n, root)
     said = f"{n:,} scenes, {texts:,} texts"
+    say(f"{said}: plan {plan:.0f} s, verify {verify:.0f} s, {peak:.0f} MB")
     return [
         Figure(f"plan, {said}", "s", (plan,)),
         Figure(f"verify, {said}", "s", (verify,)),

@@ -173,10 +173,10 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
 
 
 def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
-    if job.assets is not None and not vocabulary.asset_meshes:
+    if job.assets is not None and all("/" in name for name in vocabulary.asset_meshes):
         raise UserError(
-            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, so it can change nothing; leave "
-            f"it out."
+            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, or of a set that they name, so it "
+            f"can change nothing; leave it out."
         )
     for name in vocabulary.asset_meshes:
         check_asset(vocabulary.assets, name)

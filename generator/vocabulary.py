@@ -299,7 +299,7 @@ class Vocabulary(Declared):
 
     @property
     def asset_meshes(self) -> list[str]:
-        """Names of the meshes that come from the asset set, sorted; the others are shapes."""
+        """Names of the meshes that come from the asset set, or as SET/NAME from another, sorted; the others are shapes."""
         return sorted(set(self.meshes.values()) - SHAPES.keys())
 
     def painted_with(self, kind: str) -> "Vocabulary":

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from generator.vocabulary import parse_vocabulary
+from generator.vocabulary import parse_vocabulary, read_vocabulary
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 DEFAULT_RENDER = "gen render --holdout 3x3"
+FAMILY = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)[0]
 
 
 def commands() -> list[str]:
@@ -19,9 +20,10 @@ def commands() -> list[str]:
     return [line.split("  #")[0].strip() for block in blocks for line in block.strip().splitlines()]
 
 
-def on_path() -> dict[str, str]:
-    """The environment with the commands of this very Python first."""
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+def on_path(home: Path) -> dict[str, str]:
+    """The environment with the commands of this very Python first, and no asset sets but those in `home`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "JACKALOPE_ASSETS": str(home / "assets")}
 
 
 def test_it_starts_with_the_two_commands_that_make_has() -> None:
@@ -34,9 +36,11 @@ def test_it_starts_with_the_two_commands_that_make_has() -> None:
 def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
     run = [line for line in commands() if not line.startswith("make ") and line != DEFAULT_RENDER]
     assert {line.split()[0] for line in run} == {"gen", "score"}
+    (tmp_path / "zoo.toml").write_text(FAMILY, encoding="utf-8")
+    (tmp_path / "docs").symlink_to(CHECKOUT / "docs")
     for line in run:
         done = subprocess.run(
-            shlex.split(line), cwd=tmp_path, env=on_path(), capture_output=True, text=True, check=False
+            shlex.split(line), cwd=tmp_path, env=on_path(tmp_path), capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (tmp_path / "run" / "report.html").exists()
@@ -47,7 +51,7 @@ def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
     process = subprocess.Popen(
         shlex.split(DEFAULT_RENDER),
         cwd=tmp_path,
-        env=on_path(),
+        env=on_path(tmp_path),
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -61,10 +65,9 @@ def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
     )
 
 
-def test_its_colour_makes_a_family() -> None:
-    snippet = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
-    assert snippet
-    header, added = snippet[1].strip().splitlines()
-    clevr = (CHECKOUT / "scenes" / "clevr.toml").read_text(encoding="utf-8")
-    vocabulary = parse_vocabulary(clevr.replace(header, f"{header}\n{added}", 1), "mine.toml")
-    assert "teal" in vocabulary.values("color")
+def test_its_family_adds_a_colour_a_texture_and_an_imported_animal() -> None:
+    family, pug = parse_vocabulary(FAMILY, "zoo.toml"), read_vocabulary("pug")
+    for kind, added in (("color", "teal"), ("texture", "stripes")):
+        assert family.values(kind) == [*pug.values(kind), added]
+    assert set(family.objects) - set(pug.objects) == {"jackalope"}
+    assert "mine/jackalope" in family.asset_meshes

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from generator.assets.sets import BUILTIN, asset_digest, asset_licences, asset_mesh, asset_names, check_asset
+from generator.assets.sets import BUILTIN, asset_digest, asset_licences, asset_mesh, asset_names, check_asset, located
 from generator.dataset.errors import UserError, did_you_mean
 from generator.shapes import SHAPES, UnitMesh, unit_mesh
 
@@ -26,11 +26,10 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
     Of sets other than the built-in one only the installed copy knows its meshes: these are looked up when a world is
     rendered, so that a world whose set is not here can still be read.
     """
-    if assets != BUILTIN:
-        return None
     for name in names:
-        if name not in SHAPES and name not in (animals := asset_names(BUILTIN)):
-            return f"there is no shape '{name}'; {did_you_mean(name, [*SHAPES, *animals])}"
+        of, within = located(assets, name)
+        if of == BUILTIN and name not in SHAPES and within not in (animals := asset_names(BUILTIN)):
+            return f"there is no shape '{within}'; {did_you_mean(within, [*SHAPES, *animals])}"
     return None
 
 

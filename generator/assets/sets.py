@@ -51,12 +51,23 @@ def asset_names(assets: str) -> list[str]:
     return names
 
 
+def located(assets: str, name: str) -> tuple[str, str]:
+    """The set and the name within it: `mine/hare` is the mesh `hare` of the set `mine`, whatever set a world takes.
+
+    >>> located("builtin", "fox"), located("builtin", "mine/hare")
+    (('builtin', 'fox'), ('mine', 'hare'))
+    """
+    other, slash, within = name.partition("/")
+    return (other, within) if slash else (assets, name)
+
+
 def asset_mesh(assets: str, name: str) -> UnitMesh:
-    """A mesh of a set: triangles, as `generator.shapes.unit_mesh` places them, facing +x.
+    """A mesh of a set, or of another as SET/NAME: triangles, as `generator.shapes.unit_mesh` places them, facing +x.
 
     Raises UserError where set or mesh are missing or damaged.
     """
     check_asset(assets, name)
+    assets, name = located(assets, name)
     if assets == BUILTIN:
         from generator.assets.animals import build_animal
 
@@ -66,6 +77,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
 
 def check_asset(assets: str, name: str) -> None:
     """Raises UserError where a set or its mesh is missing."""
+    assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
         mend = "" if assets in (BUILTIN, *INSTALLABLE) else f" Or: gen assets import FILE --name {name} --set {assets}"
@@ -74,10 +86,7 @@ def check_asset(assets: str, name: str) -> None:
 
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
     """The licence of each of those meshes, as one line."""
-    if assets == BUILTIN:
-        return dict.fromkeys(names, OWN)
-    folder = set_folder(assets)
-    return {name: str(read_notes(folder, name).get("licence") or UNDECLARED) for name in names}
+    return {name: _licence(*located(assets, name)) for name in names}
 
 
 def asset_licence(assets: str) -> str:
@@ -94,7 +103,12 @@ def asset_digest(assets: str, names: Iterable[str]) -> str:
     return found.hexdigest()
 
 
+def _licence(assets: str, name: str) -> str:
+    return OWN if assets == BUILTIN else str(read_notes(set_folder(assets), name).get("licence") or UNDECLARED)
+
+
 def _sum(assets: str, name: str) -> str:
+    assets, name = located(assets, name)
     if assets == BUILTIN:
         from generator.assets.animals import animal_key
 

@@ -15,7 +15,7 @@ from generator.projection import axes
 from generator.quality import read_quality
 
 VIEWS = 8
-_EYE, _TARGET = (0.0, -5.4, 2.0), (0.0, 0.0, 0.62)
+_EYE, _TARGET = (0.0, -5.4, 2.1), (0.0, 0.0, 0.85)
 
 
 class Turntable:
@@ -33,7 +33,7 @@ class Turntable:
         camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
         right, up, back = axes(_EYE, _TARGET)
         camera.matrix_world = Matrix([(right[i], up[i], back[i], _EYE[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
-        camera.data.lens = 70.0
+        camera.data.lens = 62.0
         scene.collection.objects.link(camera)
         scene.camera = camera
         scene.world = bpy.data.worlds.new("sky")

@@ -212,9 +212,11 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
 
 
 def _needed(request: Manifest) -> str:
-    """The asset set that has to be there too."""
-    assets = request.get("assets", {"set": "builtin"})["set"]
-    return "" if assets == "builtin" else f", and the same meshes in the asset set `{assets}` (`gen assets list`)"
+    """The asset sets that have to be there too."""
+    assets = request.get("assets", {"set": "builtin", "meshes": []})
+    sets = sorted({name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"})
+    names = " and ".join(f"`{name}`" for name in sets)
+    return f", and the same meshes in the asset set{'s' * (len(sets) > 1)} {names} (`gen assets list`)" if sets else ""
 
 
 def _lineage(request: Manifest) -> list[Manifest]:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from generator.again import Look, prepare_again
-from generator.assets.lookup import find_mesh
+from generator.assets.lookup import asset_request, check_assets, find_mesh
 from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
 from generator.assets.stored import write_asset
 from generator.dataset.errors import UserError
+from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.drive import Drive
 from generator.render import Job, prepare
@@ -102,6 +103,33 @@ def test_a_family_is_read_without_its_set_and_refused_only_when_it_is_rendered()
     vocabulary = parse_vocabulary(FAMILY, "toys.toml")
     assert vocabulary.asset_meshes == ["spare", "wedge"]
     assert all(mesh in SHAPES for name, mesh in vocabulary.meshes.items() if name not in ("funnel", "spare"))
+
+
+def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
+    guests = '\nfunnel = { mesh = "toys/wedge" }\nguest = { mesh = "other/wedge" }\nfox = {'
+    text = CLEVR.replace("\ncone = {", guests, 1)
+    vocabulary = parse_vocabulary(text, "mixed.toml")
+    assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
+    job = Job(
+        str(toys / "mixed.toml"), "2x2", {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48, "draft"
+    )
+    (toys / "mixed.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="no asset set 'other' here"):
+        prepare(job)
+    write_asset(toys / "other", "wedge", triangles("cube"), {"licence": "CC0"})
+    recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
+    assert recorded is not None
+    assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
+    assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
+    assert prepare(job).planned
+    check_assets(recorded)
+    write_asset(toys / "other", "wedge", triangles("star"), {"licence": "CC0"})
+    with pytest.raises(UserError, match="other meshes here"):
+        check_assets(recorded)
+    with pytest.raises(UserError, match="'toys' has no mesh 'wedg'"):
+        asset_mesh("builtin", "toys/wedg")
+    with pytest.raises(UserError, match="name of an asset set"):
+        asset_mesh("builtin", "../toys/wedge")
 
 
 def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
