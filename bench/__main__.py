@@ -16,7 +16,7 @@ from bench.machine import machine
 T = TypeVar("T")
 WIDTH = 116
 BENCHMARKS = ("startup", "vocab", "planning", "rendering", "describing", "scoring")
-ON_REQUEST = ("quality", "proof", "animals")  # hours of references; an hour of writing; an installed asset set
+ON_REQUEST = ("quality", "proof", "animals")  # hours of references; half an hour of writing; an installed asset set
 
 
 @click.command()

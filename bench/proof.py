@@ -18,7 +18,8 @@ from generator.render import Job, prepare
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}
-ASKED, NAME = Request(("binary", "systematicity", "skill", "hard_positives")), "proof"
+ASKED = Request(("binary", "systematicity", "productivity", "integration", "skill", "hard_positives"))
+NAME = "proof"
 
 
 def figures() -> list[Figure]:
