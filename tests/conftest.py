@@ -3,21 +3,38 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import chdir
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from filelock import FileLock
 
+MODULES = {"gen": "generator.cli", "score": "evaluator.cli"}
+
 SCENES = "train=110,val=4,seen=20,partial=20,unseen=20"
+FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
+FEWEST = ["--scenes", "train=2,val=1,seen=1,partial=1,unseen=1"]
 
 
-def run_command(
+def run_command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `gen` or `score` in this process; an unforeseen error is an error of the test."""
+    name, *rest = map(str, arguments)
+    with chdir(cwd or Path.cwd()):
+        done = CliRunner().invoke(import_module(MODULES[name]).main, rest, prog_name=name)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess([name, *rest], done.exit_code, done.stdout, done.stderr)
+
+
+def run_process(
     *arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `gen` or `score` as a process of its own, as a user would."""
+    """Run `gen` or `score` as a process of its own, as a user would: slower, for what only a process shows."""
     name, *rest = map(str, arguments)
-    module = {"gen": "generator.cli", "score": "evaluator.cli"}[name]
-    code = f"import sys; sys.argv[0] = {name!r}; from {module} import main; main()"
+    code = f"import sys; sys.argv[0] = {name!r}; from {MODULES[name]} import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *rest], capture_output=True, text=True, cwd=cwd, env=env, check=False
     )
@@ -25,22 +42,42 @@ def run_command(
 
 def render_arguments(out: str | Path, *more: str | Path) -> list[str | Path]:
     """A render command that takes a few seconds."""
-    cheap = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu"]
+    cheap = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu", "--workers", "1"]
     return ["gen", "render", "--scenes", SCENES, *cheap, "--out", out, *more]
+
+
+def once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that is made once a test run, whichever of its processes needs it first."""
+    shared = tmp_path_factory.getbasetemp()
+    if "popen-gw" in shared.name:
+        shared = shared.parent
+    root = shared / name
+    with FileLock(shared / f"{name}.lock"):
+        if not root.exists():
+            making = shared / f"{name}.making" / name
+            shutil.rmtree(making, ignore_errors=True)
+            making.parent.mkdir(exist_ok=True)
+            make(making)
+            making.rename(root)
+    return root
+
+
+def render_into(root: Path, *more: str | Path) -> None:
+    """Render a small dataset as a user would."""
+    done = run_process(*render_arguments(root, *more))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of 174 scenes at 64x64, held out 3x3. Not to be changed: see `copied`."""
-    shared = tmp_path_factory.getbasetemp()
-    if "popen-gw" in shared.name:
-        shared = shared.parent
-    root = shared / "rendered"
-    with FileLock(shared / "rendered.lock"):
-        if not (root / "dataset.json").exists():
-            done = run_command(*render_arguments(root))
-            assert done.returncode == 0, done.stderr
-    return root
+    return once(tmp_path_factory, "rendered", render_into)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of 28 scenes (`FEW`) by one worker that nothing disturbed. Not to be changed."""
+    return once(tmp_path_factory, "undisturbed", lambda root: render_into(root, *FEW))
 
 
 @pytest.fixture

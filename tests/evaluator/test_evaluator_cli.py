@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.cli import main
 from evaluator.models.registry import FAMILIES
-from tests.conftest import run_command
+from tests.conftest import run_process
 from tests.evaluator.conftest import Tiny, score_command
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
@@ -64,13 +64,14 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], comma
     assert done.stdout.startswith(f"Usage: score {' '.join(path)}")
 
 
+@pytest.mark.full
 def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
     """The whole way as processes: results on stdout, talk on stderr."""
     from tests.evaluator.test_open_clip import _folder
 
     model, folder = _folder(tiny(), tmp_path / "model"), tmp_path / "run"
     arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
-    done = run_command(*arguments, "--json", cwd=tmp_path)
+    done = run_process(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((folder / "results.json").read_text())
     assert "40 images and 900 texts to encode" in done.stderr
@@ -79,7 +80,7 @@ def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: 
 
 
 def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Path) -> None:
-    done = run_command("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
+    done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == "Error: There is no trained model at '/nowhere'; give a folder written by `score train`.\n"

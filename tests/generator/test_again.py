@@ -16,20 +16,20 @@ from tests.conftest import run_command
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("again") / "source"
     done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "64x48",
-                       "--quality", "draft", "--pairs", "--device", "cpu", "--out", root)  # fmt: skip
+                       "--quality", "draft", "--pairs", "--device", "cpu", "--workers", "1", "--out", root)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
     return root
 
 
 def again(source: Path, out: Path, *more: str) -> Dataset:
-    done = run_command("gen", "render", "--from", source, "--device", "cpu", "--out", out, *more)
+    done = run_command("gen", "render", "--from", source, "--device", "cpu", "--workers", "1", "--out", out, *more)
     assert done.returncode == 0, done.stderr
     return Dataset.open(out)
 
 
 def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
-    done, before = again(source, tmp_path / "same", "--workers", "1"), Dataset.open(source)
+    done, before = again(source, tmp_path / "same"), Dataset.open(source)
     assert done.world.sums == before.world.sums
     for name in before.benchmark_names():
         assert done.benchmark(name).sums == before.benchmark(name).sums

@@ -1,7 +1,6 @@
 """Files of users, made here by hand or by Blender, taken into a set; what cannot be shown is refused and named."""
 
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -319,7 +318,7 @@ def test_the_command_stores_shows_lists_and_does_not_overwrite(files: Path, sets
         "CC0, A. Smith",
         "--json",
     ]
-    done = run_command(*command, env=dict(os.environ))
+    done = run_command(*command)
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert made["mesh"] == str(sets / "mine" / "wedge.npz")
@@ -329,7 +328,7 @@ def test_the_command_stores_shows_lists_and_does_not_overwrite(files: Path, sets
         pixels = np.asarray(picture.convert("RGB")).astype(int)
     assert (np.ptp(pixels, axis=-1) > 25).mean() > 0.02, "no clay is seen"
     assert not (pixels[..., 0] - pixels[..., 1] > 100).any(), "an inside is seen"
-    done = run_command(*command, env=dict(os.environ))
+    done = run_command(*command)
     assert (done.returncode, done.stdout) == (2, "")
     assert "has a mesh 'wedge'; add --replace" in done.stderr
     listed = CliRunner().invoke(main, ["assets", "list", "--set", "mine", "--json"]).output

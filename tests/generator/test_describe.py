@@ -12,7 +12,7 @@ from generator.dataset.reader import Benchmark, Dataset
 from generator.describe import FIRST, PROTOCOLS, check_name, describe
 from generator.scene import Scene
 from generator.vocabulary import parse_vocabulary
-from tests.conftest import run_command
+from tests.conftest import run_command, run_process
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +143,12 @@ def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copie
 
 def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path) -> None:
     digests = set()
-    for hash_seed in ("1", "2"):
-        done = run_command(
-            "gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": hash_seed}
-        )
-        assert done.returncode == 0, done.stderr
-        digests.add(Dataset.open(copied).benchmark("again").digest)
+    elsewhere = run_process("gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": "1"})
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    digests.add(Dataset.open(copied).benchmark("again").digest)
+    here = run_command("gen", "describe", copied, "--name", "again")  # of a hash seed by chance
+    assert here.returncode == 0, here.stderr
+    digests.add(Dataset.open(copied).benchmark("again").digest)
     assert len(digests) == 1
     run_command("gen", "describe", copied, "--name", "again", "--seed", "1")
     assert Dataset.open(copied).benchmark("again").digest not in digests

@@ -13,7 +13,7 @@ from generator import drive
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.drive import Drive, find_drive
-from tests.conftest import run_command
+from tests.conftest import run_command, run_process
 
 FAKE_BPY = """
 class Device:
@@ -96,7 +96,7 @@ def test_what_there_is_not_is_refused(engine: str, device: str, said: str) -> No
 
 def test_eevee_without_opengl_says_what_to_install(tmp_path: Path) -> None:
     env = {**os.environ, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere.json"}
-    done = run_command("gen", "render", "--engine", "eevee", "--out", tmp_path / "x", env=env)
+    done = run_process("gen", "render", "--engine", "eevee", "--out", tmp_path / "x", env=env)
     assert done.returncode == 2
     assert "apt-get install libegl1 libgl1-mesa-dri" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

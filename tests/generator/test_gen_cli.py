@@ -27,7 +27,7 @@ from tests.conftest import render_arguments, run_command
         (["--objects", "5..3"], "runs backwards; write 3..5"),
         (["--objects", "1"], "nothing to evaluate; take 2 or more"),
         (
-            ["--objects", "2..6"],
+            ["--objects", "2..6", "--scenes", "40"],
             "No room for 6 objects in an image of 320x240: take fewer --objects, a family with more room",
         ),
         (["--resolution", "320"], "Expected --resolution"),
@@ -77,7 +77,7 @@ def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     )
     (tmp_path / "teal.toml").write_text(text)
     done = run_command("gen", "render", "--family", "teal.toml", "--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32",
-                       "--quality", "draft", "--block-seed", "2", "--json", cwd=tmp_path)  # fmt: skip
+                       "--quality", "draft", "--workers", "1", "--block-seed", "2", "--json", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["dataset"] == "teal-3x3-b2-s0-32x32"
     assert "8 images of 32x32 (draft) into teal-3x3-b2-s0-32x32, about" in done.stderr
@@ -86,7 +86,7 @@ def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
 
 def test_scenes_of_many_objects_render(tmp_path: Path) -> None:
     done = run_command("gen", "render", "--family", "clevr-many", "--objects", "3..10", "--scenes", "train=4,val=1,seen=1,partial=1,unseen=1",
-                       "--resolution", "64x48", "--quality", "draft", "--json", cwd=tmp_path)  # fmt: skip
+                       "--resolution", "64x48", "--quality", "draft", "--workers", "1", "--json", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     root = tmp_path / json.loads(done.stdout)["dataset"]
     assert root.name == "clevr-many-n3-10-3x3-b0-s0-64x48"

@@ -28,7 +28,20 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A world of 34 scenes at 64x64 that holds out materials, and over it a benchmark that holds out finishes."""
     folder = tmp_path_factory.mktemp("toys")
     (folder / "few.toml").write_text(TOYS, encoding="utf-8")
-    look = ["--resolution", "64x64", "--quality", "draft", "--device", "cpu", "--scenes", COUNTS, "--out", "toys"]
+    look = [
+        "--resolution",
+        "64x64",
+        "--quality",
+        "draft",
+        "--device",
+        "cpu",
+        "--workers",
+        "1",
+        "--scenes",
+        COUNTS,
+        "--out",
+        "toys",
+    ]
     for command in (
         ["render", "--family", "few.toml", "--holdout", "material:shape=2x2", *look],
         ["split", "toys", "--holdout", "finish:shape=2x2", "--block-seed", "8", "--name", "finish"],

@@ -12,7 +12,7 @@ from generator.dataset.reader import Dataset
 from generator.farm.choice import Farm
 from generator.farm.local import Limits
 from generator.render import Job, prepare, worker_setup
-from tests.conftest import run_command
+from tests.conftest import run_command, run_process
 
 ray = pytest.importorskip("ray")
 
@@ -45,7 +45,7 @@ def cluster() -> Iterator[str]:
 def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
     here = run_command(*ARGUMENTS, "--workers", "1", "--out", tmp_path / "here")
     assert here.returncode == 0, here.stderr
-    there = run_command(
+    there = run_process(
         *ARGUMENTS,
         "--farm",
         "ray",
@@ -98,7 +98,7 @@ def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
     done = run_command(*ARGUMENTS, "--address", "auto", "--out", tmp_path / "d")
     assert done.returncode == 2
     assert "--address auto is that of a Ray cluster; add --farm ray" in done.stderr
-    done = run_command(*ARGUMENTS, "--farm", "ray", "--address", "127.0.0.1:1", "--out", tmp_path / "d")
+    done = run_process(*ARGUMENTS, "--farm", "ray", "--address", "127.0.0.1:1", "--out", tmp_path / "d")
     assert done.returncode == 2
     assert "no Ray cluster answers there" in done.stderr
     assert "Traceback" not in done.stderr

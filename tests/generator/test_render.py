@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,7 @@ from generator.farm.local import Limits, render_scenes
 from generator.render import Job, parse_objects, parse_resolution, prepare, worker_setup
 from generator.resources import resource
 from generator.vocabulary import SHAPES
-from tests.conftest import render_arguments, run_command
-
-FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
+from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 
 
 def files(root: Path) -> dict[str, str]:
@@ -53,30 +52,22 @@ def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> Non
         time.sleep(0.005)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("undisturbed") / "dataset"
-    done = run_command(*render_arguments(root, *FEW, "--workers", "1"))
-    assert done.returncode == 0, done.stderr
-    return root
-
-
 def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path, tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = run_command(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
+    done = run_process(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
     assert done.returncode == 0, done.stderr
     assert files(tmp_path / "two") == files(undisturbed)
     assert len(files(undisturbed)) > 28
 
 
 def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> None:
-    done = run_command(*render_arguments(tmp_path / "other", *FEW, "--seed", "1"))
+    done = run_command(*render_arguments(tmp_path / "other", *FEWEST, "--seed", "1"))
     assert done.returncode == 0, done.stderr
     first, second = (set(Dataset.open(root).world.sums.values()) for root in (undisturbed, tmp_path / "other"))
     assert len(first & second) <= 1  # vocabulary.toml
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full)])
 def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_path: Path, stop: signal.Signals) -> None:
     root = tmp_path / "stopped"
     for images in (3, 11):
@@ -125,8 +116,7 @@ def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> N
 def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
     text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace("min_pixels = 200 ", "min_pixels = 90000 ")
     (tmp_path / "blind.toml").write_text(text)
-    done = run_command("gen", "render", "--family", tmp_path / "blind.toml", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1",
-                       "--resolution", "32x32", "--quality", "draft", "--out", tmp_path / "out")  # fmt: skip
+    done = run_command(*render_arguments(tmp_path / "out", *FEWEST, "--family", tmp_path / "blind.toml"))
     assert done.returncode == 2
     assert "6 scenes failed" in done.stderr
     assert "leaves no rendered scene for train, val, seen, partial, unseen" in done.stderr
@@ -151,11 +141,11 @@ def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, 
     assert files(root) == files(undisturbed)
 
 
-def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path) -> None:
-    before = files(undisturbed)
-    done = run_command(*render_arguments(undisturbed, *FEW))
+def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(undisturbed, tmp_path / "dataset"))
+    done = run_command(*render_arguments(root, *FEW))
     assert done.returncode == 0, done.stderr
-    assert files(undisturbed) == before
+    assert files(root) == files(undisturbed)
 
 
 def test_every_shape_that_a_family_may_name_can_be_built() -> None:
@@ -184,7 +174,7 @@ for row in reversed(world.scenes.to_pylist()[:6]):
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.full), "5"])
 def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
     subprocess.run(
         [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True
@@ -228,7 +218,7 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
     (tmp_path / "bpy.py").write_text(
         'raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")'
     )
-    done = run_command(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr
     assert "Traceback" not in done.stderr
@@ -236,7 +226,7 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
 
 def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
     (tmp_path / "bpy.py").write_text('import os; os.write(2, b"illegal instruction"); os.abort()')
-    done = run_command(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert "Rendering cannot start" in done.stderr
     assert "illegal instruction" in done.stderr
