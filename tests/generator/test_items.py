@@ -87,7 +87,7 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     while sum(counts.values()) < n_texts:
         known: dict[int, tuple] = {}
-        for scene, subject, item in asked(200, seed):
+        for scene, subject, item in asked(50, seed):
             if id(subject) not in known:
                 known.clear()
                 known[id(subject)] = (read_scene(scene.to_json(), TERMS), subject)
@@ -112,8 +112,8 @@ KINDS = {
 }  # fmt: skip
 
 
-def test_the_judge_agrees_on_twenty_thousand_texts_of_all_kinds() -> None:
-    assert set(check_texts(20_000, 1)) == KINDS
+def test_the_judge_agrees_on_four_thousand_texts_of_all_kinds() -> None:
+    assert set(check_texts(4_000, 1)) == KINDS
 
 
 @pytest.mark.full

@@ -317,10 +317,7 @@ def an_arrangement_in_two_lists_is_not_declared(planted: Planted) -> Fault:
     return "undeclared leak", f"one arrangement is in two lists: {leak}"
 
 
-@pytest.mark.parametrize("name", PLANTERS)
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_a_planted_fault_is_found_and_named(datasets: Callable[[str], Path], name: str, data: st.DataObject) -> None:
+def check(datasets: Callable[[str], Path], name: str, data: st.DataObject) -> None:
     design, benchmark, plant = PLANTERS[name]
     with copy_of(datasets(design)) as root:
         planted = Planted(root, data, benchmark)
@@ -331,6 +328,21 @@ def test_a_planted_fault_is_found_and_named(datasets: Callable[[str], Path], nam
     assert certificate["status"] == "failed"
     assert any(words in what for what in named), (fault, words, certificate["sentence"], named[:5])
     assert certificate["faults"].keys().isdisjoint({"damaged file", "another world", "unreadable text"})
+
+
+@pytest.mark.parametrize("name", PLANTERS)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_planted_fault_is_found_and_named(datasets: Callable[[str], Path], name: str, data: st.DataObject) -> None:
+    check(datasets, name, data)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PLANTERS)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_planted_faults_are_found_and_named(datasets: Callable[[str], Path], name: str, data: st.DataObject) -> None:
+    check(datasets, name, data)
 
 
 @st.composite
@@ -370,7 +382,7 @@ def judge_job(job: dict[str, Any]) -> None:
     assert {name: each["findings"] for name, each in certificates.items() if each["findings"]} == {}
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(jobs())
 def test_a_clean_design_drawn_at_random_raises_no_alarm(job: dict[str, Any]) -> None:
     judge_job(job)

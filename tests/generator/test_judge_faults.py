@@ -420,9 +420,7 @@ def test_planted_faults_are_found_and_named(clean: Path, name: str, data: st.Dat
     check(clean, PLANTERS[name], data)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_a_flipped_bit_of_any_file_is_found(clean: Path, data: st.DataObject) -> None:
+def check_bit(clean: Path, data: st.DataObject) -> None:
     with copy_of(clean) as root:
         files = sorted(
             path.relative_to(root) for path in (*root.glob("world/*/*"), *root.glob("**/*.parquet")) if path.is_file()
@@ -435,6 +433,19 @@ def test_a_flipped_bit_of_any_file_is_found(clean: Path, data: st.DataObject) ->
     assert any(
         path.name in finding["what"] for finding in certificate["findings"] if finding["fault"] == "damaged file"
     )
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_flipped_bit_is_found(clean: Path, data: st.DataObject) -> None:
+    check_bit(clean, data)
+
+
+@pytest.mark.full
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_flipped_bit_of_any_file_is_found(clean: Path, data: st.DataObject) -> None:
+    check_bit(clean, data)
 
 
 def judge_design(design: Design) -> None:
@@ -453,7 +464,7 @@ def judge_design(design: Design) -> None:
 NO_CHECKS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=NO_CHECKS)
+@settings(max_examples=12, deadline=None, suppress_health_check=NO_CHECKS)
 @given(designs())
 def test_clean_designs_raise_no_alarm(design: Design) -> None:
     judge_design(design)

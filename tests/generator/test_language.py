@@ -79,23 +79,31 @@ def test_sentences_read_as_english(form: Form, template: str, text: str) -> None
     assert GRAMMAR.realise(form, template) == text
 
 
-@settings(max_examples=1500, deadline=None)
-@given(forms())
-def test_every_template_is_read_back_to_its_form_by_the_judge(form: Form) -> None:
-    names = GRAMMAR.templates(form)
-    assert names, form
-    for name in names:
-        text = GRAMMAR.realise(form, name)
-        assert read_sentence(text, LEXICON).to_dict() == form.to_dict(), (name, text)
+@pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
+def test_every_template_is_read_back_to_its_form_by_the_judge(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms())
+    def check(form: Form) -> None:
+        names = GRAMMAR.templates(form)
+        assert names, form
+        for name in names:
+            text = GRAMMAR.realise(form, name)
+            assert read_sentence(text, LEXICON).to_dict() == form.to_dict(), (name, text)
+
+    check()
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.lists(forms(), min_size=2, max_size=12))
-def test_two_forms_never_share_a_text(found: list[Form]) -> None:
-    meaning: dict[str, Form] = {}
-    for form in found:
-        for name in GRAMMAR.templates(form):
-            assert meaning.setdefault(GRAMMAR.realise(form, name), form) == form
+@pytest.mark.parametrize("examples", [60, pytest.param(300, marks=pytest.mark.full)])
+def test_two_forms_never_share_a_text(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(st.lists(forms(), min_size=2, max_size=12))
+    def check(found: list[Form]) -> None:
+        meaning: dict[str, Form] = {}
+        for form in found:
+            for name in GRAMMAR.templates(form):
+                assert meaning.setdefault(GRAMMAR.realise(form, name), form) == form
+
+    check()
 
 
 def test_every_form_can_be_said_in_some_natural_way_or_denied() -> None:
@@ -116,24 +124,32 @@ def test_synonyms_are_read_back_as_what_they_mean(kind: str) -> None:
         assert read_sentence(text, LEXICON).to_dict() == form.to_dict()
 
 
-@settings(max_examples=1500, deadline=None)
-@given(forms(), st.integers(0, 10**6), st.sampled_from(["any", "few"]))
-def test_the_judge_decides_every_form_alike(form: Form, seed: int, which: str) -> None:
-    scene = random_scene(random.Random(seed), 1, 7, list(VOCABULARY.objects)[:4] if which == "few" else None)
-    text = GRAMMAR.realise(form, GRAMMAR.templates(form)[0])
-    assert decide(form, facts_of(scene)) is judge(read_sentence(text, LEXICON), shown_of(scene)), text
+@pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
+def test_the_judge_decides_every_form_alike(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms(), st.integers(0, 10**6), st.sampled_from(["any", "few"]))
+    def check(form: Form, seed: int, which: str) -> None:
+        scene = random_scene(random.Random(seed), 1, 7, list(VOCABULARY.objects)[:4] if which == "few" else None)
+        text = GRAMMAR.realise(form, GRAMMAR.templates(form)[0])
+        assert decide(form, facts_of(scene)) is judge(read_sentence(text, LEXICON), shown_of(scene)), text
+
+    check()
 
 
-@settings(max_examples=250, deadline=None)
-@given(forms(vocabulary=RELATIONS), st.integers(0, 10**6))
-def test_near_far_on_and_beneath_are_said_read_and_decided_alike(form: Form, seed: int) -> None:
-    scene = random_scene(random.Random(seed), 1, 7, list(RELATIONS.objects)[:4], RELATIONS)
-    grammar, lexicon = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT)
-    shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
-    for name in grammar.templates(form):
-        read = read_sentence(grammar.realise(form, name), lexicon)
-        assert read.to_dict() == form.to_dict()
-    assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
+@pytest.mark.parametrize("examples", [60, pytest.param(250, marks=pytest.mark.full)])
+def test_near_far_on_and_beneath_are_said_read_and_decided_alike(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms(vocabulary=RELATIONS), st.integers(0, 10**6))
+    def check(form: Form, seed: int) -> None:
+        scene = random_scene(random.Random(seed), 1, 7, list(RELATIONS.objects)[:4], RELATIONS)
+        grammar, lexicon = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT)
+        shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
+        for name in grammar.templates(form):
+            read = read_sentence(grammar.realise(form, name), lexicon)
+            assert read.to_dict() == form.to_dict()
+        assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
+
+    check()
 
 
 def test_a_near_pair_is_near_from_either_end_and_a_stack_stands_in_no_order() -> None:

@@ -35,37 +35,45 @@ def plan(seed: int, n: int) -> Planned:
     return Planned("000000", "", objects, drawn.depth_order, "studio", drawn.rests_on, drawn.clumps)
 
 
-@settings(max_examples=250, deadline=None)
-@given(st.integers(0, 10**9), st.integers(1, 4), st.sampled_from([(320, 240), (96, 96)]))
-def test_every_scene_bears_out_what_its_plan_says(seed: int, n: int, size: tuple[int, int]) -> None:
-    planned = plan(seed, n)
-    scene = place_scene(planned, VOCABULARY, seed, 0, *size)
-    expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(undecided(planned, VOCABULARY))
-    for i, j, name, edge in scene.graph(VOCABULARY).edges(keys=True, data=True):
-        assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
-    stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
-    assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {(j, i) for i, j in stacked}
+@pytest.mark.parametrize("examples", [50, pytest.param(250, marks=pytest.mark.full)])
+def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(st.integers(0, 10**9), st.integers(1, 4), st.sampled_from([(320, 240), (96, 96)]))
+    def check(seed: int, n: int, size: tuple[int, int]) -> None:
+        planned = plan(seed, n)
+        scene = place_scene(planned, VOCABULARY, seed, 0, *size)
+        expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(undecided(planned, VOCABULARY))
+        for i, j, name, edge in scene.graph(VOCABULARY).edges(keys=True, data=True):
+            assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
+        stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
+        assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {(j, i) for i, j in stacked}
+
+    check()
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 10**9))
-def test_what_rests_stands_on_the_middle_of_a_top(seed: int) -> None:
-    planned = plan(2 * seed + 1, 3)
-    scene = place_scene(planned, VOCABULARY, seed, 0, 96, 96)
-    for i, thing in enumerate(scene.objects):
-        lower = planned.rests_on[i] if planned.rests_on else None
-        if lower is None:
-            assert thing.position[2] == 0
-            continue
-        under = scene.objects[lower]
-        top = VOCABULARY.objects[under.category].top
-        assert top is not None
-        scale = VOCABULARY.scale(under.attributes)
-        assert thing.position[2] == pytest.approx(top.height * scale, abs=1e-6)
-        assert all(
-            abs(a - b) <= slip(VOCABULARY) * 2**0.5 + 1e-6
-            for a, b in zip(thing.position[:2], under.position[:2], strict=True)
-        )
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.full)])
+def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(st.integers(0, 10**9))
+    def check(seed: int) -> None:
+        planned = plan(2 * seed + 1, 3)
+        scene = place_scene(planned, VOCABULARY, seed, 0, 96, 96)
+        for i, thing in enumerate(scene.objects):
+            lower = planned.rests_on[i] if planned.rests_on else None
+            if lower is None:
+                assert thing.position[2] == 0
+                continue
+            under = scene.objects[lower]
+            top = VOCABULARY.objects[under.category].top
+            assert top is not None
+            scale = VOCABULARY.scale(under.attributes)
+            assert thing.position[2] == pytest.approx(top.height * scale, abs=1e-6)
+            assert all(
+                abs(a - b) <= slip(VOCABULARY) * 2**0.5 + 1e-6
+                for a, b in zip(thing.position[:2], under.position[:2], strict=True)
+            )
+
+    check()
 
 
 def test_where_only_orders_are_known_a_layout_is_a_shuffled_order() -> None:

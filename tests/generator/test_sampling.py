@@ -107,22 +107,30 @@ def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, s
     assert max(groups.values()) - min(groups.values()) <= 1
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from([*PLAN, *MANY_PLAN]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)]))
-def test_scenes_are_as_planned_and_nothing_is_in_doubt(planned: Planned, seed: int, size: tuple[int, int]) -> None:
-    vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
-    scene = place_scene(planned, vocabulary, seed, 0, *size)
-    assert [(o.category, o.attributes) for o in scene.objects] == list(planned.objects)
-    assert scene.environment == planned.environment
-    graph = scene.graph(vocabulary)
-    for i, j in combinations(range(len(scene.objects)), 2):
-        assert graph.edges[i, j, "left"]["holds"] is True
-        assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])
-    assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
-    for thing in scene.objects:
-        facing = math.atan2(scene.camera.position[1] - thing.position[1], scene.camera.position[0] - thing.position[0])
-        off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
-        assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
+@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.full)])
+def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        st.sampled_from([*PLAN, *MANY_PLAN]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)])
+    )
+    def check(planned: Planned, seed: int, size: tuple[int, int]) -> None:
+        vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
+        scene = place_scene(planned, vocabulary, seed, 0, *size)
+        assert [(o.category, o.attributes) for o in scene.objects] == list(planned.objects)
+        assert scene.environment == planned.environment
+        graph = scene.graph(vocabulary)
+        for i, j in combinations(range(len(scene.objects)), 2):
+            assert graph.edges[i, j, "left"]["holds"] is True
+            assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])
+        assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
+        for thing in scene.objects:
+            facing = math.atan2(
+                scene.camera.position[1] - thing.position[1], scene.camera.position[0] - thing.position[0]
+            )
+            off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
+            assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
+
+    check()
 
 
 def test_attempts_and_seeds_change_the_place_never_the_content() -> None:

@@ -50,7 +50,9 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "images").iterdir())}
 
 
-@pytest.mark.parametrize(("vocabulary", "paints"), [(PLAIN, COLORS), (TEXTURED, PUG.values("texture"))])
+@pytest.mark.parametrize(
+    ("vocabulary", "paints"), [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))]
+)
 def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, paints: list[str]) -> None:
     scenes = [
         planned(f"{i}", WORLDS[i], ("fox", paints[i]), ("elephant", paints[i - 1]), vocabulary=vocabulary)
@@ -68,7 +70,7 @@ def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, p
 
 
 PAIRS = list(product(WORLDS, COLORS))
-SOME = [(WORLDS[i], COLORS[i]) for i in range(8)]
+SOME = [(WORLDS[i], COLORS[i]) for i in range(0, 8, 2)]
 
 
 def color_read(image: Path, mask: Path) -> str:
