@@ -75,7 +75,7 @@ def render(vocabulary: Vocabulary, scenes: list[Planned], side: int, folder: Pat
     "--rounds", default=4, show_default=True, help="Images of each object, value and place, half to learn from."
 )
 @click.option("--side", default=128, show_default=True, help="Pixels a side.")
-@click.option("--epochs", default=40, show_default=True, help="How often each image is learnt from.")
+@click.option("--epochs", default=30, show_default=True, help="How often each image is learnt from.")
 def main(folder: Path, name: str, assets: str | None, rounds: int, side: int, epochs: int) -> None:
     """Render single objects into FOLDER, learn from half of the images, report on the other half."""
     vocabulary = family(name, assets)
