@@ -8,6 +8,27 @@ from generator.families import shipped_families
 from generator.vocabulary import Vocabulary, read_vocabulary
 
 _COLORS = {"teal": "#0b7a75", "coral": "#ff7f50", "olive": "#7d7d1a", "navy": "#14245a", "orange": "#f07a10", "pink": "#f2a0c0"}  # fmt: skip
+# Values of a kind of the user's own, by the input that they set.
+_FINISHES = {
+    "glaze": (
+        "glazed = { glaze = { ior = 1.8, roughness = 0.05 } }",
+        'frosted = { glaze = { ior = 2.6, roughness = 0.5 }, synonyms = ["dusty"] }',
+    ),
+    "specular": ("waxed = { specular = 0.9 }", 'dusty = { specular = 0.0, synonyms = ["powdery"] }'),
+    "albedo": ("bleached = { albedo = 1.0 }", 'sooty = { albedo = 0.5, synonyms = ["smoky"] }'),
+}
+_KIND = """
+# A kind of your own: each value sets the same inputs of the material, which no other kind sets.
+# [attributes.finish]
+# {}
+# {}
+"""
+_RELATIONS = """
+# A relation and its converse, by one of the rules of space.
+# [relations]
+# near = {{ phrase = "near", converse = "near", opposite = "far", rule = "near", margin = 0.2, distance = {distance} }}
+# far = {{ phrase = "far from", converse = "far", opposite = "near", rule = "far", margin = 0.2, distance = {distance} }}
+"""
 _TEXT = """\
 # A family of your own: what it has besides all that '{family}' has. docs/vocabularies.md says what every key means.
 # Lines that begin with "#" do nothing; take the sign away from those that you want, and change them.
@@ -21,19 +42,9 @@ extends = {extends}
 # [kinds.{other}]
 # phrase = "made of {{value}}"
 
-# A kind of your own: each value sets the same inputs of the material, which no other kind sets.
-# [attributes.finish]
-# waxed = {{ specular = 0.9 }}
-# dusty = {{ specular = 0.0, synonyms = ["powdery"] }}
-
 # Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`).
 # [objects]
 # spindle = {{ mesh = "hourglass" }}
-
-# A relation and its converse, by one of the rules of space.
-# [relations]
-# near = {{ phrase = "near", converse = "near", opposite = "far", rule = "near", margin = 0.2, distance = {distance} }}
-# far = {{ phrase = "far from", converse = "far", opposite = "near", rule = "far", margin = 0.2, distance = {distance} }}
 """
 
 
@@ -61,7 +72,13 @@ def _text(vocabulary: Vocabulary, extends: str) -> str:
     words = {word for values in vocabulary.attributes.values() for word in values}
     color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
     other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
-    return _TEXT.format(
+    taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
+    text = _TEXT.format(
         family=vocabulary.name, extends=f'"{extends}"', thing=list(vocabulary.objects)[-1], colored=colored, color=color,
-        code=code, other=other, distance=round(2 * max(vocabulary.scales) + vocabulary.placement.gap + 0.8, 1),
+        code=code, other=other,
     )  # fmt: skip
+    if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
+        text += _KIND.format(*finish)
+    if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:
+        return text
+    return text + _RELATIONS.format(distance=round(2 * max(vocabulary.scales) + vocabulary.placement.gap + 0.8, 1))

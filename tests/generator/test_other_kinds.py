@@ -140,12 +140,13 @@ def test_a_starter_is_a_family(tmp_path: Path, family: str) -> None:
         write_starter(out, family)
 
 
-def test_all_that_a_starter_proposes_is_valid(tmp_path: Path) -> None:
-    out = write_starter(tmp_path / "mine.toml", "clevr")
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_all_that_a_starter_proposes_is_valid(tmp_path: Path, family: str) -> None:
+    out, base = write_starter(tmp_path / "mine.toml", family), read_vocabulary(family)
     out.write_text(re.sub(r"^# (?=\[|[a-z]+ = )", "", out.read_text(), flags=re.MULTILINE))
     mine = read_vocabulary(str(out))
-    assert "finish" in mine.attributes
-    assert {"near", "far"} < mine.relations.keys()
-    assert "spindle" in mine.objects
-    assert "crescent" not in mine.objects
-    assert mine.phrases.keys() == {"material"}
+    assert mine.attributes.keys() - base.attributes.keys() == (set() if family == "clevr-original" else {"finish"})
+    assert mine.objects.keys() - base.objects.keys() == {"spindle"}
+    assert len(base.objects.keys() - mine.objects.keys()) == 1
+    assert ("near" in mine.relations) == (base.placement.orders == "planned")
+    assert len(mine.phrases.keys() - base.phrases.keys()) == (family != "pug")
