@@ -57,7 +57,7 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
     scene = place_scene(planned, prepared.vocabulary, prepared.job.seed, 0, WIDTH, HEIGHT)
     png = io.BytesIO()
     number = int(planned.scene_id)
-    Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256, 0)).save(png, "PNG")
+    Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256 % 256, number // 65536)).save(png, "PNG")
     (folder / f"{planned.scene_id}.png").write_bytes(png.getvalue())
     return {
         "scene_id": planned.scene_id,
