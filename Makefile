@@ -16,7 +16,7 @@ demo: .venv/run  ## Render a held-out split, verify it, train a small model on t
 	$(BIN)/score report $(DEMO)/run --out $(DEMO)/report.html
 
 test: .venv/dev  ## Every test that CI runs.
-	$(BIN)/pytest -n 2 -m "not full"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not full"
 
 test-full: .venv/dev  ## Every test.
 	$(BIN)/pytest -n 2

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from generator.vocabulary import parse_vocabulary, read_vocabulary
+from tests.conftest import run_command
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -33,12 +36,39 @@ def test_it_starts_with_the_two_commands_that_make_has() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
+def each_command(folder: Path) -> list[str]:
+    """What is run in a folder with what the README says to put there."""
     run = [line for line in commands() if not line.startswith("make ") and line != DEFAULT_RENDER]
     assert {line.split()[0] for line in run} == {"gen", "score"}
-    (tmp_path / "zoo.toml").write_text(FAMILY, encoding="utf-8")
-    (tmp_path / "docs").symlink_to(CHECKOUT / "docs")
-    for line in run:
+    (folder / "zoo.toml").write_text(FAMILY, encoding="utf-8")
+    (folder / "docs").symlink_to(CHECKOUT / "docs")
+    return run
+
+
+SMALLER = {
+    "--scenes 400 --resolution 64x64": "--scenes 150 --resolution 64x64 --workers 1",
+    "--scenes 200 --resolution 96x72": "--scenes 40 --resolution 64x48 --workers 1",
+    "--scenes 60 --resolution 96x96": "--scenes train=3,val=1,seen=1,partial=1,unseen=1 --resolution 64x64 --workers 1",
+    "--epochs 2": "--epochs 1",
+}
+"""What the README's commands ask for, and what is enough to see that they work."""
+
+
+def test_its_commands_run_one_after_another_with_fewer_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "assets"))
+    lines = "\n".join(each_command(tmp_path))
+    for asked, enough in SMALLER.items():
+        assert asked in lines
+        lines = lines.replace(asked, enough)
+    for line in lines.splitlines():
+        done = run_command(*shlex.split(line), cwd=tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.full
+def test_its_commands_run_one_after_another_as_they_stand(tmp_path: Path) -> None:
+    for line in each_command(tmp_path):
         done = subprocess.run(
             shlex.split(line), cwd=tmp_path, env=on_path(tmp_path), capture_output=True, text=True, check=False
         )

@@ -17,6 +17,8 @@ QUICK = [
     "32x32",
     "--quality",
     "draft",
+    "--workers",
+    "1",
     "--out",
     "world",
 ]

@@ -142,6 +142,7 @@ def test_what_two_processes_left_one_goes_on_with(make: Make, drawn: Path, tmp_p
     assert sum(often.values()) - len(often) <= 2 * BATCH
 
 
+@pytest.mark.full
 def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
     model = "python:tests.evaluator.scorers:TorchBag"
     root = Path(__file__).parents[2]
