@@ -82,7 +82,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> None:
-    refused = run_command(*render_arguments(disk / "d", "--scenes", "3000"))
+    refused = run_command(*render_arguments(disk / "d", "--scenes", "400"))
     assert refused.returncode == 2
     assert "free some space" in refused.stderr
     assert list(disk.iterdir()) == []

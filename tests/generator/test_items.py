@@ -60,10 +60,10 @@ def scenes(n: int, seed: int, least: int = 2, most: int = 9) -> Iterator[tuple[i
 
 
 def asked(
-    n: int, seed: int = 0, equal_familiarity: bool = False, least: int = 2
+    n: int, seed: int = 0, equal_familiarity: bool = False, least: int = 2, by: type = object
 ) -> Iterator[tuple[Scene, Subject, Item]]:
     spoken = language(equal_familiarity=equal_familiarity)
-    makers = askers(spoken)
+    makers = [maker for maker in askers(spoken) if isinstance(maker, by)]
     for number, scene in scenes(n, seed, least):
         subject = subject_of(scene, scene_id=f"{number:06d}")
         subject.salience = tuple(float(i) for i in range(len(scene.objects)))
@@ -301,7 +301,7 @@ def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
             not link.holds for link in form.relations
         )
 
-    for _, _, item in asked(800, 3, least=4):
+    for _, _, item in asked(800, 3, least=4, by=Productivity):
         if (item.protocol, item.kind) == ("productivity", "neg"):
             c, n = by_slot(item, "c")[0], by_slot(item, "n")[0]
             numbers[True][denials(c)] += 1
