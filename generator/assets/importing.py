@@ -15,7 +15,8 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
 from generator.shapes import SHAPES, UnitMesh
 
-SUFFIXES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend", ".toml")
+MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
+SUFFIXES = (*MESHES, ".toml")
 _MOST_BYTES = 1 << 30
 
 

@@ -140,7 +140,7 @@ def ball(n: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@pytest.mark.parametrize("suffix", importing.SUFFIXES)
+@pytest.mark.parametrize("suffix", importing.MESHES)
 def test_every_format_gives_the_same_wedge(worker: AssetWorker, files: Path, suffix: str) -> None:
     wedge = Read(worker, files / f"wedge{suffix}")
     unit = np.hypot(2, 1)  # its footprint's radius
@@ -218,7 +218,7 @@ def test_a_mesh_that_cannot_be_shown_is_refused(
         Read(worker, obj(tmp_path / "bad.obj", vertices, faces))
 
 
-@pytest.mark.parametrize("suffix", importing.SUFFIXES)
+@pytest.mark.parametrize("suffix", importing.MESHES)
 def test_a_place_that_is_no_number_is_found_in_every_format(
     worker: AssetWorker, files: Path, tmp_path: Path, suffix: str
 ) -> None:
@@ -252,7 +252,7 @@ def test_a_binary_ply_that_is_not_finite_is_refused(worker: AssetWorker, tmp_pat
         Read(worker, ply(tmp_path / "bad.ply", vertices, faces))
 
 
-@pytest.mark.parametrize("suffix", importing.SUFFIXES)
+@pytest.mark.parametrize("suffix", importing.MESHES)
 @pytest.mark.parametrize("data", [b"\x00\xff" * 400, b"hello\n"])
 def test_a_file_that_is_something_else_is_refused(
     worker: AssetWorker, tmp_path: Path, suffix: str, data: bytes
