@@ -90,7 +90,7 @@ def _read(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
     try:
         with zipfile.ZipFile(source) as archive:
             return _from_zip(source, archive)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         raise UserError(f"{source} is no whole zip file ({error}); fetch it again.") from None
 
 

@@ -102,8 +102,7 @@ def test_damaged_or_unwritable_cache_costs_only_time(tmp_path, monkeypatch):
     assert built == rebuilt == read == build_animal.__wrapped__("crow")
 
 
-def test_animal_of_a_user_is_imported_as_any_mesh(tmp_path, monkeypatch):
-    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
+def test_animal_of_a_user_is_imported_as_any_mesh(tmp_path, sets):
     text = (Path(__file__).parents[2] / "docs/animals.md").read_text(encoding="utf-8")
     path = tmp_path / "mouse.toml"
     path.write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])

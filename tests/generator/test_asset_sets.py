@@ -32,13 +32,11 @@ def triangles(shape: str) -> UnitMesh:
 
 
 @pytest.fixture
-def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def toys(sets: Path) -> Path:
     """A folder of sets with the set `toys` of two meshes."""
-    root = tmp_path / "sets"
-    monkeypatch.setenv("JACKALOPE_ASSETS", str(root))
-    write_asset(root / "toys", "wedge", triangles("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
-    write_asset(root / "toys", "spare", triangles("pyramid"), {"licence": ""})
-    return root
+    write_asset(sets / "toys", "wedge", triangles("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    write_asset(sets / "toys", "spare", triangles("pyramid"), {"licence": ""})
+    return sets
 
 
 def test_a_set_gives_back_what_was_stored(toys: Path) -> None:

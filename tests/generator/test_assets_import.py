@@ -5,7 +5,6 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,8 @@ from generator.assets.process import AssetWorker
 from generator.cli import main
 from generator.dataset.errors import UserError
 from tests.conftest import run_command
+
+pytestmark = pytest.mark.usefixtures("sets")
 
 # A wedge, 4 long, 2 wide and 2 high, away from the origin and looking along -y; a text and a driver are its scripts.
 MAKE = """
@@ -67,18 +68,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([sys.executable, "-c", MAKE, str(folder)], capture_output=True, text=True, check=False)
     assert (folder / "nothing.blend").exists(), done.stderr
     return folder
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[AssetWorker]:
-    with AssetWorker() as started:
-        yield started
-
-
-@pytest.fixture(autouse=True)
-def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
-    return tmp_path / "sets"
 
 
 class Read:

@@ -2,7 +2,6 @@
 
 import struct
 import zipfile
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from generator.assets.sets import asset_licence, asset_mesh, asset_names
 from generator.assets.zeroad import LICENCE, install
 from generator.dataset.errors import UserError
 from tests.conftest import run_command
+
+pytestmark = pytest.mark.usefixtures("sets")
 
 REAL = Path(__file__).parents[3] / "shared" / "assets" / "0ad"
 # A wedge of 0 A.D. (y up) that looks along -z, its back wall at z = 1.
@@ -84,18 +85,6 @@ def test_no_count_makes_it_read_beyond_the_file(count: int, at: int) -> None:
 def test_what_is_wrong_with_a_file_is_named(data: bytes, said: str) -> None:
     with pytest.raises(UserError, match=said):
         read_pmd(data)
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[AssetWorker]:
-    with AssetWorker() as started:
-        yield started
-
-
-@pytest.fixture(autouse=True)
-def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
-    return tmp_path / "sets"
 
 
 def game(folder: Path) -> Path:

@@ -246,9 +246,8 @@ def a_training_caption_names_an_absent_value(planted: Planted) -> Fault:
 
 @ATOMS
 def a_scene_with_an_absent_atom_is_seen(planted: Planted) -> Fault:
-    row = planted.choose(row for row in planted.tables["splits"] if row["split"] == "unseen_atoms")
-    row["split"] = "seen"
-    return "wrong split", f"scene {row['scene_id']} is in seen and shows"
+    scene_id, split = planted.move({"unseen_atoms"}, {"seen"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
 
 
 @ATOMS

@@ -57,6 +57,12 @@ class Planted:
             ):
                 yield row
 
+    def move(self, old: set[str], new: set[str]) -> tuple[str, str]:
+        """List a scene of one of the `old` splits in another, one of the `new`; its id and its split now."""
+        row = self.choose(row for row in self.tables["splits"] if row["split"] in old)
+        row["split"] = self.choose(sorted(new - {row["split"]}))
+        return row["scene_id"], row["split"]
+
     def held_out(self) -> tuple[str, str]:
         """A held-out binding."""
         value, thing = self.choose(self.block["bindings"])
@@ -139,16 +145,14 @@ def a_training_caption_names_a_held_out_binding_by_a_synonym(planted: Planted) -
 
 @planter
 def an_unseen_scene_trains(planted: Planted) -> Fault:
-    row = planted.choose(row for row in planted.tables["splits"] if row["split"] == "unseen")
-    row["split"] = "train"
-    return "leaked binding", f"training scene {row['scene_id']} shows"
+    scene_id, _ = planted.move({"unseen"}, {"train"})
+    return "leaked binding", f"training scene {scene_id} shows"
 
 
 @planter
 def a_scene_is_in_the_split_of_other_bindings(planted: Planted) -> Fault:
-    row = planted.choose(row for row in planted.tables["splits"] if row["split"] in ("seen", "partial", "unseen"))
-    row["split"] = planted.choose(sorted({"seen", "partial", "unseen"} - {row["split"]}))
-    return "wrong split", f"scene {row['scene_id']} is in {row['split']} and shows"
+    scene_id, split = planted.move(tested := {"seen", "partial", "unseen"}, tested)
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
 
 
 @planter
