@@ -304,9 +304,8 @@ def a_hard_negative_is_another_label(planted: Planted) -> Fault:
 
 @TWO
 def a_scene_of_class_lists_is_in_another_split(planted: Planted) -> Fault:
-    row = planted.choose(row for row in planted.tables["splits"] if row["split"] == "ood_test")
-    row["split"] = planted.choose(["id_val", "ood_val"])
-    return "wrong split", f"scene {row['scene_id']} is in {row['split']} and shows"
+    scene_id, split = planted.move({"ood_test"}, {"id_val", "ood_val"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
 
 
 @RELATED
