@@ -11,6 +11,7 @@ from generator.again import Look, prepare_again
 from generator.assets.lookup import asset_request, check_assets, find_mesh
 from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
 from generator.assets.stored import write_asset
+from generator.dataset.card import _needed
 from generator.dataset.errors import UserError
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
@@ -117,6 +118,8 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     assert recorded is not None
     assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
+    assert _needed({"assets": recorded}).endswith("in the asset sets `other` and `toys` (`gen assets list`)")
+    assert _needed({"assets": {**recorded, "meshes": ["fox"]}}) == ""
     assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
     assert prepare(job).planned
     check_assets(recorded)
