@@ -99,7 +99,7 @@ def test_groups_are_as_frequent_as_one_another() -> None:
 
 
 @pytest.mark.parametrize("block_seed", range(3))
-@pytest.mark.parametrize(("split", "n"), [("unseen", 50), ("unseen", 301), ("partial", 300)])
+@pytest.mark.parametrize(("split", "n"), [("unseen", 50), ("unseen", 301), ("partial", 200), ("partial", 300)])
 def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, split: str, n: int) -> None:
     rule = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
     plan = plan_scenes(VOCABULARY, rule, {split: n}, 0)
