@@ -14,11 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from generator.blender import worker
 from generator.render import Job, prepare, worker_setup
 
 IMAGES, WARM_UP = 24, 4
-_TRACED = re.compile(rb"cycles\.[^\0]*\.render_time\0((?:[0-9]+:)+[0-9]{2}\.[0-9]{2})")
+_TIME = re.compile(r"cycles\..*\.render_time")
 
 
 def main() -> None:
@@ -52,22 +54,25 @@ def main() -> None:
 
 
 def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
-    """Have the parts of a renderer note their time."""
-    strip = worker.without_metadata
+    """Have the parts of a renderer note their time; an image is rendered in several parts."""
+    stage, traced = renderer._stage, spent["traced"]
+    shoot, render = stage._shoot, stage.render
 
-    def noted(png: bytes) -> bytes:
-        found = _TRACED.search(png)
-        assert found is not None
-        seconds = 0.0
-        for part in found[1].split(b":"):
-            seconds = 60 * seconds + float(part)
-        spent["traced"].append(seconds)
-        return strip(png)
+    def noted(draft: str, part: Any) -> Any:
+        image = shoot(draft, part)
+        with Image.open(draft) as written:
+            found = next(str(value) for key, value in written.info.items() if _TIME.fullmatch(str(key)))
+        for place, digits in enumerate(reversed(found.split(":"))):
+            traced[-1] += 60**place * float(digits)
+        return image
 
-    worker.without_metadata = noted
+    def rendered(draft: str, boxes: Any = ()) -> Any:
+        traced.append(0.0)
+        return render(draft, boxes)
+
+    stage._shoot, stage.render = noted, rendered
     renderer._place = _timed(renderer._place, spent["place"])
-    renderer._stage.pose = _timed(renderer._stage.pose, spent["pose"])
-    renderer._stage.render = _timed(renderer._stage.render, spent["render"])
+    stage.pose = _timed(stage.pose, spent["pose"])
 
 
 def _timed(action: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:

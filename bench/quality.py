@@ -1,4 +1,4 @@
-"""How good images are for the time they take: PSNR against 4096 samples over crowded, shiny scenes of clevr-original.
+"""How good images are for the time they take: PSNR against 4096 samples, over scenes of clevr-original.
 
 References take some minutes each; they are kept in $JACKALOPE_BENCH, or else in the user's cache, and one that is there
 is not rendered again, so that a stopped run goes on: `python -m bench.quality` renders those that lack.
@@ -10,9 +10,9 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -20,57 +20,103 @@ from PIL import Image
 from platformdirs import user_cache_path
 
 from bench.figures import Figure
-from generator.blender.stage import Stage
+from generator.blender.stage import Stage, material_inputs
+from generator.blender.visibility import Eye
 from generator.dataset.commands import say
-from generator.quality import read_quality
+from generator.dataset.outputs import png
+from generator.drive import Drive
+from generator.quality import Quality, qualities, read_quality
 from generator.sampling import Planned, place_scene
 from generator.scene import Scene
 from generator.streams import Stream
 from generator.vocabulary import read_vocabulary
 
-SCENES, WIDTH, HEIGHT = 20, 320, 240
+SCENES, CROWDED, WIDTH, HEIGHT = 20, 7, 320, 240
 FAMILY = read_vocabulary("clevr-original")
-# Settings of Cycles beyond those of the quality `reference`, which has CLEVR's samples and bounces.
+Objects = Iterable[tuple[str, str, str, str]]
+CLEVR = read_quality("reference")
 REFERENCE = {"samples": 4096, "use_denoising": False}
-_CLEAN = {"use_denoising": True, "max_bounces": 4, "glossy_bounces": 4, "diffuse_bounces": 4}
-_FAST = {**_CLEAN, "denoising_quality": "FAST", "denoising_prefilter": "FAST"}
-_HIGH = {**_CLEAN, "denoising_quality": "HIGH", "denoising_prefilter": "ACCURATE"}
-CURVE: dict[str, dict[str, Any]] = {
-    "512 samples, CLEVR's own": {"samples": 512, "use_denoising": False},
-    "128 samples, denoised": {"samples": 128, "use_denoising": True},
-    "1024 samples, adaptive 0.01, denoised": {
-        "samples": 1024, "use_adaptive_sampling": True, "adaptive_threshold": 0.01, "use_denoising": True,
-    },
-    **{f"{n} samples, denoised well": {**_HIGH, "samples": n} for n in (32, 16, 8, 4, 2)},
-    **{f"{n} samples, denoised fast": {**_FAST, "samples": n} for n in (32, 16, 8, 4, 2)},
+
+
+class Point(NamedTuple):
+    """One way of rendering: a quality, what drives it, and settings of Cycles beyond it."""
+
+    quality: Quality
+    drive: Drive = Drive()
+    settings: Mapping[str, Any] = {}
+
+
+_WELL = {"denoising_quality": "HIGH", "denoising_prefilter": "ACCURATE"}
+
+
+def _like(samples: int, bounces: int = 8, denoise: bool = True, noise: float = 0.0) -> Quality:
+    """CLEVR's quality but for these."""
+    return CLEVR.model_copy(update={"samples": samples, "bounces": bounces, "denoise": denoise, "noise": noise})
+
+
+OURS = {name: Point(quality) for name, quality in qualities().items() if name != "reference"}
+BASE = "512 samples, CLEVR's own"
+SHORT = {
+    BASE: Point(CLEVR), **OURS,
+    **{f"{n} samples, denoised fast": Point(_like(n, bounces=4)) for n in (16, 8, 4, 2)},
 }  # fmt: skip
+CURVE = {
+    **SHORT,
+    "128 samples, denoised well": Point(_like(128), settings=_WELL),
+    "1024 samples, adaptive 0.01, denoised well": Point(
+        _like(1024, noise=0.01), settings={**_WELL, "adaptive_min_samples": 0}
+    ),
+    **{f"{n} samples, denoised well": Point(_like(n, bounces=4), settings=_WELL) for n in (16, 8, 4, 2)},
+}
+EEVEE = {f"{name}, EEVEE": Point(quality, Drive("eevee", "opengl-software")) for name, quality in qualities().items()}
 
 
 def figures() -> list[Figure]:
-    """PSNR of every scene, and seconds of an image, for each point of the curve."""
-    references = [render_reference(scene) for scene in scenes()]
-    found = []
-    for name, settings in CURVE.items():
-        drawn = [_draw(scene, settings) for scene in scenes()]
-        ratios = (psnr(image, reference) for (image, _), reference in zip(drawn, references, strict=True))
-        found += [Figure(name, "dB", tuple(ratios)), Figure(name, "s/image", tuple(spent for _, spent in drawn))]
+    """For each point PSNR and seconds of every scene; for our own qualities also how many times faster than CLEVR's they are."""
+    return [*_measured("", scenes(), CURVE), *_measured("crowded: ", crowded(), {**SHORT, **EEVEE})]
+
+
+def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:
+    references, found = [render_reference(scene) for scene in drawn], []
+    slow: tuple[float, ...] = ()
+    for name, point in points.items():
+        images, spent = _draw(drawn, point)
+        ratios = tuple(psnr(image, reference) for image, reference in zip(images, references, strict=True))
+        found += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
+        slow = slow or spent
+        if name in OURS:
+            times = tuple(a / b for a, b in zip(slow, spent, strict=True))
+            found.append(Figure(f"{what}{name}, CLEVR's own time over its", "times", times))
     return found
 
 
 def scenes() -> list[Scene]:
+    """Scenes as CLEVR draws them: three to ten objects, every attribute uniform."""
+    return [_scene("natural", i, 3 + i % 8, _uniform) for i in range(SCENES)]
+
+
+def crowded() -> list[Scene]:
     """Scenes of seven to ten objects, three of four of them metal."""
-    return [_scene(i) for i in range(SCENES)]
+    return [_scene("quality", i, 7 + i % 4, _shiny) for i in range(CROWDED)]
 
 
-def _scene(index: int) -> Scene:
-    stream = Stream("quality", index)
-    n = 7 + index % 4
+def _uniform(stream: Stream, n: int) -> Objects:
+    """Each attribute of each object for itself."""
+    values = (list(FAMILY.objects), FAMILY.values("color"), FAMILY.values("material"), FAMILY.values("size"))
+    return zip(*([each[stream.below(len(each))] for _ in range(n)] for each in values), strict=True)
+
+
+def _shiny(stream: Stream, n: int) -> Objects:
     materials = stream.shuffled([("metal", "metal", "metal", "rubber")[i % 4] for i in range(n)])
     shapes, colors = stream.balanced(list(FAMILY.objects), n), stream.balanced(FAMILY.values("color"), n)
-    sizes = stream.balanced(FAMILY.values("size"), n)
+    return zip(shapes, colors, materials, stream.balanced(FAMILY.values("size"), n), strict=True)
+
+
+def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects]) -> Scene:
+    stream = Stream(key, index)
     objects = tuple(
         (shape, {"color": color, "material": material, "size": size})
-        for shape, color, material, size in zip(shapes, colors, materials, sizes, strict=True)
+        for shape, color, material, size in draw(stream, n)
     )
     planned = Planned(
         f"{index:06d}", "", objects, tuple(stream.shuffled(range(n))), next(iter(FAMILY.environments)), (None,) * n, (0,) * n
@@ -85,10 +131,9 @@ def render_reference(scene: Scene) -> np.ndarray:
     what = json.dumps([[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT])
     path = _folder() / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.png"
     if not path.exists():
-        image, spent = _draw(scene, REFERENCE)
+        (image,), _ = _draw([scene], Point(_like(REFERENCE["samples"], denoise=False)))
         Image.fromarray(image).save(draft := path.with_suffix(".part"), "PNG")
         os.replace(draft, path)
-        say(f"{path} took {spent:.0f} s")
     return np.asarray(Image.open(path))
 
 
@@ -98,18 +143,22 @@ def _folder() -> Path:
     return folder
 
 
-def _draw(scene: Scene, settings: Mapping[str, Any]) -> tuple[np.ndarray, float]:
-    """An image and the seconds that it took, everything but the posing included."""
-    stage = Stage(FAMILY, read_quality("reference"), WIDTH, HEIGHT, os.cpu_count() or 1)
-    for name, value in settings.items():
+def _draw(scenes: list[Scene], point: Point) -> tuple[list[np.ndarray], tuple[float, ...]]:
+    """The image of each scene, and the seconds that each took after the first; placing and posing are not counted."""
+    stage, images, seconds = Stage(FAMILY, point.quality, WIDTH, HEIGHT, os.cpu_count() or 1, point.drive), [], []
+    for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
-    stage.pose(scene)
+    eye = Eye(stage.meshes, WIDTH, HEIGHT)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "image.png"
-        start = time.perf_counter()
-        stage.render(str(path))
-        spent = time.perf_counter() - start
-        return np.asarray(Image.open(path).convert("RGB")), spent
+        for scene in scenes:
+            boxes = [view.box for view in eye.look(scene, [material_inputs(o, FAMILY)["scale"] for o in scene.objects])]
+            stage.pose(scene)
+            start = time.perf_counter()
+            image = stage.render(str(Path(folder) / "draft.png"), boxes)
+            png(image)
+            seconds.append(time.perf_counter() - start)
+            images.append(np.asarray(image))
+    return images, tuple(seconds[1:])
 
 
 def psnr(image: np.ndarray, reference: np.ndarray) -> float:
@@ -119,6 +168,7 @@ def psnr(image: np.ndarray, reference: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    for number, each in enumerate(scenes(), start=1):
+    every = [*scenes(), *crowded()]
+    for number, each in enumerate(every, start=1):
         render_reference(each)
-        say(f"{number} of {SCENES} references")
+        say(f"{number} of {len(every)} references")

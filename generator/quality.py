@@ -9,13 +9,20 @@ from generator.resources import resource
 
 
 class Quality(BaseModel):
-    """Samples a pixel, whether OpenImageDenoise cleans the result, light bounces, and microseconds a pixel and core, all of
-    Cycles; and the samples of EEVEE."""
+    """What Cycles does for a pixel, and the samples of EEVEE.
+
+    `samples` are the most that a pixel takes; with a `noise` above 0 it takes none after a multiple of sixteen at which
+    Cycles finds less noise than that. Away from the objects a pixel takes `floor` samples where there is nothing but a
+    floor, `landscape` where there is more; `samples` where that is 0. `denoise`: whether OpenImageDenoise cleans the result; `bounces` of light; `microseconds` of one core.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     about: str
     samples: int
+    noise: float = 0.0
+    floor: int = 0
+    landscape: int = 0
     denoise: bool
     bounces: int
     microseconds: float

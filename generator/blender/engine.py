@@ -15,7 +15,7 @@ def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int,
     render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
     render.threads_mode, render.threads = "FIXED", threads
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
-    render.image_settings.compression = 50
+    render.image_settings.compression = 0  # it is read at once
     scene.view_settings.view_transform = "Standard"
     if drive.engine == "eevee":
         _configure_eevee(scene, quality)
@@ -23,6 +23,12 @@ def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int,
         _configure_cycles(scene, quality)
         if drive.device != "cpu":
             _use_gpu(scene, drive.device)
+
+
+def set_samples(scene: bpy.types.Scene, samples: int, noise: float) -> None:
+    """How many samples a pixel takes in Cycles, at most; none where less than `noise` is left, unless that is 0."""
+    cycles = scene.cycles
+    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
 
 
 def devices_of(preferences: Any, kind: str) -> list[Any]:
@@ -38,7 +44,8 @@ def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
     cycles, scene.render.engine = scene.cycles, "CYCLES"
     scene.render.use_persistent_data = True
     cycles.device, cycles.seed = "CPU", 0
-    cycles.samples, cycles.use_adaptive_sampling = quality.samples, False
+    set_samples(scene, quality.samples, quality.noise)
+    cycles.adaptive_min_samples = 4  # so that the first look at the noise is after sixteen
     cycles.use_denoising = quality.denoise
     cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
     cycles.denoising_prefilter, cycles.denoising_quality = "FAST", "FAST"

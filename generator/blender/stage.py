@@ -1,15 +1,18 @@
 """The stage: floor, lamps, camera and renderer, built once; objects are moved and recoloured for each scene."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
 from mathutils import Matrix
+from PIL import Image
 
-from generator.blender.engine import configure
+from generator.blender.engine import configure, set_samples
 from generator.blender.environment import Landscapes
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.drive import Drive
+from generator.focus import Box, focus
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
@@ -17,6 +20,7 @@ from generator.space import Point
 from generator.vocabulary import Vocabulary
 
 CPU = Drive()
+_INTO = 0.3  # pixels into the first one of a part: Blender rounds its edges down, from single precision
 
 
 class Stage:
@@ -36,6 +40,8 @@ class Stage:
         }
         self._slots: list[bpy.types.Object] = []
         configure(self._scene, quality, width, height, threads, drive)
+        self._quality, self._size, self._focused = quality, (width, height), drive.engine == "cycles"
+        self._around = 0
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)
         first = self._landscapes.of(next(iter(vocabulary.environments)))
@@ -60,6 +66,8 @@ class Stage:
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as the scene says."""
         self._floor.data, self._scene.world = self._landscapes.of(scene.environment)
+        bare = self._vocabulary.environments[scene.environment].ground is None
+        self._around = self._quality.floor if bare else self._quality.landscape
         self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor
         self._camera.matrix_world = _look(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():
@@ -75,10 +83,32 @@ class Stage:
         for slot, thing in zip(self._slots, scene.objects, strict=False):
             self._pose_object(slot, thing)
 
-    def render(self, path: str) -> None:
-        """Render the posed scene into a PNG file. Raises RuntimeError when Blender cannot write it."""
-        self._scene.render.filepath = path
+    def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
+        """The image of the posed scene, whose objects lie within `boxes`; RGB.
+
+        `draft` is the PNG file in which Blender hands over what it renders. Raises RuntimeError when it cannot write it.
+        """
+        whole = (0, 0, *self._size)
+        parts = focus(boxes, *self._size, self._around) if boxes and self._around and self._focused else [whole]
+        if parts == [whole]:
+            return self._shoot(draft, whole)
+        set_samples(self._scene, self._around, 0.0)
+        image = self._shoot(draft, whole)
+        set_samples(self._scene, self._quality.samples, self._quality.noise)
+        for part in parts:
+            image.paste(self._shoot(draft, part), part[:2])
+        return image
+
+    def _shoot(self, draft: str, part: Box) -> Image.Image:
+        """A part of the image."""
+        (width, height), (left, top, right, bottom), render = self._size, part, self._scene.render
+        render.use_border = render.use_crop_to_border = part != (0, 0, width, height)
+        render.border_min_x, render.border_max_x = (left + _INTO) / width, (right + _INTO) / width
+        render.border_min_y, render.border_max_y = (height - bottom + _INTO) / height, (height - top + _INTO) / height
+        render.filepath = draft
         bpy.ops.render.render(write_still=True)
+        with Image.open(draft) as image:
+            return image.convert("RGB")
 
     def _pose_object(self, slot: bpy.types.Object, thing: SceneObject) -> None:
         inputs = material_inputs(thing, self._vocabulary)

@@ -9,6 +9,7 @@ than one image.
 import errno
 import hashlib
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -18,15 +19,15 @@ from typing import Any, TextIO
 from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
-from generator.dataset.outputs import encode, output_path
+from generator.dataset.outputs import encode, output_path, png
 from generator.drive import Drive
+from generator.focus import Box
 from generator.quality import Quality
 from generator.sampling import Planned, place_scenes
 from generator.scene import Scene
 from generator.vocabulary import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
-_KEPT_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 
 
 class Renderer:
@@ -60,7 +61,7 @@ class Renderer:
     def render(self, planned: Planned) -> dict[str, Any]:
         """Render a scene; its files appear whole or not at all. Returns its record (dataset/schema.py, SCENES)."""
         scene, seen = self._place(planned)
-        files = self._write(planned.scene_id, scene)
+        files = self._write(planned.scene_id, scene, [view.box for view in seen])
         return {
             "scene_id": planned.scene_id,
             "cluster_id": planned.cluster_id,
@@ -105,10 +106,10 @@ class Renderer:
 
         return [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
 
-    def _write(self, scene_id: str, scene: Scene) -> dict[str, str]:
+    def _write(self, scene_id: str, scene: Scene, boxes: list[Box]) -> dict[str, str]:
         """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
         files = {output_path(name, scene_id): data for name, data in self._look(scene)}
-        files[f"images/{scene_id}.png"] = self._image(scene_id, scene)
+        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, boxes)
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
@@ -118,30 +119,16 @@ class Renderer:
             surfaces = self._passes.look(scene, self._scales(scene))
             yield from ((name, encode(name, surfaces)) for name in self._outputs)
 
-    def _image(self, scene_id: str, scene: Scene) -> bytes:
+    def _image(self, scene_id: str, scene: Scene, boxes: list[Box]) -> bytes:
         draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
         try:
             self._stage.pose(scene)
-            self._stage.render(str(draft))
-            return without_metadata(draft.read_bytes())
+            return png(self._stage.render(str(draft), boxes))
+        except (RuntimeError, OSError):
+            draft.write_bytes(bytes(math.prod(self._size) * 4))  # Blender does not say that the disk is full; this does
+            raise
         finally:
             draft.unlink(missing_ok=True)
-
-
-def without_metadata(png: bytes) -> bytes:
-    """The PNG without the chunks in which Blender notes the render time and the like, so that equal images are equal bytes.
-
-    Raises ValueError when the bytes are no whole PNG.
-    """
-    if png[:8] != b"\x89PNG\r\n\x1a\n" or png[-8:-4] != b"IEND":
-        raise ValueError("Blender wrote an incomplete PNG")
-    kept, at = [png[:8]], 8
-    while at < len(png):
-        end = at + 12 + int.from_bytes(png[at : at + 4], "big")
-        if png[at + 4 : at + 8] in _KEPT_CHUNKS:
-            kept.append(png[at:end])
-        at = end
-    return b"".join(kept)
 
 
 def main() -> None:

@@ -110,7 +110,11 @@ def _quality(request: Manifest) -> str:
     if request.get("engine") == "eevee":
         return f"{quality['name']}: {quality['eevee_samples']} samples a pixel"
     denoised = "denoised" if quality["denoise"] else "not denoised"
-    return f"{quality['name']}: {quality['samples']} samples a pixel, {denoised}, up to {quality['bounces']} bounces"
+    most = "up to " if quality.get("noise") else ""
+    elsewhere = f" about the objects, {quality['floor']} on a bare floor" if quality.get("floor") else ""
+    elsewhere += f", {quality['landscape']} in a landscape" if quality.get("landscape") else ""
+    samples = f"{most}{quality['samples']} samples a pixel{elsewhere}"
+    return f"{quality['name']}: {samples}, {denoised}, up to {quality['bounces']} bounces"
 
 
 def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:

@@ -91,9 +91,10 @@ def decode(output: str, data: bytes) -> Any:
     return _FORMATS[output].decode(data)
 
 
-def _png(surfaces: Surfaces) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(surfaces.mask).save(file, "PNG")
+def png(image: Image.Image) -> bytes:
+    """An image as the bytes of a PNG file: its pixels and nothing else, so that equal images are equal bytes."""
+    file, bare = io.BytesIO(), Image.frombytes(image.mode, image.size, image.tobytes())
+    bare.save(file, "PNG")
     return file.getvalue()
 
 
@@ -126,7 +127,7 @@ def _extent(data: Mapping[str, Any]) -> Extent:
 
 
 _FORMATS = {
-    "masks": _Format(".png", 0.1, _png, _pixels),
+    "masks": _Format(".png", 0.1, lambda surfaces: png(Image.fromarray(surfaces.mask)), _pixels),
     "depth": _Format(".npy", 4, lambda surfaces: _npy(surfaces.depth), _array),
     # half precision: a direction to within 0.03 degrees, in half the space
     "normals": _Format(".npy", 6, lambda surfaces: _npy(surfaces.normals.astype(np.float16)), _array),

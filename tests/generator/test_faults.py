@@ -91,7 +91,7 @@ def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> No
 @pytest.mark.parametrize(
     "left",
     [
-        pytest.param(200_000, marks=pytest.mark.full, id="images"),  # a new worker for every scene that finds no space
+        pytest.param(200_000, id="images"),
         pytest.param(260_000, id="tables"),
         pytest.param(420_000, marks=pytest.mark.full, id="texts"),
         pytest.param(560_000, marks=pytest.mark.full, id="more texts"),

@@ -157,7 +157,7 @@ def test_every_shape_that_a_family_may_name_can_be_built() -> None:
 RENDER_FROM_ROW = """
 import sys
 from generator.blender.stage import Stage
-from generator.blender.worker import without_metadata
+from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.quality import read_quality
 from generator.scene import Scene
@@ -169,8 +169,7 @@ stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")
-    stage.render(str(path))
-    path.write_bytes(without_metadata(path.read_bytes()))
+    path.write_bytes(png(stage.render(str(path))))
 """
 
 
