@@ -10,7 +10,7 @@ from itertools import combinations
 Box = tuple[int, int, int, int]
 """Whole pixels [left, top, right, bottom)."""
 
-_ONE_MORE = 600  # what beginning one more render costs, in pixels rendered within rectangles
+_ONE_MORE = 900  # what beginning one more render costs, in pixels rendered within rectangles
 _LEAST = 16  # samples of a pixel within rectangles
 
 

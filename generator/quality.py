@@ -1,6 +1,7 @@
 """Render qualities, as declared in blender_assets/quality.toml."""
 
 import tomllib
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,7 +14,8 @@ class Quality(BaseModel):
 
     `samples` are the most that a pixel takes; with a `noise` above 0 it takes none after a multiple of sixteen at which
     Cycles finds less noise than that. Away from the objects a pixel takes `floor` samples where there is nothing but a
-    floor, `landscape` where there is more; `samples` where that is 0. `denoise`: whether OpenImageDenoise cleans the result; `bounces` of light; `microseconds` of one core.
+    floor, `landscape` where there is more; `samples` where that is 0. `denoise`: how OpenImageDenoise cleans the result, if
+    at all; `bounces` of light; `microseconds` of one core.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -23,7 +25,7 @@ class Quality(BaseModel):
     noise: float = 0.0
     floor: int = 0
     landscape: int = 0
-    denoise: bool
+    denoise: Literal["", "fast", "balanced"]
     bounces: int
     microseconds: float
     eevee_samples: int = 16

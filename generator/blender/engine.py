@@ -46,9 +46,9 @@ def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
     cycles.device, cycles.seed = "CPU", 0
     set_samples(scene, quality.samples, quality.noise)
     cycles.adaptive_min_samples = 4  # so that the first look at the noise is after sixteen
-    cycles.use_denoising = quality.denoise
+    cycles.use_denoising = bool(quality.denoise)
     cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
-    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", "FAST"
+    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()
     cycles.max_bounces = cycles.glossy_bounces = quality.bounces
     cycles.diffuse_bounces = min(quality.bounces, 4)
     cycles.blur_glossy = 2.0

@@ -92,11 +92,13 @@ class Stage:
         parts = focus(boxes, *self._size, self._around) if boxes and self._around and self._focused else [whole]
         if parts == [whole]:
             return self._shoot(draft, whole)
+        # The most samples first: Cycles' blue noise depends on the most that its session has ever taken.
+        shots = [self._shoot(draft, part) for part in parts]
         set_samples(self._scene, self._around, 0.0)
         image = self._shoot(draft, whole)
         set_samples(self._scene, self._quality.samples, self._quality.noise)
-        for part in parts:
-            image.paste(self._shoot(draft, part), part[:2])
+        for part, shot in zip(parts, shots, strict=True):
+            image.paste(shot, part[:2])
         return image
 
     def _shoot(self, draft: str, part: Box) -> Image.Image:

@@ -101,7 +101,7 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
     holdout = draw_block("3x3", vocabulary, 0)
     request = {
         "family": vocabulary.name, "holdout": "3x3", "scenes": scenes, "width": SIZE, "height": SIZE, "seed": seed, "block_seed": 0,
-        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": False}, "blender": "none", "vocabulary": text,
+        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""}, "blender": "none", "vocabulary": text,
     }  # fmt: skip
     with WorldWriter(root, request) as writer:
         for planned in plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), scenes, seed):

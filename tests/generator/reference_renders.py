@@ -48,7 +48,7 @@ def render(stage: Stage, path: Path) -> np.ndarray:
 
 
 def main(out: Path, samples: int, names: list[str]) -> None:
-    quality = read_quality("reference").model_copy(update={"samples": samples, "denoise": True})
+    quality = read_quality("reference").model_copy(update={"samples": samples, "denoise": "fast"})
     stage = Stage(VOCABULARY, quality, WIDTH, HEIGHT, 2)
     passes = Passes(stage.meshes, stage.ground, WIDTH, HEIGHT)
     draft, settings = out / "draft.png", bpy.context.scene.render

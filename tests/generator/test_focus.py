@@ -73,16 +73,22 @@ thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
 planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
 for width, height in sizes:
     for name, given in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
-        quality = Quality(**{**dict(about="", samples=32, denoise=False, bounces=1, microseconds=1), **given})
+        quality = Quality(**{**dict(about="", samples=32, denoise="", bounces=1, microseconds=1), **given})
         stage = Stage(family, quality, width, height, 2)
         stage.pose(place_scene(planned, family, 0, 0, width, height))
         found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
         stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
+standard = Quality(about="", samples=64, noise=0.1, floor=2, denoise="fast", bounces=2, microseconds=1)
+for name, order in {"one": (0, 1), "two": (1, 0)}.items():
+    stage = Stage(family, standard, 160, 120, 2)
+    for turn in order:
+        stage.pose(place_scene(planned, family, turn, 0, 160, 120))
+        stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/order-{name}-{turn}.png")
 pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
 for name, given in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
-    stage = Stage(pug, Quality(**{**dict(about="", samples=8, denoise=False, bounces=1, microseconds=1), **given}), 160, 120, 2)
+    stage = Stage(pug, Quality(**{**dict(about="", samples=8, denoise="", bounces=1, microseconds=1), **given}), 160, 120, 2)
     stage.pose(place_scene(animal, pug, 0, 0, 160, 120))
     stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/pug-{name}.png")
 """
@@ -106,6 +112,12 @@ def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Pat
     assert ((landscape - whole)[:30] ** 2).mean() > 0
 
 
+@pytest.mark.parametrize("scene", [0, 1])
+def test_what_was_rendered_before_leaves_no_trace(rendered: Path, scene: int) -> None:
+    one, two = (np.asarray(Image.open(rendered / f"order-{name}-{scene}.png")) for name in ("one", "two"))
+    assert np.array_equal(one, two)
+
+
 def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rendered: Path) -> None:
     for width, height in RENDERED:
         whole, image, rough = (
@@ -119,7 +131,13 @@ def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rend
         around = np.ones((height, width), bool)
         for left, top, right, bottom in parts:
             around[top:bottom, left:right] = False
-        assert np.array_equal(image[around], rough[around])
+        noise = {
+            (name, place): ((each - whole)[mask] ** 2).mean()
+            for name, each in (("image", image), ("rough", rough))
+            for place, mask in (("around", around), ("within", ~around))
+        }
+        assert noise["image", "around"] > noise["rough", "around"] / 2, noise
+        assert noise["image", "within"] < noise["rough", "within"] / 8, noise
         left, top, right, bottom = object_part
         found = image[top:bottom, left:right]
         errors = {
