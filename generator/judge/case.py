@@ -16,6 +16,7 @@ from generator.judge.decide import decide
 from generator.judge.files import (
     file_faults,
     finding,
+    image_faults,
     labels,
     places,
     readable_parts,
@@ -46,6 +47,7 @@ class World:
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings):
             self.findings += twins.faults(part)
             self._read(part.filter(pc.equal(part["status"], "ok")))
+        self.findings += image_faults(folder, self.shown)
 
     def _read(self, table: pa.Table) -> None:
         """Read some scenes and judge what their rows list."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from generator.dataset.commands import progress
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
-from generator.judge.tars import image_fault, tar_faults
+from generator.judge.tars import image_fault, packed_paths, tar_faults
 
 Finding = dict[str, str]
 
@@ -54,6 +54,15 @@ def file_faults(folder: Path, digest: str | None, images: bool) -> Iterator[Find
     for path in folder.rglob("*"):
         if path.is_file() and path not in listed and path.name not in (SUMS, "manifest.json", "verify.json"):
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
+
+
+def image_faults(folder: Path, scene_ids: Iterable[str]) -> Iterator[Finding]:
+    """Scenes of a world whose image is neither among its files nor in its tars."""
+    listed = set(read_sums(folder)) if (folder / SUMS).exists() else set()
+    listed |= packed_paths(folder)
+    for scene_id in scene_ids:
+        if f"images/{scene_id}.png" not in listed:
+            yield finding("missing image", f"scene {scene_id} has no image")
 
 
 class Findings(Protocol):

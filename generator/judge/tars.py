@@ -34,6 +34,14 @@ def tar_faults(folder: Path) -> Iterator[str]:
             yield f"{tar} cannot be read: {error}"
 
 
+def packed_paths(folder: Path) -> set[str]:
+    """What packed.parquet lists, as far as it can be read; `tar_faults` says where it cannot."""
+    try:
+        return set(pq.read_table(folder / "packed.parquet", columns=["path"])["path"].to_pylist())
+    except _DAMAGE:
+        return set()
+
+
 def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
     with tarfile.open(path) as tar:
         members = {(member.offset_data, member.size): member.name for member in tar.getmembers()}

@@ -100,6 +100,14 @@ def test_a_leaked_text(copied: Path, benchmark: Path, truth: bool) -> None:
     assert leak in said(judged(copied), "leaked binding")
 
 
+def test_an_image_that_neither_files_nor_sums_have(copied: Path) -> None:
+    (copied / "world/images/000007.png").unlink()
+    seal(copied / "world")
+    certificate = judged(copied)
+    assert said(certificate, "missing image") == "scene 000007 has no image"
+    assert certificate["faults"] == {"missing image": 1}
+
+
 def test_a_false_positive_and_a_true_negative(copied: Path, benchmark: Path) -> None:
     def plant(rows: Rows) -> None:
         true, false = [row for row in rows if row["item_id"].startswith("binary-")][:2]
