@@ -7,9 +7,14 @@ smooth, and denoising makes much of a few samples there (docs/engines.md has the
 from collections.abc import Sequence
 from itertools import combinations
 
+import numpy as np
+from PIL import Image
+
 Box = tuple[int, int, int, int]
 """Whole pixels [left, top, right, bottom)."""
 
+RIM = 3  # pixels within the edge of what is rendered that the denoiser gets wrong, for want of neighbours
+FADE = 3  # pixels within the edge of a rectangle over which it blends with what lies around it
 _ONE_MORE = 900  # what beginning one more render costs, in pixels rendered within rectangles
 _LEAST = 16  # samples of a pixel within rectangles
 
@@ -20,10 +25,19 @@ def focus(boxes: Sequence[Box], width: int, height: int, around: int) -> list[Bo
     Boxes are joined while that is cheaper. Where rectangles would cost as much as the whole image, it is the only one.
     """
     whole = (0, 0, width, height)
-    margin = 2 + -(-max(width, height) // 160)  # a pixel's filter, and the shadow where an object touches the ground
-    parts = _joined([_within(box, margin, whole) for box in boxes])
+    margin = (
+        FADE + max(width, height) // 320
+    )  # the larger, the broader is the shadow where an object touches the ground
+    parts = _joined([grown(box, margin, whole) for box in boxes])
     rest = _area(whole) * around / _LEAST + _ONE_MORE
-    return parts if sum(map(_cost, parts)) + rest < _cost(whole) else [whole]
+    return parts if sum(map(_cost, parts)) + rest < _area(whole) + _ONE_MORE else [whole]
+
+
+def fading(width: int, height: int) -> Image.Image:
+    """How much of a rectangle shows over what lies around it: a mask of that size, less and less towards the edges."""
+    column, row = (np.minimum(np.arange(side), np.arange(side)[::-1]) for side in (width, height))
+    shares = np.minimum(1.0, (np.minimum.outer(row, column) + 1) / (FADE + 1))
+    return Image.fromarray(np.rint(255 * shares).astype(np.uint8))
 
 
 def _joined(parts: list[Box]) -> list[Box]:
@@ -41,7 +55,14 @@ def _loss(pair: tuple[Box, Box]) -> int:
 
 
 def _cost(box: Box) -> int:
-    return _area(box) + _ONE_MORE
+    left, top, right, bottom = box
+    return (right - left + 2 * RIM) * (bottom - top + 2 * RIM) + _ONE_MORE
+
+
+def grown(box: Box, pixels: int, whole: Box) -> Box:
+    """A box and some pixels more on each side, within the whole image."""
+    left, top, right, bottom = box
+    return max(left - pixels, 0), max(top - pixels, 0), min(right + pixels, whole[2]), min(bottom + pixels, whole[3])
 
 
 def _area(box: Box) -> int:
@@ -50,8 +71,3 @@ def _area(box: Box) -> int:
 
 def _union(a: Box, b: Box) -> Box:
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
-
-
-def _within(box: Box, margin: int, whole: Box) -> Box:
-    left, top, right, bottom = box
-    return max(left - margin, 0), max(top - margin, 0), min(right + margin, whole[2]), min(bottom + margin, whole[3])

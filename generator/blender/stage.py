@@ -12,7 +12,7 @@ from generator.blender.environment import Landscapes
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.drive import Drive
-from generator.focus import Box, focus
+from generator.focus import RIM, Box, fading, focus, grown
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
@@ -93,13 +93,18 @@ class Stage:
         if parts == [whole]:
             return self._shoot(draft, whole)
         # The most samples first: Cycles' blue noise depends on the most that its session has ever taken.
-        shots = [self._shoot(draft, part) for part in parts]
+        shots = [self._within_rim(draft, part) for part in parts]
         set_samples(self._scene, self._around, 0.0)
         image = self._shoot(draft, whole)
         set_samples(self._scene, self._quality.samples, self._quality.noise)
         for part, shot in zip(parts, shots, strict=True):
-            image.paste(shot, part[:2])
+            image.paste(shot, part[:2], fading(*shot.size))
         return image
+
+    def _within_rim(self, draft: str, part: Box) -> Image.Image:
+        wide = grown(part, RIM, (0, 0, *self._size))
+        left, top, right, bottom = (edge - start for edge, start in zip(part, wide[:2] * 2, strict=True))
+        return self._shoot(draft, wide).crop((left, top, right, bottom))
 
     def _shoot(self, draft: str, part: Box) -> Image.Image:
         """A part of the image."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from generator.focus import Box, focus
+from generator.focus import Box, fading, focus
 
 SIZES = st.tuples(st.integers(8, 900), st.integers(8, 900))
 
@@ -54,6 +54,14 @@ def test_far_objects_have_rectangles_of_their_own_and_near_ones_share() -> None:
     far = focus([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 2)
     assert sorted(far) == [(16, 96, 64, 144), (246, 106, 294, 154)]
     assert focus([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 2) == [(16, 96, 94, 154)]
+
+
+def test_rectangles_fade_towards_their_edges_and_no_object_does() -> None:
+    mask = np.asarray(fading(12, 9))
+    assert mask.shape == (9, 12)
+    assert (mask[3:-3, 3:-3] == 255).all()
+    assert mask[4].tolist() == [64, 128, 191, *[255] * 6, 191, 128, 64]
+    assert mask[:, 5].tolist() == [64, 128, 191, 255, 255, 255, 191, 128, 64]
 
 
 def test_small_images_are_rendered_in_one_go() -> None:
@@ -129,16 +137,17 @@ def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rend
         ]
         object_part, _ = parts = focus(boxes, width, height, 1)
         around = np.ones((height, width), bool)
+        within = ~around
         for left, top, right, bottom in parts:
-            around[top:bottom, left:right] = False
+            around[top:bottom, left:right], within[top + 4 : bottom - 4, left + 4 : right - 4] = False, True
         noise = {
             (name, place): ((each - whole)[mask] ** 2).mean()
             for name, each in (("image", image), ("rough", rough))
-            for place, mask in (("around", around), ("within", ~around))
+            for place, mask in (("around", around), ("within", within))
         }
         assert noise["image", "around"] > noise["rough", "around"] / 2, noise
         assert noise["image", "within"] < noise["rough", "within"] / 8, noise
-        left, top, right, bottom = object_part
+        left, top, right, bottom = (edge + inward for edge, inward in zip(object_part, (4, 4, -4, -4), strict=True))
         found = image[top:bottom, left:right]
         errors = {
             (down, across): ((np.roll(whole, (down, across), (0, 1))[top:bottom, left:right] - found) ** 2).mean()
