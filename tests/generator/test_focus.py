@@ -92,6 +92,7 @@ for name, order in {"one": (0, 1), "two": (1, 0)}.items():
     for turn in order:
         stage.pose(place_scene(planned, family, turn, 0, 160, 120))
         stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/order-{name}-{turn}.png")
+stage.render(out + "/draft.png", [(20, 70, 50, 95)]).save(out + "/bare.png")
 pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
@@ -124,6 +125,14 @@ def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Pat
 def test_what_was_rendered_before_leaves_no_trace(rendered: Path, scene: int) -> None:
     one, two = (np.asarray(Image.open(rendered / f"order-{name}-{scene}.png")) for name in ("one", "two"))
     assert np.array_equal(one, two)
+
+
+def test_no_seam_shows_about_a_rectangle_on_the_bare_floor(rendered: Path) -> None:
+    image = np.asarray(Image.open(rendered / "bare.png")).astype(int)
+    ((left, top, right, bottom),) = focus([(20, 70, 50, 95)], 160, 120, 2)
+    near = image[top - 2 : bottom + 2, left - 2 : right + 2]
+    steps = max(np.abs(np.diff(near, axis=axis)).max() for axis in (0, 1))
+    assert steps < 8, "of 255; without rim or fading it is 50"
 
 
 def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rendered: Path) -> None:
