@@ -13,9 +13,9 @@ from PIL import Image
 Box = tuple[int, int, int, int]
 """Whole pixels [left, top, right, bottom)."""
 
-RIM = 3  # pixels within the edge of what is rendered that the denoiser gets wrong, for want of neighbours
+RIM = 2  # pixels within the edge of what is rendered that the denoiser gets wrong, for want of neighbours
 FADE = 3  # pixels within the edge of a rectangle over which it blends with what lies around it
-_ONE_MORE = 900  # what beginning one more render costs, in pixels rendered within rectangles
+_ONE_MORE = 2000  # what beginning one more render costs, in pixels rendered within rectangles
 _LEAST = 16  # samples of a pixel within rectangles
 
 

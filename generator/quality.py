@@ -25,7 +25,7 @@ class Quality(BaseModel):
     noise: float = 0.0
     floor: int = 0
     landscape: int = 0
-    denoise: Literal["", "fast", "balanced"]
+    denoise: Literal["", "fast"]
     bounces: int
     microseconds: float
     eevee_samples: int = 16

@@ -17,6 +17,7 @@ from PIL import Image
 from generator.dataset.errors import UserError, did_you_mean
 
 Box = tuple[int, int, int, int]
+_COMPRESSION = 4  # of 9; Pillow's own 6 takes three times as long for files that are a twentieth smaller
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def decode(output: str, data: bytes) -> Any:
 def png(image: Image.Image) -> bytes:
     """An image as the bytes of a PNG file: its pixels and nothing else, so that equal images are equal bytes."""
     file, bare = io.BytesIO(), Image.frombytes(image.mode, image.size, image.tobytes())
-    bare.save(file, "PNG")
+    bare.save(file, "PNG", compress_level=_COMPRESSION)
     return file.getvalue()
 
 
