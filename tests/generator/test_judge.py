@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import generator
 from generator.dataset.files import read_json, write_json, write_sums
@@ -331,7 +332,7 @@ def test_a_record_that_is_none(copied: Path) -> None:
     assert "scene 000002: 8 relations are listed" in found
 
 
-# Worlds of other sizes, made by hand: no images, and only what the judge reads.
+# Worlds of other sizes, made by hand: images of one pixel, and only what the judge reads.
 
 VOCABULARY = """
 category = "shape"
@@ -355,6 +356,9 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
     for folder in folders:
         folder.mkdir(parents=True)
     (folders[0] / "vocabulary.toml").write_text(VOCABULARY, encoding="utf-8")
+    (folders[0] / "images").mkdir()
+    for number, scene_id in enumerate(scenes):
+        Image.new("L", (1, 1), number).save(folders[0] / f"images/{scene_id}.png")
     rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
     tables["splits"] = [{"scene_id": scene_id, "split": split} for scene_id, split in splits.items()]
