@@ -1,6 +1,7 @@
 """Where a worker's time goes for one image: run as a process of its own, it prints the seconds of each part as JSON.
 
-Blender notes in each PNG how long Cycles traced and denoised; all else is what Jackalope and Blender add to it.
+Blender notes in each file how long Cycles traced; all else is what Jackalope and Blender add to it. The denoiser, whose time
+Blender does not note, is switched off.
 """
 
 import json
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bpy
+import OpenEXR
 from PIL import Image
 
 from generator.blender import worker
@@ -57,14 +60,12 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
     """Have the parts of a renderer note their time; an image is rendered in several parts."""
     stage, traced = renderer._stage, spent["traced"]
     shoot, render = stage._shoot, stage.render
+    next(node for node in bpy.context.scene.node_tree.nodes if node.bl_idname == "CompositorNodeDenoise").mute = True
 
-    def noted(draft: str, part: Any) -> Any:
-        image = shoot(draft, part)
-        with Image.open(draft) as written:
-            found = next(str(value) for key, value in written.info.items() if _TIME.fullmatch(str(key)))
-        for place, digits in enumerate(reversed(found.split(":"))):
+    def noted(draft: str, part: Any) -> None:
+        shoot(draft, part)
+        for place, digits in enumerate(reversed(_noted(draft).split(":"))):
             traced[-1] += 60**place * float(digits)
-        return image
 
     def rendered(draft: str, boxes: Any = ()) -> Any:
         traced.append(0.0)
@@ -73,6 +74,16 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
     stage._shoot, stage.render = noted, rendered
     renderer._place = _timed(renderer._place, spent["place"])
     stage.pose = _timed(stage.pose, spent["pose"])
+
+
+def _noted(path: str) -> str:
+    if OpenEXR.isOpenExrFile(path):
+        with OpenEXR.File(path, header_only=True) as file:
+            notes = file.header()
+    else:
+        with Image.open(path) as image:
+            notes = image.info
+    return next(str(value) for key, value in notes.items() if _TIME.fullmatch(str(key)))
 
 
 def _timed(action: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:

@@ -39,14 +39,12 @@ REFERENCE = {"samples": 4096, "use_denoising": False}
 
 
 class Point(NamedTuple):
-    """One way of rendering: a quality, what drives it, and settings of Cycles beyond it."""
+    """One way of rendering: a quality, what drives it, whether it is denoised as well as can be, settings of Cycles."""
 
     quality: Quality
     drive: Drive = Drive()
+    well: bool = False
     settings: Mapping[str, Any] = {}
-
-
-_WELL = {"denoising_quality": "HIGH", "denoising_prefilter": "ACCURATE"}
 
 
 def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 0.0) -> Quality:
@@ -62,13 +60,13 @@ SHORT = {
 }  # fmt: skip
 CURVE = {
     **SHORT,
-    "128 samples, denoised well": Point(_like(128), settings=_WELL),
+    "128 samples, denoised well": Point(_like(128), well=True),
     "1024 samples, adaptive 0.01, denoised well": Point(
-        _like(1024, noise=0.01), settings={**_WELL, "adaptive_min_samples": 0}
+        _like(1024, noise=0.01), well=True, settings={"adaptive_min_samples": 0}
     ),
-    **{f"{n} samples, denoised well": Point(_like(n, bounces=4), settings=_WELL) for n in (16, 8, 4, 2)},
+    **{f"{n} samples, denoised well": Point(_like(n, bounces=4), well=True) for n in (16, 8, 4, 2)},
 }
-EEVEE = {f"{name}, EEVEE": Point(quality, Drive("eevee", "opengl-software")) for name, quality in qualities().items()}
+EEVEE = {f"{name}, EEVEE": Point(point.quality, Drive("eevee", "opengl-software")) for name, point in OURS.items()}
 
 
 def figures() -> list[Figure]:
@@ -148,6 +146,9 @@ def _draw(scenes: list[Scene], point: Point) -> tuple[list[np.ndarray], tuple[fl
     stage, images, seconds = Stage(FAMILY, point.quality, WIDTH, HEIGHT, os.cpu_count() or 1, point.drive), [], []
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
+    if point.well:
+        node = next(node for node in bpy.context.scene.node_tree.nodes if node.bl_idname == "CompositorNodeDenoise")
+        node.quality, node.prefilter = "HIGH", "ACCURATE"
     eye = Eye(stage.meshes, WIDTH, HEIGHT)
     with tempfile.TemporaryDirectory() as folder:
         for scene in scenes:

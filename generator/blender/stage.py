@@ -5,14 +5,16 @@ from typing import Any
 
 import bpy
 from mathutils import Matrix
-from PIL import Image
+from PIL import Image, ImageOps
 
-from generator.blender.engine import configure, set_samples
+from generator.blender.canvas import Canvas
+from generator.blender.engine import LEAST, configure, set_samples
 from generator.blender.environment import Landscapes
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
+from generator.dataset.outputs import Box
 from generator.drive import Drive
-from generator.focus import RIM, Box, fading, focus, grown
+from generator.focus import focus
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
@@ -20,6 +22,7 @@ from generator.space import Point
 from generator.vocabulary import Vocabulary
 
 CPU = Drive()
+_RIM = 2  # pixels within the edge of what is rendered that the denoiser gets wrong, for want of neighbours
 _INTO = 0.3  # pixels into the first one of a part: Blender rounds its edges down, from single precision
 
 
@@ -39,9 +42,13 @@ class Stage:
             name: _one_slot(build_mesh(mesh, vocabulary.assets)) for name, mesh in vocabulary.meshes.items()
         }
         self._slots: list[bpy.types.Object] = []
-        configure(self._scene, quality, width, height, threads, drive)
-        self._quality, self._size, self._focused = quality, (width, height), drive.engine == "cycles"
-        self._around = 0
+        self._quality, self._around, self._primed, self._shines = quality, 0, False, list[bool]()
+        self._rim = _RIM if quality.denoise and drive.engine == "cycles" else 0
+        self._shot = (width + 2 * self._rim, height + 2 * self._rim)
+        self._wider = max(self._shot) / max(width, height)
+        configure(self._scene, quality, *self._shot, threads, drive)
+        traced = drive.engine == "cycles" and (quality.denoise or quality.floor or quality.landscape)
+        self._canvas = Canvas(self._scene, *self._shot, quality.denoise) if traced else None
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)
         first = self._landscapes.of(next(iter(vocabulary.environments)))
@@ -68,7 +75,7 @@ class Stage:
         self._floor.data, self._scene.world = self._landscapes.of(scene.environment)
         bare = self._vocabulary.environments[scene.environment].ground is None
         self._around = self._quality.floor if bare else self._quality.landscape
-        self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor
+        self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor * self._wider
         self._camera.matrix_world = _look(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():
             light = self._lamps[name].data
@@ -80,42 +87,66 @@ class Stage:
             self._slots.append(self._add(f"object{len(self._slots)}", next(iter(self._meshes.values()))))
         for slot in self._slots[len(scene.objects) :]:
             slot.hide_render = True
+        self._shines = [material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects]
         for slot, thing in zip(self._slots, scene.objects, strict=False):
             self._pose_object(slot, thing)
 
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
-        """The image of the posed scene, whose objects lie within `boxes`; RGB.
+        """The image of the posed scene; RGB. `boxes` say where its objects are, one for each, in their order.
 
         `draft` is the PNG file in which Blender hands over what it renders. Raises RuntimeError when it cannot write it.
         """
-        whole = (0, 0, *self._size)
-        parts = focus(boxes, *self._size, self._around) if boxes and self._around and self._focused else [whole]
-        if parts == [whole]:
-            return self._shoot(draft, whole)
-        # The most samples first: Cycles' blue noise depends on the most that its session has ever taken.
-        shots = [self._within_rim(draft, part) for part in parts]
-        set_samples(self._scene, self._around, 0.0)
-        image = self._shoot(draft, whole)
-        set_samples(self._scene, self._quality.samples, self._quality.noise)
-        for part, shot in zip(parts, shots, strict=True):
-            image.paste(shot, part[:2], fading(*shot.size))
-        return image
+        quality, around, canvas = self._quality, self._around, self._canvas
+        whole: Box = (0, 0, *self._shot)
+        most, noise = quality.samples, quality.noise
+        if canvas and boxes and 0 < around < most:
+            self._prime(draft)
+            wide = [(box[0] + self._rim, box[1] + self._rim, box[2] + self._rim, box[3] + self._rim) for box in boxes]
+            matt: list[Box] = []
+            if around < quality.matt:
+                dull = [box for box, shines in zip(wide, self._shines, strict=True) if not shines]
+                wide = [box for box, shines in zip(wide, self._shines, strict=True) if shines]
+                matt = focus(dull, *self._shot, quality.matt - around)
+                if matt == [whole]:
+                    matt, around = [], quality.matt
+            more = LEAST if noise else most - around
+            shiny = focus(wide, *self._shot, more)
+            if shiny != [whole]:
+                self._lay(canvas, draft, matt, around, quality.matt, 0.0, quality.matt - around)
+                self._lay(canvas, draft, shiny, around, most, noise, more)
+                most, noise = around, 0.0
+        set_samples(self._scene, most, noise)
+        if canvas:
+            canvas.whole()
+        self._shoot(draft, whole)
+        with Image.open(draft) as image:
+            return ImageOps.crop(image.convert("RGB"), self._rim)
 
-    def _within_rim(self, draft: str, part: Box) -> Image.Image:
-        wide = grown(part, RIM, (0, 0, *self._size))
-        left, top, right, bottom = (edge - start for edge, start in zip(part, wide[:2] * 2, strict=True))
-        return self._shoot(draft, wide).crop((left, top, right, bottom))
+    def _lay(
+        self, canvas: Canvas, draft: str, parts: Sequence[Box], around: int, most: int, noise: float, least: int
+    ) -> None:
+        """Render parts with the samples from `around` to `most`, of which a pixel takes `least` at least."""
+        set_samples(self._scene, most, noise, around)
+        canvas.part()
+        for part in parts:
+            self._shoot(draft, part)
+            canvas.lay(draft, part, least, around)
 
-    def _shoot(self, draft: str, part: Box) -> Image.Image:
-        """A part of the image."""
-        (width, height), (left, top, right, bottom), render = self._size, part, self._scene.render
+    def _prime(self, draft: str) -> None:
+        """Once take the most samples, of some pixels: Cycles' blue noise depends on the most that its session has taken."""
+        if not self._primed:
+            set_samples(self._scene, self._quality.samples)
+            self._shoot(draft, (0, 0, 4, 4))
+            self._primed = True
+
+    def _shoot(self, draft: str, part: Box) -> None:
+        """Have Blender render a part of the image into a file."""
+        (width, height), (left, top, right, bottom), render = self._shot, part, self._scene.render
         render.use_border = render.use_crop_to_border = part != (0, 0, width, height)
         render.border_min_x, render.border_max_x = (left + _INTO) / width, (right + _INTO) / width
         render.border_min_y, render.border_max_y = (height - bottom + _INTO) / height, (height - top + _INTO) / height
         render.filepath = draft
         bpy.ops.render.render(write_still=True)
-        with Image.open(draft) as image:
-            return image.convert("RGB")
 
     def _pose_object(self, slot: bpy.types.Object, thing: SceneObject) -> None:
         inputs = material_inputs(thing, self._vocabulary)

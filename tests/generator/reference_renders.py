@@ -11,7 +11,6 @@ from pathlib import Path
 
 import bpy
 import numpy as np
-from PIL import Image
 
 from generator.blender.passes import Passes
 from generator.blender.stage import Stage, material_inputs
@@ -42,9 +41,7 @@ def scene_of(record: dict) -> Scene:
 
 
 def render(stage: Stage, path: Path) -> np.ndarray:
-    stage.render(str(path))
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"))
+    return np.asarray(stage.render(str(path)))
 
 
 def main(out: Path, samples: int, names: list[str]) -> None:

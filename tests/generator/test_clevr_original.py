@@ -22,7 +22,7 @@ from tests.generator.fidelity import REFERENCE, likeness, likeness_of, records, 
 
 CLEVR = read_vocabulary("clevr-original")
 FEW, QUICK = ["chart_metal", "scene_3"], 32
-FINE = 128  # samples; with fewer the denoiser smears the smallest and most hidden objects
+FINE = 256  # samples; with fewer the denoiser smears the smallest and most hidden objects
 
 needs_reference = pytest.mark.skipif(
     not REFERENCE.is_dir(), reason="needs CLEVR's reference images in ../shared, which are not part of the project"

@@ -130,7 +130,7 @@ root, out, engine, device = sys.argv[1:]
 world = Dataset.open(root).world
 stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 48, 48, 2, Drive(engine, device))
 stage.pose(Scene.from_json(world.scenes["scene"][0].as_py()))
-stage.render(out)
+stage.render(out).save(out)
 """
 
 

@@ -169,7 +169,7 @@ stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")
-    path.write_bytes(png(stage.render(str(path))))
+    path.write_bytes(png(stage.render(str(path), [tuple(thing["box"]) for thing in row["objects"]])))
 """
 
 
