@@ -83,7 +83,9 @@ def _noted(path: str) -> str:
     else:
         with Image.open(path) as image:
             notes = image.info
-    return next(str(value) for key, value in notes.items() if _TIME.fullmatch(str(key)))
+    return next(
+        (str(value) for key, value in notes.items() if _TIME.fullmatch(str(key))), "0"
+    )  # none: too short to note
 
 
 def _timed(action: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
