@@ -27,7 +27,7 @@ ON_REQUEST = ("quality", "proof", "animals")  # hours of references; half an hou
     help="Only this; may be given again.  [default: all but quality, proof and animals]",
 )
 def main(only: tuple[str, ...]) -> None:
-    """Measure how fast Jackalope is on this machine; a few minutes."""
+    """Measure how fast Jackalope is on this machine; some ten minutes and more."""
     console = Console(width=max(WIDTH, Console().width))
     console.print(alone(machine), highlight=False, soft_wrap=True)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)

@@ -77,15 +77,14 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
 
 
 def _noted(path: str) -> str:
+    """How long Cycles traced for a file; "0" where it was too short for Blender to note."""
     if OpenEXR.isOpenExrFile(path):
         with OpenEXR.File(path, header_only=True) as file:
-            notes = file.header()
+            notes = dict(file.header())  # the file empties its own when it closes
     else:
         with Image.open(path) as image:
             notes = image.info
-    return next(
-        (str(value) for key, value in notes.items() if _TIME.fullmatch(str(key))), "0"
-    )  # none: too short to note
+    return next((str(value) for key, value in notes.items() if _TIME.fullmatch(str(key))), "0")
 
 
 def _timed(action: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:

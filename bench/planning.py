@@ -1,5 +1,7 @@
 """Deciding what scenes hold, and where it stands."""
 
+import resource
+
 from bench.figures import Figure, repeated, seconds
 from generator.plan import plan_scenes
 from generator.render import Job, Prepared, prepare
@@ -8,10 +10,11 @@ from generator.splits import SplitPlan
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
 PLACED = 1000
+LARGER = 10  # times as many, planned once, to see what grows
 
 
 def figures() -> list[Figure]:
-    """Milliseconds a scene of two objects, and of three to ten."""
+    """Milliseconds a scene of two objects, and of three to ten; what ten times as many scenes take more of memory."""
     return [*_figures("clevr", (2, 2), "2 objects"), *_figures("clevr-many", (3, 10), "3 to 10 objects")]
 
 
@@ -26,12 +29,26 @@ def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
             lambda: 1e3 / PLACED * seconds(lambda: _place(prepared)),
         ),
         repeated(f"graph, {PLACED:,} scenes of {what}", "ms a scene", lambda: 1e3 / PLACED * _graphs(prepared)),
+        *_larger(prepared, what),
     ]
 
 
-def _plan(prepared: Prepared) -> None:
-    job = prepared.job
-    plan_scenes(prepared.vocabulary, SplitPlan(prepared.vocabulary, prepared.holdout), SCENES, job.seed, job.objects)
+def _larger(prepared: Prepared, what: str) -> list[Figure]:
+    before, n = _peak(), LARGER * len(prepared.planned)
+    spent = seconds(lambda: _plan(prepared, LARGER))
+    return [
+        Figure(f"plan, {n:,} scenes of {what}", "ms a scene", (1e3 * spent / n,)),
+        Figure("more memory than a tenth of it took", "MB", (_peak() - before,)),
+    ]
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def _plan(prepared: Prepared, times: int = 1) -> None:
+    job, scenes = prepared.job, {split: times * n for split, n in SCENES.items()}
+    plan_scenes(prepared.vocabulary, SplitPlan(prepared.vocabulary, prepared.holdout), scenes, job.seed, job.objects)
 
 
 def _place(prepared: Prepared) -> None:

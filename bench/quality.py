@@ -1,5 +1,7 @@
 """How good images are for the time they take: PSNR against 4096 samples, over scenes of clevr-original.
 
+Each is rendered by one thread, as the workers of `gen render` do.
+
 References take some minutes each; they are kept in $JACKALOPE_BENCH, or else in the user's cache, and one that is there
 is not rendered again, so that a stopped run goes on: `python -m bench.quality` renders those that lack.
 """
@@ -129,7 +131,7 @@ def render_reference(scene: Scene) -> np.ndarray:
     what = json.dumps([[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT])
     path = _folder() / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.png"
     if not path.exists():
-        (image,), _ = _draw([scene], Point(_like(REFERENCE["samples"], denoise="")))
+        (image,), _ = _draw([scene], Point(_like(REFERENCE["samples"], denoise="")), os.cpu_count() or 1)
         Image.fromarray(image).save(draft := path.with_suffix(".part"), "PNG")
         os.replace(draft, path)
     return np.asarray(Image.open(path))
@@ -141,9 +143,9 @@ def _folder() -> Path:
     return folder
 
 
-def _draw(scenes: list[Scene], point: Point) -> tuple[list[np.ndarray], tuple[float, ...]]:
+def _draw(scenes: list[Scene], point: Point, threads: int = 1) -> tuple[list[np.ndarray], tuple[float, ...]]:
     """The image of each scene, and the seconds that each took after the first; placing and posing are not counted."""
-    stage, images, seconds = Stage(FAMILY, point.quality, WIDTH, HEIGHT, os.cpu_count() or 1, point.drive), [], []
+    stage, images, seconds = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads, point.drive), [], []
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:

@@ -6,10 +6,53 @@ smooth, and denoising makes much of a few samples there (docs/engines.md has the
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from generator.dataset.outputs import Box
+from generator.quality import Quality
 
+LEAST = 16  # samples before Cycles first looks at the noise of a pixel
 _ONE_MORE = 6000  # what beginning one more render costs, in samples of a pixel
+
+
+class Shot(NamedTuple):
+    """Rectangles whose pixels take the samples from `after` to `most`, none more once they have less `noise` than that."""
+
+    parts: list[Box]
+    most: int
+    noise: float = 0.0
+    after: int = 0
+
+    @property
+    def least(self) -> int:
+        """How many samples a pixel takes at least."""
+        return LEAST if self.noise else self.most - self.after
+
+
+def shots(
+    boxes: Sequence[Box], shines: Sequence[bool], width: int, height: int, quality: Quality, around: int
+) -> list[Shot]:
+    """What makes up an image; the last is the whole one, which the others add to.
+
+    `shines` says of each box whether metal is in it. Away from the objects a pixel takes `around` samples.
+    """
+    whole: Box = (0, 0, width, height)
+    wholly = [Shot([whole], quality.samples, quality.noise)]
+    if not boxes or not 0 < around < quality.samples:
+        return wholly
+    shiny, matt = list(boxes), list[Box]()
+    if around < quality.matt:
+        shiny = [box for box, metal in zip(boxes, shines, strict=True) if metal]
+        dull = [box for box, metal in zip(boxes, shines, strict=True) if not metal]
+        matt = focus(dull, width, height, quality.matt - around)
+        if matt == [whole]:
+            matt, around = [], quality.matt
+    more = Shot(shiny, quality.samples, quality.noise, around)
+    more = more._replace(parts=focus(shiny, width, height, more.least))
+    if more.parts == [whole]:
+        return wholly
+    found = [Shot(matt, quality.matt, 0.0, around), more, Shot([whole], around)]
+    return [shot for shot in found if shot.parts]
 
 
 def focus(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
@@ -17,7 +60,7 @@ def focus(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]
 
     Boxes are joined while that is cheaper. Where rectangles would cost as much as the whole image, it is the only one.
     """
-    margin = 1 + max(width, height) // 320  # the larger, the broader is the shadow where an object touches the ground
+    margin = max(width, height) // 480  # the larger, the broader is the shadow where an object touches the ground
     parts = [_grown(box, margin, width, height) for box in boxes]
     while len(parts) > 1:
         a, b = min(combinations(parts, 2), key=lambda pair: _loss(pair, more))

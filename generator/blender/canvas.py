@@ -4,11 +4,14 @@ import bpy
 import numpy as np
 import OpenEXR
 
-from generator.focus import Box
+from generator.dataset.outputs import Box
 
-_INPUTS = {"Image": "Combined.RGB", "Albedo": "Denoising Albedo.RGB", "Normal": "Denoising Normal.XYZ"}
-"""The inputs of the denoiser, and where an EXR file of Cycles' passes has them: a pass and its channels."""
-_OUTPUTS = {"Image": "Image", "Albedo": "Denoising Albedo", "Normal": "Denoising Normal"}
+_PASSES = {
+    "Image": ("Image", "Combined", "RGB"),
+    "Albedo": ("Denoising Albedo", "Denoising Albedo", "RGB"),
+    "Normal": ("Denoising Normal", "Denoising Normal", "XYZ"),
+}
+"""By the input of the denoiser: the pass of Cycles that it takes, the pass's name in an EXR file, and its channels there."""
 _COUNT = "Debug Sample Count.X"
 
 
@@ -34,12 +37,12 @@ class Canvas:
         clean.mute = not denoise
         clean.prefilter, clean.quality = "FAST", (denoise or "fast").upper()
         tree.links.new(clean.outputs["Image"], out.inputs["Image"])
-        self._images, self._laid = {}, {name: np.zeros((height, width, 4), np.float32) for name in _INPUTS}
-        for name in _INPUTS:
+        self._images, self._laid = {}, {name: np.zeros((height, width, 4), np.float32) for name in _PASSES}
+        for name, (source, _, _) in _PASSES.items():
             self._images[name] = image = bpy.data.images.new(name, width, height, float_buffer=True, is_data=True)
             laid, over = tree.nodes.new("CompositorNodeImage"), tree.nodes.new("CompositorNodeAlphaOver")
             laid.image = image
-            tree.links.new(rendered.outputs[_OUTPUTS[name]], over.inputs[1])
+            tree.links.new(rendered.outputs[source], over.inputs[1])
             tree.links.new(laid.outputs["Image"], over.inputs[2])
             tree.links.new(over.outputs["Image"], clean.inputs[name])
         self.part()
@@ -57,8 +60,7 @@ class Canvas:
         taken = least * found[_COUNT] / found[_COUNT].min()  # Cycles gives it as a share of the most
         share = (taken / (taken + around))[..., None]
         better = share > self._laid["Image"][top:bottom, left:right, 3:]  # than another part of those pixels
-        for name, source in _INPUTS.items():
-            passed, channels = source.split(".")
+        for name, (_, passed, channels) in _PASSES.items():
             color = np.stack([found[f"{passed}.{channel}"] for channel in channels], axis=-1)
             laid = self._laid[name][top:bottom, left:right]
             laid[:] = np.where(better, np.concatenate([color * share, share], axis=-1), laid)

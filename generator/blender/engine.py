@@ -8,8 +8,6 @@ from generator.dataset.errors import UserError
 from generator.drive import Drive
 from generator.quality import Quality
 
-LEAST = 16  # samples before Cycles first looks at the noise of a pixel
-
 
 def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, drive: Drive) -> None:
     """Set the renderer up for images of that size and quality. Raises UserError where the device is not there."""
@@ -34,11 +32,8 @@ def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after:
     """
     cycles = scene.cycles
     cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
-    cycles.use_sample_subset, cycles.sample_offset, cycles.sample_subset_length = (
-        after > 0,
-        after,
-        max(samples - after, 1),
-    )
+    cycles.use_sample_subset, cycles.sample_offset = after > 0, after
+    cycles.sample_subset_length = max(samples - after, 1)
 
 
 def devices_of(preferences: Any, kind: str) -> list[Any]:
@@ -55,7 +50,7 @@ def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
     scene.render.use_persistent_data = True
     cycles.device, cycles.seed = "CPU", 0
     set_samples(scene, quality.samples, quality.noise)
-    cycles.adaptive_min_samples = 4  # so that the first look at the noise is after LEAST
+    cycles.adaptive_min_samples = 4  # so that the first look at the noise is after 16 samples (`generator.focus.LEAST`)
     cycles.use_denoising = bool(quality.denoise)
     cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
     cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()

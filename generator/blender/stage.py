@@ -8,13 +8,13 @@ from mathutils import Matrix
 from PIL import Image, ImageOps
 
 from generator.blender.canvas import Canvas
-from generator.blender.engine import LEAST, configure, set_samples
+from generator.blender.engine import configure, set_samples
 from generator.blender.environment import Landscapes
 from generator.blender.materials import new_material, set_inputs
 from generator.blender.objects import build_mesh
 from generator.dataset.outputs import Box
 from generator.drive import Drive
-from generator.focus import focus
+from generator.focus import Shot, shots
 from generator.projection import axes
 from generator.quality import Quality
 from generator.scene import Scene, SceneObject
@@ -96,41 +96,27 @@ class Stage:
 
         `draft` is the PNG file in which Blender hands over what it renders. Raises RuntimeError when it cannot write it.
         """
-        quality, around, canvas = self._quality, self._around, self._canvas
-        whole: Box = (0, 0, *self._shot)
-        most, noise = quality.samples, quality.noise
-        if canvas and boxes and 0 < around < most:
+        rim, canvas = self._rim, self._canvas
+        wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes if canvas]
+        *parts, whole = shots(wide, self._shines, *self._shot, self._quality, self._around)
+        if whole.most < self._quality.samples:
             self._prime(draft)
-            wide = [(box[0] + self._rim, box[1] + self._rim, box[2] + self._rim, box[3] + self._rim) for box in boxes]
-            matt: list[Box] = []
-            if around < quality.matt:
-                dull = [box for box, shines in zip(wide, self._shines, strict=True) if not shines]
-                wide = [box for box, shines in zip(wide, self._shines, strict=True) if shines]
-                matt = focus(dull, *self._shot, quality.matt - around)
-                if matt == [whole]:
-                    matt, around = [], quality.matt
-            more = LEAST if noise else most - around
-            shiny = focus(wide, *self._shot, more)
-            if shiny != [whole]:
-                self._lay(canvas, draft, matt, around, quality.matt, 0.0, quality.matt - around)
-                self._lay(canvas, draft, shiny, around, most, noise, more)
-                most, noise = around, 0.0
-        set_samples(self._scene, most, noise)
         if canvas:
+            for shot in parts:
+                self._lay(canvas, draft, shot)
             canvas.whole()
-        self._shoot(draft, whole)
+        set_samples(self._scene, whole.most, whole.noise)
+        self._shoot(draft, *whole.parts)
         with Image.open(draft) as image:
-            return ImageOps.crop(image.convert("RGB"), self._rim)
+            return ImageOps.crop(image.convert("RGB"), rim)
 
-    def _lay(
-        self, canvas: Canvas, draft: str, parts: Sequence[Box], around: int, most: int, noise: float, least: int
-    ) -> None:
-        """Render parts with the samples from `around` to `most`, of which a pixel takes `least` at least."""
-        set_samples(self._scene, most, noise, around)
+    def _lay(self, canvas: Canvas, draft: str, shot: Shot) -> None:
+        """Render the parts of a shot and lay them over the next whole image."""
+        set_samples(self._scene, shot.most, shot.noise, shot.after)
         canvas.part()
-        for part in parts:
+        for part in shot.parts:
             self._shoot(draft, part)
-            canvas.lay(draft, part, least, around)
+            canvas.lay(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
         """Once take the most samples, of some pixels: Cycles' blue noise depends on the most that its session has taken."""

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from generator.dataset.outputs import Box
-from generator.focus import focus
+from generator.focus import LEAST, Shot, focus, shots
+from generator.quality import Quality
 
+ONE_MORE = 6000  # samples that one more render costs
 SIZES = st.tuples(st.integers(8, 900), st.integers(8, 900))
 
 
@@ -35,9 +38,11 @@ def area(box: Box) -> int:
 @given(images(), st.integers(1, 16))
 def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box], int, int], more: int) -> None:
     boxes, width, height = image
-    parts = focus(boxes, width, height, more)
+    parts, margin = focus(boxes, width, height, more), max(width, height) // 480
     for left, top, right, bottom in boxes:
-        wanted = (max(left - 1, 0), max(top - 1, 0), min(right + 1, width), min(bottom + 1, height))
+        wanted = (
+            max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height)
+        )  # fmt: skip
         assert any(p[0] <= wanted[0] and p[1] <= wanted[1] and p[2] >= wanted[2] and p[3] >= wanted[3] for p in parts)
     assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
 
@@ -46,13 +51,22 @@ def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box]
 def test_rectangles_never_cost_more_than_the_whole_image(image: tuple[list[Box], int, int], more: int) -> None:
     boxes, width, height = image
     parts = focus(boxes, width, height, more)
-    assert parts == [(0, 0, width, height)] or sum(map(area, parts)) < width * height
+    samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
+    assert parts == [(0, 0, width, height)] or samples < more * width * height
+
+
+@given(images(), st.integers(1, 16))
+def test_no_two_rectangles_would_cost_less_as_one(image: tuple[list[Box], int, int], more: int) -> None:
+    boxes, width, height = image
+    for a, b in combinations(focus(boxes, width, height, more), 2):
+        both = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+        assert more * area(both) >= more * (area(a) + area(b)) + ONE_MORE
 
 
 def test_far_objects_have_rectangles_of_their_own_and_near_ones_share() -> None:
     far = focus([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 16)
-    assert sorted(far) == [(18, 98, 62, 142), (248, 108, 292, 152)]
-    assert focus([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(18, 98, 92, 152)]
+    assert sorted(far) == [(20, 100, 60, 140), (250, 110, 290, 150)]
+    assert focus([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(20, 100, 90, 150)]
 
 
 def test_the_fewer_samples_they_take_the_more_objects_share_a_rectangle() -> None:
@@ -63,6 +77,39 @@ def test_the_fewer_samples_they_take_the_more_objects_share_a_rectangle() -> Non
 
 def test_small_images_are_rendered_in_one_go() -> None:
     assert focus([(5, 8, 25, 30), (24, 16, 44, 42)], 48, 48, 4) == [(0, 0, 48, 48)]
+
+
+FEW = Quality(about="", samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
+METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
+
+
+def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floor() -> None:
+    assert shots([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
+        Shot([MATT], 4, 0.0, 2), Shot([METAL], 64, 0.1, 2), Shot([(0, 0, 320, 240)], 2)
+    ]  # fmt: skip
+
+
+def test_a_pixel_takes_at_least_what_comes_before_the_first_look_at_its_noise() -> None:
+    assert [shot.least for shot in shots([METAL, MATT], [True, False], 320, 240, FEW, 2)] == [2, LEAST, 2]
+
+
+def test_where_matt_objects_fill_the_image_all_of_it_takes_their_samples() -> None:
+    full = (0, 0, 320, 240)
+    assert shots([METAL, full], [True, False], 320, 240, FEW, 2) == [
+        Shot([METAL], 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)
+    ]  # fmt: skip
+    assert shots([full], [False], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 4)]
+
+
+def test_a_landscape_has_no_more_for_metal_than_for_the_rest() -> None:
+    boxes = [METAL, MATT]
+    assert shots(boxes, [True, False], 320, 240, FEW, 4) == [Shot(boxes, 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)]
+
+
+@pytest.mark.parametrize("around", [0, 64])
+def test_without_fewer_samples_anywhere_the_image_is_one(around: int) -> None:
+    assert shots([METAL, MATT], [True, False], 320, 240, FEW, around) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
+    assert shots([], [], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
 
 
 PARTS = """
@@ -88,10 +135,11 @@ for width, height in sizes:
 standard = Quality(about="", samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
 shiny = Planned("1", "", (("sphere", {"color": "red", "material": "metal", "size": "large"}),), (0,), "studio", (None,), (0,))
 for name, order in {"one": (0, 1), "two": (1, 0)}.items():
-    stage = Stage(family, standard, 160, 120, 2)
-    for turn in order:
-        stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, 160, 120))
-        stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/order-{name}-{turn}.png")
+    for width, height, box in ((48, 36, (4, 4, 44, 34)), (160, 120, (60, 40, 100, 80))):
+        stage = Stage(family, standard, width, height, 2)
+        for turn in order:
+            stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, width, height))
+            stage.render(out + "/draft.png", [box]).save(f"{out}/order-{width}-{name}-{turn}.png")
 stage.pose(place_scene(planned, family, 0, 0, 160, 120))
 stage.render(out + "/draft.png", [(20, 70, 50, 95)]).save(out + "/bare.png")
 taken, shoot = {0: [], 1: []}, stage._shoot
@@ -138,16 +186,17 @@ def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Pat
     assert ((landscape - whole)[:30] ** 2).mean() > 0
 
 
+@pytest.mark.parametrize("width", [48, 160])
 @pytest.mark.parametrize("scene", [0, 1])
-def test_what_was_rendered_before_leaves_no_trace(rendered: Path, scene: int) -> None:
-    one, two = (np.asarray(Image.open(rendered / f"order-{name}-{scene}.png")) for name in ("one", "two"))
+def test_what_was_rendered_before_leaves_no_trace(rendered: Path, width: int, scene: int) -> None:
+    one, two = (np.asarray(Image.open(rendered / f"order-{width}-{name}-{scene}.png")) for name in ("one", "two"))
     assert np.array_equal(one, two)
 
 
 @pytest.mark.parametrize("where", ["about a rectangle", "at the edge of the image"])
 def test_no_seam_shows_on_the_bare_floor(rendered: Path, where: str) -> None:
     image = np.asarray(Image.open(rendered / "bare.png")).astype(int)
-    ((left, top, right, bottom),) = focus([(20, 70, 50, 95)], 160, 120, 2)
+    left, top, right, bottom = 20, 70, 50, 95
     near = image[top - 2 : bottom + 2, left - 2 : right + 2] if where == "about a rectangle" else image[:12]
     steps = max(np.abs(np.diff(near, axis=axis)).max() for axis in (0, 1))
     assert steps < 8, steps
