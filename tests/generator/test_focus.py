@@ -158,6 +158,10 @@ passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones, "D
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
 canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
 np.savez(out + "/laid.npz", **canvas._laid)
+canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 12, 4)
+np.savez(out + "/rougher.npz", **canvas._laid)
+canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 20, 4)
+np.savez(out + "/finer.npz", **canvas._laid)
 pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
@@ -213,6 +217,12 @@ def test_pixels_weigh_by_the_samples_they_took(rendered: Path) -> None:
     assert np.allclose(laid["Image"][2, 7], [0.25 * 64 / 68, 0.5 * 64 / 68, 64 / 68, 64 / 68])
     assert np.allclose(laid["Normal"][3, 5], [-0.8, 0.0, 0.4, 0.8])
     assert laid["Image"][..., 3].astype(bool).sum() == 6
+
+
+def test_where_parts_overlap_the_one_with_the_most_samples_shows(rendered: Path) -> None:
+    laid, rougher, finer = (np.load(rendered / f"{name}.npz") for name in ("laid", "rougher", "finer"))
+    assert np.array_equal(rougher["Image"], laid["Image"])
+    assert np.allclose(finer["Image"][2:4, 5:8, 3], [[20 / 24, 20 / 24, 80 / 84], [20 / 24, 20 / 24, 20 / 24]])
 
 
 def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rendered: Path) -> None:
