@@ -1,5 +1,6 @@
 """What training never shows: bindings of a value with an object, relation triples, and whole values and objects."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,22 +53,30 @@ class Holdout:
         return frozenset(self.absent_values), frozenset(self.absent_objects)
 
     @cached_property
-    def _objects_of(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+    def _objects_of(self) -> dict[str, frozenset[str]]:
+        found = defaultdict(set)
         for value, thing in self.bindings:
-            found.setdefault(value, []).append(thing)
-        return {value: tuple(sorted(things)) for value, things in found.items()}
+            found[value].add(thing)
+        return {value: frozenset(things) for value, things in found.items()}
 
     @cached_property
-    def _values_of(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+    def _values_of(self) -> dict[str, frozenset[str]]:
+        found = defaultdict(set)
         for value, thing in self.bindings:
-            found.setdefault(thing, []).append(value)
-        return {thing: tuple(sorted(values)) for thing, values in found.items()}
+            found[thing].add(value)
+        return {thing: frozenset(values) for thing, values in found.items()}
 
     def holds_out(self, value: str, thing: str) -> bool:
         """Whether the binding is held out."""
         return (value, thing) in self._bindings
+
+    def objects_with(self, value: str) -> frozenset[str]:
+        """The objects with which the value is held out."""
+        return self._objects_of.get(value, frozenset())
+
+    def values_with(self, thing: str) -> frozenset[str]:
+        """The values with which the object is held out."""
+        return self._values_of.get(thing, frozenset())
 
     def holds_out_triple(self, subject: str, relation: str, thing: str) -> bool:
         """Whether the relation triple is held out."""
@@ -79,11 +88,11 @@ class Holdout:
 
     def value_like(self, value: str) -> tuple[object, ...]:
         """The same for values that are held out with the same objects: one may take the other's place unnoticed."""
-        return (self._objects_of.get(value, ()), value in self._absent[0])
+        return (self.objects_with(value), value in self._absent[0])
 
     def object_like(self, thing: str) -> tuple[object, ...]:
         """The same for objects that are held out with the same values."""
-        return (self._values_of.get(thing, ()), thing in self._absent[1])
+        return (self.values_with(thing), thing in self._absent[1])
 
     def to_dict(self) -> dict[str, Any]:
         """The holdout as JSON-ready data, with everything that is held out spelled out."""

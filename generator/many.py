@@ -230,17 +230,20 @@ class Many:
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
         left = [name for name in self._names[1 - first] if name not in absent]
         chosen: list[str] = []
+        held_out_with = self._holdout.objects_with if first == VALUE else self._holdout.values_with
+        enough = min(2, len(self._names[1 - first]))
         for place, mark in enumerate(marks):
+            among = frozenset(left)
             options = [
                 name for name in self._names[first]
                 if name not in absent
-                and sum(self._held(name, other, first) == mark for other in left) >= min(2, len(self._names[1 - first]))
+                and len(among & held_out_with(name) if mark else among - held_out_with(name)) >= enough
                 and (first == VALUE or not self._conflicting(name, _things(chosen)))
             ]  # fmt: skip
             if not options:
                 return None
             name = even.pick(first, place, options, stream, ease)
-            left = [other for other in left if self._held(name, other, first) == mark]
+            left = [other for other in left if (other in held_out_with(name)) == mark]
             chosen.append(name)
         others: list[str] = []
         for place in range(len(marks)):
@@ -249,9 +252,6 @@ class Many:
                 return None
             others.append(even.pick(1 - first, place, free, stream, ease))
         return tuple(zip(chosen, others, strict=True)) if first == VALUE else tuple(zip(others, chosen, strict=True))
-
-    def _held(self, name: str, other: str, first: int) -> bool:
-        return self._holdout.holds_out(name, other) if first == VALUE else self._holdout.holds_out(other, name)
 
     def _related(self, marks: Sequence[bool], even: Evenness, stream: Stream, ease: int) -> Arrangement | None:
         """Marked objects in pairs that stand in a held-out relation, the others in none; values as bindings demand."""

@@ -138,7 +138,11 @@ class Ground:
         """How much is wrong with post i at that stand, about in metres; 0 when nothing is."""
         x, y = self._world(stand)
         outside = max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
-        wrong = 10 * outside + sum(self._conflict(stand, other) for j, other in enumerate(stands) if j != i)
+        conflicts = 0.0
+        for j, other in enumerate(stands):
+            if j != i:
+                conflicts += self._conflict(stand, other)
+        wrong = 10 * outside + conflicts
         if clumps:
             wrong += sum(
                 self._misplaced(stand, other, clumps[i] == clumps[j]) for j, other in enumerate(stands) if j != i
@@ -157,16 +161,21 @@ class Ground:
         apart, square = one.radius + other.radius + self._gap, aside * aside + ahead * ahead
         wrong = apart - math.sqrt(square) if square < apart * apart else 0.0
         back, front = (one, other) if ahead > 0 else (other, one)
-        return wrong + sum(self._hides(part, of) for of in back.images for part in front.images)
+        hidden = 0.0
+        for of in back.images:
+            for part in front.images:
+                across = part.breadth + of.breadth - abs(part.aside - of.aside)
+                if across > 0:
+                    hidden += self._hides(across, part, of)
+        return wrong + hidden
 
-    def _hides(self, front: _Image, back: _Image) -> float:
-        """The share of an object that another hides beyond what it may.
+    def _hides(self, across: float, front: _Image, back: _Image) -> float:
+        """The share of an object that another, which reaches so far `across` it, hides beyond what it may.
 
         It is judged by the rectangles around their images; rays on the real shapes decide later.
         """
-        across = front.breadth + back.breadth - abs(front.aside - back.aside)
         along = front.height + back.height - abs(front.aloft - back.aloft)
-        if across <= 0 or along <= 0:
+        if along <= 0:
             return 0.0
         return max(0.0, min(1.0, across / (2 * back.breadth)) * min(1.0, along / (2 * back.height)) - self._hidden)
 

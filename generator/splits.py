@@ -137,16 +137,16 @@ class SplitPlan:
 
 
 def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
-    """Whether every pairing of the arrangement's values with its objects has as many held-out bindings."""
+    """Whether every pairing of the arrangement's values with its objects has as many held-out bindings.
+
+    Exchanging two values changes nothing just where they are held out with the same of the objects, or one with all of
+    them and the other with none.
+    """
     if len(arrangement) < 2 or not holdout.bindings:
         return True
-    values, objects = zip(*arrangement, strict=True)
-    first = [holdout.holds_out(values[0], thing) for thing in objects]
-    for value in values[1:]:
-        row = [holdout.holds_out(value, thing) for thing in objects]
-        if len({here - there for here, there in zip(row, first, strict=True)}) > 1:
-            return False
-    return True
+    values, objects = map(frozenset, zip(*arrangement, strict=True))
+    held_out = {holdout.objects_with(value) & objects for value in values}
+    return len(held_out) == 1 or held_out == {frozenset(), objects}
 
 
 def named(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:

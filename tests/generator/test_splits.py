@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from generator.blocks import draw_block
 from generator.holdout import Holdout
-from generator.splits import SplitPlan, arrangements, cluster_of, held_out_bindings
+from generator.splits import SplitPlan, arrangements, cluster_of, held_out_bindings, symmetric
 from generator.vocabulary import Vocabulary, read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -121,3 +121,19 @@ def test_held_out_bindings_are_listed() -> None:
     block = draw_block("3x3", VOCABULARY, 0)
     arrangement = ((block.values[0], block.objects[0]), (block.values[1], block.objects[1]))
     assert held_out_bindings(arrangement, block) == list(arrangement)
+
+
+NAMES = st.sampled_from("abcd")
+BINDINGS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=16)
+
+
+@given(BINDINGS, st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=4))
+def test_symmetric_is_what_no_other_pairing_changes(
+    held_out: list[tuple[str, str]], arrangement: list[tuple[str, str]]
+) -> None:
+    holdout = Holdout("color", "shape", bindings=tuple(held_out))
+    values, objects = zip(*arrangement, strict=True)
+    counts = {
+        sum(binding in held_out for binding in zip(paired, objects, strict=True)) for paired in permutations(values)
+    }
+    assert symmetric(arrangement, holdout) == (len(counts) == 1)
