@@ -5,6 +5,7 @@ import json
 import math
 import random
 import time
+import tomllib
 from typing import Any
 
 import pytest
@@ -475,6 +476,18 @@ def test_any_words_are_read_or_refused(words: list[str]) -> None:
     assert said.n_objects >= len(said.things)
 
 
+def named(words: list[str]) -> list[str]:
+    """Each word, or the name that it is a synonym of."""
+    declared = tomllib.loads(CLEVR)
+    names = {
+        synonym: name
+        for group in (declared["objects"], *declared["attributes"].values())
+        for name, entry in group.items()
+        for synonym in entry.get("synonyms", [])
+    }
+    return [names.get(word.strip(",."), word) for word in words]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(READ)), st.data())
 def test_a_word_more_or_less_or_elsewhere_changes_what_is_said_or_is_refused(text: str, data: st.DataObject) -> None:
@@ -486,7 +499,7 @@ def test_a_word_more_or_less_or_elsewhere_changes_what_is_said_or_is_refused(tex
         said = read_sentence(" ".join(words), LEXICON)
     except UnreadableError:
         return
-    assert words == text.split(" ") or said.to_dict() != READ[text] or words[at] == words[other] == text.split(" ")[at]
+    assert named(words) == named(text.split(" ")) or said.to_dict() != READ[text]
 
 
 # Truth.
