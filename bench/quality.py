@@ -1,6 +1,7 @@
 """How good images are for the time they take: PSNR against 4096 samples, over scenes of clevr-original.
 
-Each is rendered by one thread, as the workers of `gen render` do.
+Each is rendered by one thread, as the workers of `gen render` do, and scene by scene in turn with the others: the speed of a
+machine varies, and does so for all of them.
 
 References take some minutes each; they are kept in $JACKALOPE_BENCH, or else in the user's cache, and one that is there
 is not rendered again, so that a stopped run goes on: `python -m bench.quality` renders those that lack.
@@ -10,22 +11,20 @@ import hashlib
 import json
 import math
 import os
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import bpy
 import numpy as np
 from PIL import Image
 from platformdirs import user_cache_path
 
 from bench.figures import Figure
-from generator.blender.stage import Stage, material_inputs
-from generator.blender.visibility import Eye
 from generator.dataset.commands import say
-from generator.dataset.outputs import png
 from generator.drive import Drive
 from generator.quality import Quality, qualities, read_quality
 from generator.sampling import Planned, place_scene
@@ -36,6 +35,7 @@ from generator.vocabulary import read_vocabulary
 SCENES, CROWDED, WIDTH, HEIGHT = 20, 7, 320, 240
 FAMILY = read_vocabulary("clevr-original")
 Objects = Iterable[tuple[str, str, str, str]]
+Shot = tuple[np.ndarray, float]
 CLEVR = read_quality("reference")
 REFERENCE = {"samples": 4096, "use_denoising": False}
 
@@ -78,16 +78,30 @@ def figures() -> list[Figure]:
 
 def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:
     references, found = [render_reference(scene) for scene in drawn], []
-    slow: tuple[float, ...] = ()
-    for name, point in points.items():
-        images, spent = _draw(drawn, point)
-        ratios = tuple(psnr(image, reference) for image, reference in zip(images, references, strict=True))
+    rendered = _in_turn([drawn[0], *drawn], points)
+    slow = [seconds for _, seconds in rendered[next(iter(points))][1:]]
+    for name, shots in rendered.items():
+        ratios = tuple(psnr(image, reference) for (image, _), reference in zip(shots[1:], references, strict=True))
+        spent = tuple(seconds for _, seconds in shots[1:])
         found += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
-        slow = slow or spent
         if name in OURS:
             times = tuple(a / b for a, b in zip(slow, spent, strict=True))
             found.append(Figure(f"{what}{name}, CLEVR's own time over its", "times", times))
     return found
+
+
+def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[Shot]]:
+    """What each point, in a process of its own, makes of each scene."""
+    with ExitStack() as stack:
+        processes = {
+            name: stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, 1)))
+            for name, point in points.items()
+        }
+        shots: dict[str, list[Shot]] = {name: [] for name in points}
+        for scene in drawn:
+            for name, process in processes.items():
+                shots[name].append(process.submit(_render, scene).result())
+    return shots
 
 
 def scenes() -> list[Scene]:
@@ -131,7 +145,9 @@ def render_reference(scene: Scene) -> np.ndarray:
     what = json.dumps([[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT])
     path = _folder() / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.png"
     if not path.exists():
-        (image,), _ = _draw([scene], Point(_like(REFERENCE["samples"], denoise="")), os.cpu_count() or 1)
+        point = Point(_like(REFERENCE["samples"], denoise=""))
+        with ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, os.cpu_count() or 1)) as process:
+            image, _ = process.submit(_render, scene).result()
         Image.fromarray(image).save(draft := path.with_suffix(".part"), "PNG")
         os.replace(draft, path)
     return np.asarray(Image.open(path))
@@ -143,25 +159,13 @@ def _folder() -> Path:
     return folder
 
 
-def _draw(scenes: list[Scene], point: Point, threads: int = 1) -> tuple[list[np.ndarray], tuple[float, ...]]:
-    """The image of each scene, and the seconds that each took after the first; placing and posing are not counted."""
-    stage, images, seconds = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads, point.drive), [], []
-    for name, value in point.settings.items():
-        setattr(bpy.context.scene.cycles, name, value)
-    if point.well:
-        node = next(node for node in bpy.context.scene.node_tree.nodes if node.bl_idname == "CompositorNodeDenoise")
-        node.quality, node.prefilter = "HIGH", "ACCURATE"
-    eye = Eye(stage.meshes, WIDTH, HEIGHT)
-    with tempfile.TemporaryDirectory() as folder:
-        for scene in scenes:
-            boxes = [view.box for view in eye.look(scene, [material_inputs(o, FAMILY)["scale"] for o in scene.objects])]
-            stage.pose(scene)
-            start = time.perf_counter()
-            image = stage.render(str(Path(folder) / "draft.png"), boxes)
-            png(image)
-            seconds.append(time.perf_counter() - start)
-            images.append(np.asarray(image))
-    return images, tuple(seconds[1:])
+def _begin(point: Point, threads: int) -> None:
+    import_module("bench.shooting").begin(point, threads)  # Blender spoils the import path of the processes that follow
+
+
+def _render(scene: Scene) -> Shot:
+    shot: Shot = import_module("bench.shooting").render(scene)
+    return shot
 
 
 def psnr(image: np.ndarray, reference: np.ndarray) -> float:
