@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from generator.splits import Arrangement
 from generator.streams import Stream
 
-_BLOCK, _TRIES, _ROUNDS = 2_000, 200, 4
+_BLOCK, _TRIES, _ROUNDS = 2_000, 200, 40
 
 Faults = Callable[[Arrangement], int]
 Pool = tuple[str, ...]
@@ -85,12 +85,14 @@ def _exchange(
         if j == i or casts[i][place][sort] != casts[j][place][sort]:
             continue
         here, there = table[i][place], table[j][place]
+        if here[sort] == there[sort]:
+            continue
         new = ((there[0], here[1]), (here[0], there[1])) if sort == 0 else ((here[0], there[1]), (there[0], here[1]))
         one, other = (
             (*row[:place], binding, *row[place + 1 :]) for row, binding in zip((table[i], table[j]), new, strict=True)
         )
         found = faults(one), faults(other)
-        if sum(found) < wrong[i] + wrong[j]:
+        if sum(found) <= wrong[i] + wrong[j]:  # what gets no better leads on: from here no single exchange may help
             (table[i], table[j]), (wrong[i], wrong[j]) = (one, other), found
             if not wrong[i]:
                 return

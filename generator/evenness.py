@@ -1,6 +1,6 @@
 """How even values and objects are over the scenes drawn so far, in all and by place from left to right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from generator.splits import Arrangement
 from generator.streams import Stream
@@ -9,11 +9,15 @@ VALUE, OBJECT = 0, 1
 
 
 class Evenness:
-    """Counts of values and of objects; a binding is (value, object), and a sort is `VALUE` or `OBJECT`."""
+    """Counts of values and of objects; a binding is (value, object), and a sort is `VALUE` or `OBJECT`.
 
-    def __init__(self, values: Sequence[str], objects: Sequence[str]):
-        self.names = (list(values), list(objects))
-        self._number = tuple({name: i for i, name in enumerate(names)} for names in self.names)
+    `names` are those of both sorts. `like` says of each what must be equal of names that are to be equally frequent.
+    """
+
+    def __init__(self, names: tuple[Sequence[str], Sequence[str]], like: tuple[Sequence[object], Sequence[object]]):
+        self.names = names
+        self._number = tuple({name: i for i, name in enumerate(each)} for each in names)
+        self._alike = tuple([[k for k, other in enumerate(each) if other == one] for one in each] for each in like)
         self._total = tuple([0] * len(names) for names in self.names)
         self._placed: tuple[list[list[int]], list[list[int]]] = ([], [])
 
@@ -50,25 +54,17 @@ class Evenness:
         best = [name for name, cost in zip(names, costs, strict=True) if cost <= least]
         return best[stream.below(len(best))]
 
-    def crowded(self, like: Sequence[Sequence[object]]) -> set[tuple[int, int | None, str]]:
-        """(sort, place, name) that are more frequent than another by more than one; place None for all places together.
-
-        Names are compared that are alike: `like` says for each sort of each name what must be equal.
-        """
-        found: set[tuple[int, int | None, str]] = set()
-        for sort, place, counts in self._tables():
-            least: dict[object, int] = {}
-            for kind, count in zip(like[sort], counts, strict=True):
-                least[kind] = min(count, least.get(kind, count))
-            rows = zip(self.names[sort], like[sort], counts, strict=True)
-            found |= {(sort, place, name) for name, kind, count in rows if count > least[kind] + 1}
+    def crowded(self, arrangement: Arrangement) -> list[tuple[int, int]]:
+        """(place, sort) of the names that are more frequent than one that is alike by more than one, in all or at their place."""
+        found = []
+        for place, binding in enumerate(arrangement):
+            for sort, name in enumerate(binding):
+                i = self._number[sort][name]
+                alike = self._alike[sort][i]
+                total, placed = self._total[sort], self._placed[sort][place]
+                if placed[i] > min([placed[k] for k in alike]) + 1 or total[i] > min([total[k] for k in alike]) + 1:
+                    found.append((place, sort))
         return found
-
-    def _tables(self) -> Iterator[tuple[int, int | None, list[int]]]:
-        for sort in (VALUE, OBJECT):
-            yield sort, None, self._total[sort]
-            for place, counts in enumerate(self._placed[sort]):
-                yield sort, place, counts
 
     def _at(self, sort: int, place: int) -> list[int]:
         rows = self._placed[sort]

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from generator.columns import Pool, deal
+from generator.casts import Casts
+from generator.columns import deal
 from generator.dataset.errors import UserError
 from generator.evenness import OBJECT, VALUE, Evenness
 from generator.holdout import Binding
 from generator.splits import UNSEEN_ATOMS, Arrangement, SplitPlan
 from generator.streams import Stream
 
-_TRIES, _SWEEPS, _EASE = 600, 60, 8
+_TRIES, _EASE = 600, 8
+_SWEEPS = 12  # over what is uneven without getting any better
 _BLOCK = 2_000
 
 
@@ -37,56 +39,31 @@ class Many:
         self._partners = sorted({(subject, thing) for subject, _, thing in self._holdout.triples})
 
     def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
-        """An arrangement for each of the `numbers` of objects, made even some thousands at a time.
+        """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
 
-        Raises UserError when there is none.
+        Names are dealt where those of some pools go together, else chosen one by one; what is uneven then is mended in the
+        last thousands.
         """
-        block = bool(self._holdout.bindings) and not self._holdout.triples and self._holdout.design != "coverage"
-        if split == "train" or (split in ("partial", "unseen") and block):
-            yield from self._dealt(split, numbers, stream)
-            return
-        even = Evenness(*self._names)
-        for start in range(0, len(numbers), _BLOCK):
+        even = Evenness(self._names, self._like(split))
+        casts = Casts(self._holdout, self._names).of(split, numbers, stream)
+        dealt: Iterator[Arrangement | None] = deal(casts, lambda made: self._faults(made, split), stream)
+        blocks = max(1, round(len(numbers) / _BLOCK))
+        for block in range(blocks):
             made = []
-            for n in numbers[start : start + _BLOCK]:
-                made.append(self._one(split, n, even, stream))
+            for n in numbers[len(numbers) * block // blocks : len(numbers) * (block + 1) // blocks]:
+                arrangement = next(dealt, None)
+                made.append(arrangement or self._one(split, n, even, stream))
                 even.add(made[-1])
-            self._mend(split, made, even, stream)
+            if block == blocks - 1:
+                self._mend(split, made, even, stream)
             yield from made
 
-    def _dealt(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
-        """Scenes of a split in which any names of some pools go together."""
-        casts = [self._cast(split, n, stream) for n in numbers]
-
-        def faults(made: Arrangement) -> int:
-            found = self._clashes(made)
-            if split == "train":
-                found += sum(not self._may_train(*binding) for binding in made)
-            return found or int(self._split_of(made) != split)
-
-        for n, made in zip(numbers, deal(casts, faults, stream), strict=True):
-            yield made or self._one(split, n, Evenness(*self._names), stream)
-
-    def _cast(self, split: str, n: int, stream: Stream) -> list[tuple[Pool, Pool]]:
-        """What values and objects each place may have: in `partial` all values are of the block and some objects, or the
-        other way round, so often that the bindings beside the block become equally frequent."""
-        inside = (self._holdout.values, self._holdout.objects)
-        free = tuple(tuple(name for name in of if not self._absent(name)) for of in self._names)
+    def _faults(self, made: Arrangement, split: str) -> int:
+        """How much keeps an arrangement from a split."""
+        found = self._clashes(made)
         if split == "train":
-            return [(free[VALUE], free[OBJECT])] * n
-        if split == "unseen":
-            return [inside] * n
-        outside = tuple(tuple(name for name in free[sort] if name not in inside[sort]) for sort in (VALUE, OBJECT))
-        sides = (len(inside[VALUE]) * len(outside[OBJECT]), len(outside[VALUE]) * len(inside[OBJECT]))
-        by_value = stream.below(sum(sides)) < sides[0]
-        k = 1 + stream.below(n - 1)
-        marks = stream.shuffled([True] * k + [False] * (n - k))
-        return [
-            (inside[VALUE], (inside if mark else outside)[OBJECT])
-            if by_value
-            else ((inside if mark else outside)[VALUE], inside[OBJECT])
-            for mark in marks
-        ]
+            found += sum(not self._may_train(*binding) for binding in made)
+        return found or int(self._split_of(made) != split)
 
     def _absent(self, name: str) -> bool:
         return name in self._holdout.absent_values or name in self._holdout.absent_objects
@@ -100,16 +77,20 @@ class Many:
 
     def _mend(self, split: str, made: list[Arrangement], even: Evenness, stream: Stream) -> None:
         """Change one name of a scene after the other until none is more frequent than another by more than one."""
-        like = self._like(split)
-        for _ in range(_SWEEPS):
-            crowded = even.crowded(like)
-            rows = [i for i, arrangement in enumerate(made) if _crowds(arrangement, crowded)]
+        refused: set[Arrangement] = set()
+        patience, least = _SWEEPS, len(made) + 1
+        while patience:
+            rows = [i for i, arrangement in enumerate(made) if even.crowded(arrangement)]
             if not rows:
                 return
+            patience = _SWEEPS if len(rows) < least else patience - 1
+            least = min(least, len(rows))
             for i in stream.shuffled(rows):
-                even.add(made[i], -1)
-                made[i] = self._changed(split, made[i], crowded, even, stream)
-                even.add(made[i])
+                spots = even.crowded(made[i])  # those that changed before it may have made room
+                if spots:
+                    even.add(made[i], -1)
+                    made[i] = self._changed(split, made[i], spots, even, refused, stream)
+                    even.add(made[i])
 
     def _like(self, split: str) -> tuple[list[object], list[object]]:
         """What must be equal of names that are to be equally frequent: nothing where any may stand for any other, else what
@@ -125,29 +106,31 @@ class Many:
         self,
         split: str,
         old: Arrangement,
-        crowded: Collection[tuple[int, int | None, str]],
+        spots: Sequence[tuple[int, int]],
         even: Evenness,
+        refused: set[Arrangement],
         stream: Stream,
     ) -> Arrangement:
-        """The arrangement with a crowded name replaced by the least frequent that keeps it in its split."""
-        spots = [
-            (place, sort)
-            for place, sort in _spots(old)
-            if {(sort, None, old[place][sort]), (sort, place, old[place][sort])} & set(crowded)
-        ]
+        """The arrangement with the name at one of the spots replaced by the least frequent that keeps it in its split.
+
+        Those that would leave it are gathered in `refused`.
+        """
         for place, sort in stream.shuffled(spots):
-            before = even.costs(sort, place, [old[place][sort]])[0]
-            costs = even.costs(sort, place, self._names[sort])
-            better = [
-                name
-                for name, cost in zip(self._names[sort], costs, strict=True)
-                if cost <= before and name != old[place][sort]
-            ]
-            for name in sorted(stream.shuffled(better), key=lambda each: costs[self._names[sort].index(each)])[:4]:
+            names = stream.shuffled(self._names[sort])
+            costs = even.costs(sort, place, names)
+            before = costs[names.index(old[place][sort])]
+            for cost, _, name in sorted(zip(costs, range(len(names)), names, strict=True)):
+                if cost > before:
+                    break
+                if name == old[place][sort]:
+                    continue
                 binding = (name, old[place][1]) if sort == VALUE else (old[place][0], name)
                 new = (*old[:place], binding, *old[place + 1 :])
+                if new in refused:
+                    continue
                 if not self._clashes(new) and self._split_of(new) == split:
                     return new
+                refused.add(new)
         return old
 
     def _clashes(self, arrangement: Arrangement) -> int:
@@ -297,14 +280,3 @@ def _is_any(value: str, thing: str) -> bool:
 
 def _things(names: Sequence[str]) -> list[Binding]:
     return [("", name) for name in names]
-
-
-def _spots(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
-    return ((place, sort) for place in range(len(arrangement)) for sort in (VALUE, OBJECT))
-
-
-def _crowds(arrangement: Arrangement, crowded: Collection[tuple[int, int | None, str]]) -> bool:
-    return any(
-        (sort, None, arrangement[place][sort]) in crowded or (sort, place, arrangement[place][sort]) in crowded
-        for place, sort in _spots(arrangement)
-    )

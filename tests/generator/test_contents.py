@@ -59,8 +59,15 @@ def test_arrangements_have_their_number_and_their_split(split: str, numbers: lis
 @pytest.mark.parametrize("split", ["train", "seen", "unseen"])
 @pytest.mark.parametrize("numbers", [[2] * 230, NUMBERS])
 def test_values_and_objects_are_equally_frequent_in_all_and_at_every_place(split: str, numbers: list[int]) -> None:
-    most = 3 if split == "seen" and numbers is NUMBERS else 1  # of many objects no exchange keeps a scene in its group
-    assert max(spreads(drawn(split, numbers))) <= most
+    assert max(spreads(drawn(split, numbers))) <= 1
+
+
+@pytest.mark.parametrize("split", ["train", "val", "seen", "unseen"])
+@pytest.mark.parametrize("block_seed", [1, 2])
+def test_many_objects_are_even_for_any_block(split: str, block_seed: int) -> None:
+    plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
+    contents = Contents(plan).draw(split, NUMBERS, Stream("x"))
+    assert max(spreads([content.arrangement for content in contents])) <= 1
 
 
 @pytest.mark.parametrize(
