@@ -17,6 +17,7 @@ from generator.farm.choice import Farm
 from generator.quality import read_quality
 from generator.render import Work, blender_version, carry_out, quality_request, seconds_a_scene
 from generator.sampling import Planned
+from generator.vocabulary import parse_vocabulary
 
 _LOOK = ("width", "height", "quality", "outputs", "engine", "device", "blender")
 _STORAGE = ("tar_bytes",)  # how a world's files lie is no matter of what they show
@@ -76,7 +77,8 @@ def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
         "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
         "assets": before.get("assets"), **asdict(look.drive),
     }  # fmt: skip
-    seconds = seconds_a_scene(width, height, quality, outputs)
+    vocabulary = parse_vocabulary(source.world.vocabulary_text, "vocabulary.toml")
+    seconds = seconds_a_scene(width, height, quality, outputs, vocabulary)
     return Work(request, source.world.vocabulary_text, Recorded(source.world), setup, seconds)
 
 

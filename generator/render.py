@@ -31,7 +31,8 @@ from generator.vocabulary import Vocabulary, parse_vocabulary, with_assets
 
 MOST_OBJECTS = 10
 _BYTES_A_PIXEL = 1.2
-_SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.014, 0.003
+_SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.05, 0.003  # whatever the size
+_LANDSCAPE = 2.2  # times as long as before a bare floor
 _MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
 _PATIENCE, _SLACK = 300.0, 20  # seconds, and times the estimate, that a scene may take before its worker counts as hung
 _TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
@@ -96,13 +97,15 @@ class Prepared:
     @property
     def seconds_a_scene(self) -> float:
         """About how long a scene takes on one core, but for its objects."""
-        return seconds_a_scene(self.job.width, self.job.height, self.quality, self.job.outputs)
+        return seconds_a_scene(self.job.width, self.job.height, self.quality, self.job.outputs, self.vocabulary)
 
 
-def seconds_a_scene(width: int, height: int, quality: Quality, outputs: Sequence[str]) -> float:
+def seconds_a_scene(width: int, height: int, quality: Quality, outputs: Sequence[str], vocabulary: Vocabulary) -> float:
     """About how long a scene takes on one core, but for its objects."""
+    places = vocabulary.environments.values()
+    harder = sum(1 if place.ground is None else _LANDSCAPE for place in places) / len(places)
     rays = _MICROSECONDS_A_RAY if outputs else 0
-    return width * height * (quality.microseconds + rays) / 1e6 + _SECONDS_A_SCENE
+    return width * height * (quality.microseconds * harder + rays) / 1e6 + _SECONDS_A_SCENE
 
 
 def prepare(job: Job) -> Prepared:

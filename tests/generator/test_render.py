@@ -17,9 +17,10 @@ from PIL import Image
 from generator.dataset.reader import Dataset
 from generator.design import parse_scenes
 from generator.farm.local import Limits, render_scenes
-from generator.render import Job, parse_objects, parse_resolution, prepare, worker_setup
+from generator.quality import read_quality
+from generator.render import Job, parse_objects, parse_resolution, prepare, seconds_a_scene, worker_setup
 from generator.resources import resource
-from generator.vocabulary import SHAPES
+from generator.vocabulary import SHAPES, read_vocabulary
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 
 
@@ -237,3 +238,12 @@ def test_numbers_of_scenes_and_sizes_are_read() -> None:
     assert parse_scenes("train=5,seen=6")["partial"] == 300
     assert parse_resolution("320x240") == (320, 240)
     assert [parse_objects(spec) for spec in ("2", "3..10", "1..1")] == [(2, 2), (3, 10), (1, 1)]
+
+
+def test_the_time_said_beforehand_knows_of_landscapes_and_that_no_image_is_free() -> None:
+    standard = read_quality("standard")
+    clevr, pug = (
+        [seconds_a_scene(size, size, standard, (), read_vocabulary(name)) for size in (0, 64, 224)]
+        for name in ("clevr", "pug")
+    )
+    assert 0 < clevr[0] == pug[0] < clevr[1] < clevr[2] < pug[2] / 2
