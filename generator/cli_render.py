@@ -40,7 +40,12 @@ if TYPE_CHECKING:
     help="Render the scenes of this dataset again, with another --resolution, --quality or --with; its benchmarks come along.",
 )
 @click.option("--resolution", default="320x240", help="Width x height in pixels.")
-@click.option("--quality", default="standard", help="draft, standard or reference.")
+@click.option(
+    "--quality",
+    default="standard",
+    help="draft: edges slightly blurred, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast as CLEVR's "
+    "own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); docs/engines.md.",
+)
 @click.option("--engine", default="cycles", help="cycles traces light; eevee draws with OpenGL (docs/engines.md).")
 @click.option(
     "--device",

@@ -21,7 +21,6 @@ class Quality(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    about: str
     samples: int
     noise: float = 0.0
     floor: int = 0

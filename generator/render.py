@@ -252,7 +252,7 @@ def request_of(prepared: Prepared) -> dict[str, Any]:
 
 def quality_request(name: str) -> dict[str, Any]:
     """What a request says of a quality: all that decides the images."""
-    return {"name": name, **read_quality(name).model_dump(exclude={"about", "microseconds"})}
+    return {"name": name, **read_quality(name).model_dump(exclude={"microseconds"})}
 
 
 def blender_version() -> str:

@@ -79,7 +79,7 @@ def test_small_images_are_rendered_in_one_go() -> None:
     assert focus([(5, 8, 25, 30), (24, 16, 44, 42)], 48, 48, 4) == [(0, 0, 48, 48)]
 
 
-FEW = Quality(about="", samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
+FEW = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
 METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
 
 
@@ -127,12 +127,12 @@ thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
 planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
 for width, height in sizes:
     for name, given in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
-        quality = Quality(**{**dict(about="", samples=32, denoise="", bounces=1, microseconds=1), **given})
+        quality = Quality(**{**dict(samples=32, denoise="", bounces=1, microseconds=1), **given})
         stage = Stage(family, quality, width, height, 2)
         stage.pose(place_scene(planned, family, 0, 0, width, height))
         found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
         stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
-standard = Quality(about="", samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
+standard = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
 shiny = Planned("1", "", (("sphere", {"color": "red", "material": "metal", "size": "large"}),), (0,), "studio", (None,), (0,))
 for name, order in {"one": (0, 1), "two": (1, 0)}.items():
     for width, height, box in ((48, 36, (4, 4, 44, 34)), (160, 120, (60, 40, 100, 80))):
@@ -166,7 +166,7 @@ pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
 for name, given in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
-    stage = Stage(pug, Quality(**{**dict(about="", samples=8, denoise="", bounces=1, microseconds=1), **given}), 160, 120, 2)
+    stage = Stage(pug, Quality(**{**dict(samples=8, denoise="", bounces=1, microseconds=1), **given}), 160, 120, 2)
     stage.pose(place_scene(animal, pug, 0, 0, 160, 120))
     stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/pug-{name}.png")
 """

@@ -178,7 +178,7 @@ from generator.shapes import unit_mesh
 from generator.vocabulary import parse_vocabulary
 root, out = sys.argv[1:]
 world = Dataset.open(root).world
-one = Quality(about="", samples=1, denoise="", bounces=0, microseconds=1)
+one = Quality(samples=1, denoise="", bounces=0, microseconds=1)
 stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), one, 120, 90, 1)
 scene, layer = bpy.context.scene, bpy.context.view_layer
 scene.cycles.pixel_filter_type, scene.cycles.filter_width = "BOX", 0.01
