@@ -14,7 +14,11 @@ CHECKOUT = Path(__file__).parents[1]
 def test_the_demo_shows_the_drop(tmp_path: Path) -> None:
     here = [f"BIN={Path(sys.executable).parent}", f"DEMO={tmp_path}"]
     recipe = subprocess.run(
-        ["make", "-n", "-o", ".venv/run", "demo", *here], cwd=CHECKOUT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", "-n", "-o", ".venv/run", "demo", *here],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for line in recipe.stdout.strip().splitlines():
         subprocess.run(line, shell=True, cwd=CHECKOUT, check=True)
