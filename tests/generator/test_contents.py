@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.blocks import draw_block
+from generator.blocks import draw_block, draw_holdouts
 from generator.contents import Contents
 from generator.dataset.errors import UserError
 from generator.splits import SPLITS, Arrangement, SplitPlan
@@ -68,6 +68,30 @@ def test_many_objects_are_even_for_any_block(split: str, block_seed: int) -> Non
     plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
     contents = Contents(plan).draw(split, NUMBERS, Stream("x"))
     assert max(spreads([content.arrangement for content in contents])) <= 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "design", "split"),
+    [
+        (("relation:pair=2x3",), "bindsplit", "seen"),
+        (("k4",), "coverage", "seen"),
+        (("k4",), "coverage", "unseen"),
+        (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
+    ],
+)
+def test_names_that_are_held_out_alike_are_even_in_scenes_that_are_put_together(
+    asked: tuple[str, ...], design: str, split: str
+) -> None:
+    holdout = draw_holdouts(asked, design, VOCABULARY, 0)[0]
+    contents = Contents(SplitPlan(VOCABULARY, holdout)).draw(split, [3, 4, 5, 6] * 100, Stream("x", split))
+    arrangements = [content.arrangement for content in contents]
+    names = (VOCABULARY.values("color"), list(VOCABULARY.objects))
+    for sort, like in ((0, holdout.value_like), (1, holdout.object_like)):
+        for place in (None, *range(6)):
+            seen = Counter(a[i][sort] for a in arrangements for i in range(len(a)) if place in (None, i))
+            for one in names[sort]:
+                counts = [seen[name] for name in names[sort] if like(name) == like(one)]
+                assert max(counts) - min(counts) <= 1
 
 
 @pytest.mark.parametrize(
