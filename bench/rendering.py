@@ -52,12 +52,21 @@ def _prepared(images: int, width: int, height: int, quality: str) -> Prepared:
 
 
 def _parts() -> list[Figure]:
-    done = subprocess.run([sys.executable, "-m", "bench.inside"], check=False, capture_output=True, text=True)
+    return [
+        *_parts_of("2 objects", "clevr", "3x3", "2", "2"),
+        *_parts_of("3 to 10", "clevr-original", "3x2", "3", "10"),
+    ]
+
+
+def _parts_of(what: str, *arguments: str) -> list[Figure]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.inside", *arguments], check=False, capture_output=True, text=True
+    )
     if done.returncode:
         raise RuntimeError(f"bench.inside ended with code {done.returncode}: {done.stderr[-2000:]}")
     spent = json.loads(done.stdout)
     names = {
-        "image": "320x240 standard on one core, an image",
+        "image": f"320x240 standard on one core, an image of {what}",
         "outside": "of it outside path tracing and denoising",
         "place": "of that placing and asking what is seen (rays)",
         "pose": "of that updating the scene",

@@ -45,19 +45,28 @@ class Eye:
 
     def look(self, scene: Scene, scales: list[float]) -> list[Seen]:
         """What the camera sees of each object, `scales` being the objects' scales."""
-        bounds = [self._bounds(scene.camera, thing, scale) for thing, scale in zip(scene.objects, scales, strict=True)]
-        return [self._look_at(scene, scales, index, bounds) for index in range(len(bounds))]
+        camera = scene.camera
+        posed = [
+            _Posed(self._trees[thing.category], camera, thing, scale, self._bounds(camera, thing, scale))
+            for thing, scale in zip(scene.objects, scales, strict=True)
+        ]
+        return [self._look_at(camera, one, [other for other in posed if other is not one]) for one in posed]
 
-    def _look_at(self, scene: Scene, scales: list[float], index: int, bounds: list[_Bounds]) -> Seen:
-        left, top, right, bottom = bounds[index]
-        near = [k for k, other in enumerate(bounds) if k != index and _overlap(bounds[index], other)]
+    def _look_at(self, camera: Camera, one: "_Posed", others: list["_Posed"]) -> Seen:
+        """Rays in the middles of the squares of a grid over the object's box; the others are asked where it is hit."""
+        left, top, right, bottom = one.bounds
         step = max(right - left, bottom - top) / _SIDE
-        hit = free = 0
-        for i in range(math.ceil((bottom - top) / step)):
-            for j in range(math.ceil((right - left) / step)):
-                distances = self._cast(scene, scales, [index, *near], left + (j + 0.5) * step, top + (i + 0.5) * step)
-                hit += distances[0] < math.inf
-                free += distances[0] < math.inf and distances[0] == min(distances)
+        columns = left + (np.arange(math.ceil((right - left) / step)) + 0.5) * step
+        rows = top + (np.arange(math.ceil((bottom - top) / step)) + 0.5) * step
+        points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
+        distances = one.distances(camera, points, self._size)
+        hit = np.isfinite(distances)
+        points, distances = points[hit], distances[hit]
+        free = np.ones(len(points), bool)
+        for other in others:
+            asked = free & other.around(points, step)
+            if asked.any():
+                free[asked] = distances[asked] <= other.distances(camera, points[asked], self._size)
         width, height = self._size
         box = (
             max(0, math.floor(left)),
@@ -65,7 +74,8 @@ class Eye:
             min(width, math.ceil(right)),
             min(height, math.ceil(bottom)),
         )
-        return Seen(box, round(free * step * step, 1), round(free / hit, 3) if hit else 0.0)
+        seen = int(free.sum())
+        return Seen(box, round(seen * step * step, 1), round(seen / len(free), 3) if len(free) else 0.0)
 
     def _bounds(self, camera: Camera, thing: SceneObject, scale: float) -> _Bounds:
         x, y, z = (self._vertices[thing.category] * scale).T
@@ -79,28 +89,28 @@ class Eye:
         )
         return float(column.min()), float(row.min()), float(column.max()), float(row.max())
 
-    def _cast(self, scene: Scene, scales: list[float], things: list[int], column: float, row: float) -> list[float]:
-        """Distance to each of `things` along the ray through a point of the image; infinite for a miss.
 
-        The others are asked only when the first is hit.
-        """
-        origin, direction = scene.camera.position, ray(scene.camera, column, row, *self._size)
-        distances = [math.inf] * len(things)
-        for place, i in enumerate(things):
-            thing, scale = scene.objects[i], scales[i]
-            cos, sin = math.cos(thing.heading), math.sin(thing.heading)
-            dx, dy, dz = (o - p for o, p in zip(origin, thing.position, strict=True))
-            local_origin = Vector(((dx * cos + dy * sin) / scale, (dy * cos - dx * sin) / scale, dz / scale))
-            local_direction = Vector(
-                (direction[0] * cos + direction[1] * sin, direction[1] * cos - direction[0] * sin, direction[2])
-            )
-            distance = self._trees[thing.category].ray_cast(local_origin, local_direction)[3]
-            if distance is not None:
-                distances[place] = distance * scale
-            elif place == 0:
-                break
-        return distances
+class _Posed:
+    """An object where it stands, as rays from the camera meet it: in the coordinates of its unit mesh."""
 
+    def __init__(self, tree: BVHTree, camera: Camera, thing: SceneObject, scale: float, bounds: _Bounds):
+        self.bounds = bounds
+        self._cast, self._scale = tree.ray_cast, scale
+        self._cos, self._sin = math.cos(thing.heading), math.sin(thing.heading)
+        x, y, z = (eye - at for eye, at in zip(camera.position, thing.position, strict=True))
+        self._eye = Vector(
+            ((x * self._cos + y * self._sin) / scale, (y * self._cos - x * self._sin) / scale, z / scale)
+        )
 
-def _overlap(a: _Bounds, b: _Bounds) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    def around(self, points: np.ndarray, step: float) -> np.ndarray:
+        """Whether each point of the image, float (n, 2), is in the object's box or within a `step` of it: bool (n,)."""
+        left, top, right, bottom = self.bounds
+        column, row = points.T
+        return (left - step < column) & (column < right + step) & (top - step < row) & (row < bottom + step)
+
+    def distances(self, camera: Camera, points: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """Metres to the object along the rays through points of the image, float (n, 2): float (n,), infinite for a miss."""
+        x, y, z = ray(camera, points[:, 0], points[:, 1], *size)
+        directions = np.stack([x * self._cos + y * self._sin, y * self._cos - x * self._sin, z], axis=-1)
+        found = [self._cast(self._eye, direction)[3] for direction in directions.tolist()]
+        return np.array([math.inf if distance is None else distance * self._scale for distance in found])
