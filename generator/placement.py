@@ -11,8 +11,7 @@ from generator.stacks import shift
 from generator.streams import Stream
 from generator.vocabulary import Vocabulary
 
-_SWEEPS = 1_000
-_SWEEPS_OF_CLUMPS = 200  # what is stuck between near and far is sooner found from another start
+_SWEEPS = 100  # what is stuck then is sooner found from another start
 _WORSE = 0.02  # by how much a move may make things worse, lest objects that are in each other's way stay so, metres
 _MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; what rests on it may hide more
 _GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
@@ -78,7 +77,7 @@ class Ground:
         by_depth = sorted(range(n), key=depth_order.__getitem__)
         rights, depths = self._spread(n, stream), self._spread(n, stream)
         stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
-        for _ in range(_SWEEPS_OF_CLUMPS if clumps else _SWEEPS):
+        for _ in range(_SWEEPS):
             if not any(self._wrong(stand, i, stands, clumps) for i, stand in enumerate(stands)):
                 return [self._point(stand) for stand in stands]
             for i in stream.shuffled(range(n)):
@@ -87,6 +86,14 @@ class Ground:
                 if self._wrong(moved, i, stands, clumps) <= bearable:
                     stands[i] = moved
         return None
+
+    def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
+        """Ranks from front to behind of n places anywhere on the ground, listed from left to right."""
+        places = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
+        places.sort(key=lambda place: _dot(self._right, place))
+        depths = [_dot(self._behind, place) for place in places]
+        ranked = sorted(depths)
+        return tuple(ranked.index(depth) for depth in depths)
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n rising coordinates, `clearance` apart, over all of the ground."""

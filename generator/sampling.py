@@ -14,8 +14,8 @@ from generator.standing import stand
 from generator.streams import Stream
 from generator.vocabulary import ObjectKind, Vocabulary
 
-_TRIES = 20
-_FREE_TRIES = 60
+_TRIES = 100
+_FREE_TRIES = 300
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,12 @@ def place_scenes(
     free = vocabulary.placement.orders == "free"
     for _ in range(_FREE_TRIES if free else _TRIES):
         camera = _draw_camera(vocabulary, stream)
-        positions = stand(roomy, planned, Ground(camera, vocabulary, width, height), stream)
+        ground = Ground(camera, vocabulary, width, height)
+        positions = stand(roomy, planned, ground, stream)
         if positions is not None:
             break
         if free:
-            planned = replace(planned, depth_order=tuple(stream.shuffled(planned.depth_order)))
+            planned = replace(planned, depth_order=ground.depth_order(len(planned.objects), stream))
     else:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a family with more "

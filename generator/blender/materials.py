@@ -48,7 +48,6 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
 
 
 def _set_gloss(node: bpy.types.Node, color: tuple[float, ...], roughness: float, stretch: float) -> None:
-    node.distribution = "GGX"
     node.inputs["Color"].default_value = (*color, 1.0)
     node.inputs["Roughness"].default_value = roughness
     node.inputs["Anisotropy"].default_value = stretch
@@ -59,13 +58,13 @@ def _add_metal(tree: bpy.types.NodeTree) -> None:
 
     Without a tangent of its own a lobe is stretched around the vertical axis of its object.
     """
-    polished, brushed = (_add(tree, "ShaderNodeBsdfAnisotropic", name) for name in ("Polished", "Brushed"))
+    polished, brushed = (_gloss(tree, name) for name in ("Polished", "Brushed"))
     _cover(tree, _mix(tree, "Lobes", polished, brushed), "Metal")
 
 
 def _add_glaze(tree: bpy.types.NodeTree) -> None:
     """A white gloss over all else, the more the flatter one looks at it."""
-    cover = _cover(tree, _add(tree, "ShaderNodeBsdfAnisotropic", "Glaze"), "Glazed")
+    cover = _cover(tree, _gloss(tree, "Glaze"), "Glazed")
     tree.links.new(_add(tree, "ShaderNodeFresnel", "Fresnel").outputs[0], cover.inputs["Fac"])
 
 
@@ -82,6 +81,12 @@ def _mix(tree: bpy.types.NodeTree, name: str, first: bpy.types.Node, second: bpy
     tree.links.new(first.outputs[0], mix.inputs[1])
     tree.links.new(second.outputs[0], mix.inputs[2])
     return mix
+
+
+def _gloss(tree: bpy.types.NodeTree, name: str) -> bpy.types.Node:
+    node = _add(tree, "ShaderNodeBsdfAnisotropic", name)
+    node.distribution = "GGX"  # once: every change of it rebuilds the tree
+    return node
 
 
 def _add(tree: bpy.types.NodeTree, kind: str, name: str) -> bpy.types.Node:
