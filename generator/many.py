@@ -42,17 +42,20 @@ class Many:
         """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
 
         Names are dealt where those of some pools go together, else chosen one by one; what is uneven then is mended in the
-        last thousands.
+        last thousands. What could not be dealt is drawn without a look at the other scenes: they lack what pools cannot have,
+        and all places of a scene would make up for that with the same name.
         """
+        if casts := Casts(self._holdout, self._names).of(split, numbers, stream):
+            dealt = deal(casts, lambda made: self._faults(made, split), stream)
+            for n, found in zip(numbers, dealt, strict=True):
+                yield found or self._one(split, n, Evenness(self._names, self._like(split)), stream)
+            return
         even = Evenness(self._names, self._like(split))
-        casts = Casts(self._holdout, self._names).of(split, numbers, stream)
-        dealt: Iterator[Arrangement | None] = deal(casts, lambda made: self._faults(made, split), stream)
         blocks = max(1, round(len(numbers) / _BLOCK))
         for block in range(blocks):
             made = []
             for n in numbers[len(numbers) * block // blocks : len(numbers) * (block + 1) // blocks]:
-                arrangement = next(dealt, None)
-                made.append(arrangement or self._one(split, n, even, stream))
+                made.append(self._one(split, n, even, stream))
                 even.add(made[-1])
             if block == blocks - 1:
                 self._mend(split, made, even, stream)

@@ -113,6 +113,15 @@ def test_partial_scenes_are_even_on_either_side_of_the_block(numbers: list[int])
             assert max(some) - min(some) <= 1
 
 
+def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> None:
+    """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all be equally frequent."""
+    vocabulary = read_vocabulary("clevr-original")
+    contents = Contents(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)))
+    drawn = [content.arrangement for content in contents.draw("train", [8] * 100, Stream("x"))]
+    assert sum(len({value for value, _ in arrangement}) for arrangement in drawn) / len(drawn) > 4.5
+    assert sum(len({thing for _, thing in arrangement}) for arrangement in drawn) / len(drawn) > 2.5
+
+
 def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
     shares = Counter(len(PLAN.place(a).held_out) for a in drawn("partial", [5] * 400))
     assert set(shares) == {1, 2, 3, 4}
