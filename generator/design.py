@@ -86,8 +86,8 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_SCENES)
     """
     if spec is None:
         return dict(defaults)
+    total = sum(defaults.values())
     if spec.isdigit():
-        total = sum(defaults.values())
         counts = {split: int(spec) * n // total for split, n in defaults.items()}
         counts["train"] += int(spec) - sum(counts.values())
     else:
@@ -98,7 +98,10 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_SCENES)
             )
         counts = {**defaults, **{name.strip(): int(number) for name, _, number in pairs}}
     if short := [split for split, n in counts.items() if n == 0]:
-        raise UserError(f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one.")
+        enough = f": take {-(-total // min(defaults.values())):,} or more" if spec.isdigit() else ""
+        raise UserError(
+            f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one{enough}."
+        )
     return counts
 
 
