@@ -17,8 +17,19 @@ _MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; what rests
 _GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
 
 
-Post = tuple[tuple[float, float], ...]
-"""What stands at one place: radius and height of the foot (metres) of an object and of those on top of it."""
+class Footprint(NamedTuple):
+    """Where an object stands, in metres: its nominal radius, the height of its foot, and how far its corners reach.
+
+    Only CLEVR's cube reaches beyond its radius (see `Vocabulary.reach`).
+    """
+
+    radius: float
+    height: float
+    reach: float
+
+
+Post = tuple[Footprint, ...]
+"""What stands at one place: an object and those on top of it."""
 
 
 class _Image(NamedTuple):
@@ -34,13 +45,14 @@ class _Image(NamedTuple):
 
 
 class _Stand(NamedTuple):
-    """A post at a place: metres to the right of the world's origin and behind it, the radius that it takes, its images,
-    and by how much they leave the frame."""
+    """A post at a place: metres to the right of the world's origin and behind it, its radius and reach, its images, and
+    by how much they leave the frame."""
 
     post: Post
     right: float
     behind: float
     radius: float
+    reach: float
     images: tuple[_Image, ...]
     beyond: float
 
@@ -116,9 +128,9 @@ class Ground:
         return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
 
     def _stand(self, right: float, behind: float, post: Post) -> _Stand:
-        seen = [self._image(right, behind, *part) for part in post]
+        seen = [self._image(right, behind, part.reach, part.height) for part in post]
         return _Stand(
-            post, right, behind, max(radius for radius, _ in post),
+            post, right, behind, max(part.radius for part in post), max(part.reach for part in post),
             tuple(image for image, _ in seen), sum(beyond for _, beyond in seen),
         )  # fmt: skip
 
@@ -165,7 +177,9 @@ class Ground:
     def _conflict(self, one: _Stand, other: _Stand) -> float:
         """How much two posts lack of the gap between them, and how much one hides of the other beyond what it may."""
         aside, ahead = one.right - other.right, one.behind - other.behind
-        apart, square = one.radius + other.radius + self._gap, aside * aside + ahead * ahead
+        # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
+        apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
+        square = aside * aside + ahead * ahead
         wrong = apart - math.sqrt(square) if square < apart * apart else 0.0
         back, front = (one, other) if ahead > 0 else (other, one)
         hidden = 0.0

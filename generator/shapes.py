@@ -11,6 +11,7 @@ Points and directions of the plane are complex numbers, since turning one is the
 import cmath
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ BEVEL_STEPS = 6
 CLEVR_CUBE_BEVEL = 0.175
 CLEVR_CYLINDER_BEVEL = 0.055
 # Half the width along x of the meshes that are sized by it, and not by the circle around their footprint.
-REACH = {"clevr-cube": 1 / math.sqrt(2)}
+HALF_WIDTH = {"clevr-cube": 1.0}
 
 
 class UnitMesh(NamedTuple):
@@ -47,13 +48,23 @@ def unit_mesh(shape: str) -> UnitMesh:
 
     The mesh stands on z = 0 with its vertical axis through the origin, the centre of the circle around its footprint.
     No vertex lies farther than 1 from that axis or higher than 2, and one of these limits is met: the sphere has
-    radius 1, the cube a half-side of about 1 / sqrt(2). CLEVR's cube has a half-side of just 1 / sqrt(2), as its
-    rounded edges are cut from the sharp cube. Star, heart, cross, arch and crescent show their front towards +X. The
+    radius 1, the cube a half-side of about 1 / sqrt(2). CLEVR's cube alone is larger: its half-side is 1, as published,
+    so that its corners lie `reach` from the axis. Star, heart, cross, arch and crescent show their front towards +X. The
     mesh is closed and the same every time.
     """
     skin, faces = _skin(SHAPES[shape]())
-    vertices = _normalise([position for position, _ in skin], REACH.get(shape))
+    vertices = _normalise([position for position, _ in skin], HALF_WIDTH.get(shape))
     return UnitMesh(vertices, [normal for _, normal in skin], faces)
+
+
+@cache
+def reach(mesh: str) -> float:
+    """How far a unit mesh reaches from its vertical axis: 1 at most, and more for CLEVR's cube.
+
+    >>> reach("sphere"), round(reach("clevr-cube"), 3)
+    (1.0, 1.34)
+    """
+    return max(math.hypot(x, y) for x, y, _ in unit_mesh(mesh).vertices) if mesh in HALF_WIDTH else 1.0
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
@@ -77,15 +88,15 @@ def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
     return vertices, [face for face in distinct if len(face) > 2]
 
 
-def _normalise(positions: list[Vector], reach: float | None) -> list[Vector]:
-    """Centre on the vertical axis, set down on z = 0, and scale: to `reach` along x, or to radius 1 or height 2,
+def _normalise(positions: list[Vector], half_width: float | None) -> list[Vector]:
+    """Centre on the vertical axis, set down on z = 0, and scale: to `half_width` along x, or to radius 1 or height 2,
     whichever is met first."""
     xs, ys, zs = zip(*positions, strict=True)
     centre_x, centre_y, floor = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, min(zs)
     moved = [(x - centre_x, y - centre_y, z - floor) for x, y, z in positions]
     scale = min(1 / max(math.hypot(x, y) for x, y, _ in moved), 2 / (max(zs) - floor))
-    if reach is not None:
-        scale = reach / max(x for x, _, _ in moved)
+    if half_width is not None:
+        scale = half_width / max(x for x, _, _ in moved)
     return [(x * scale, y * scale, z * scale) for x, y, z in moved]
 
 

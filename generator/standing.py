@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from generator.placement import Ground, Post
+from generator.placement import Footprint, Ground, Post
 from generator.relations import Arranged
 from generator.space import Point
 from generator.stacks import shift, slip
@@ -33,12 +33,16 @@ def stand(objects: Contents, planned: Arranged, ground: Ground, stream: Stream) 
 
 
 def _post(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabulary) -> Post:
-    """What stands at one place: the radius and the height of the foot of an object, and of what rests on it."""
-    own = vocabulary.scale(objects[lower][1])
+    """The footprints at one place: of an object, and of what rests on it."""
+    own = _footprint(objects[lower], 0.0, 0.0, vocabulary)
     if upper is None:
-        return ((own, 0.0),)
+        return (own,)
     height, _ = vocabulary.top(*objects[lower]) or (0.0, 0.0)
-    return ((own, 0.0), (vocabulary.scale(objects[upper][1]) + shift(vocabulary), height))
+    return (own, _footprint(objects[upper], height, shift(vocabulary), vocabulary))
+
+
+def _footprint(thing: tuple[str, dict[str, str]], height: float, aside: float, vocabulary: Vocabulary) -> Footprint:
+    return Footprint(vocabulary.scale(thing[1]) + aside, height, vocabulary.reach(*thing) + aside)
 
 
 def _upon(place: Point, category: str, attributes: dict[str, str], ground: Ground, stream: Stream) -> Point:

@@ -18,7 +18,7 @@ from generator.environments import Environment, LampSpec, Vector
 from generator.families import vocabulary_text
 from generator.kinds import ADJECTIVE, KindSpec, check_phrase
 from generator.rules import DIRECTIONS, Relation, check_relations
-from generator.shapes import SHAPES
+from generator.shapes import SHAPES, reach
 from generator.surfaces import Brushed, FloorSpec, Glaze, Texture
 
 Channel = Annotated[float, Field(ge=0, le=255)]
@@ -329,6 +329,10 @@ class Vocabulary(Declared):
         """The scale of an object with these attribute values, by kind: the radius of its footprint, metres."""
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
         return next(scale for scale in scales if scale is not None)
+
+    def reach(self, category: str, attributes: Mapping[str, str]) -> float:
+        """How far an object reaches from its vertical axis, metres: its scale, and more for CLEVR's cube."""
+        return reach(self.meshes[category]) * self.scale(attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
         """The heading (radians) about which an object in the middle turns; what shows a side looks to the right."""

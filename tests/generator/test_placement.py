@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.placement import Ground
+from generator.placement import Footprint, Ground
 from generator.projection import project
 from generator.scene import Camera
 from generator.space import Point, along, ground_directions
@@ -39,7 +39,7 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     scales = [value.scale or 0 for value in vocabulary.attributes["size"].values()]
     radii = data.draw(st.lists(st.sampled_from(scales), min_size=n, max_size=n))
     stream, rules = Stream("x", seed), vocabulary.placement
-    posts = [((radius, 0.0),) for radius in radii]
+    posts = [(Footprint(radius, 0.0, radius),) for radius in radii]
     tried = ((jittered(vocabulary, stream), seed) for _ in range(100))
     camera, places = next(
         (camera, found)
@@ -85,7 +85,7 @@ def test_every_order_of_three_is_found_at_the_first_attempt() -> None:
     camera = Camera(MANY.camera.position, MANY.camera.target, MANY.camera.lens, MANY.camera.sensor)
     ground = Ground(camera, MANY, 320, 240)
     for order in permutations(range(3)):
-        assert all(ground.find([((0.6, 0.0),)] * 3, order, Stream("x", seed)) for seed in range(20))
+        assert all(ground.find([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed)) for seed in range(20))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -95,7 +95,7 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
     places = []
     for seed in range(200):
         stream = Stream("y", seed)
-        places += ground.find([((0.4, 0.0),)] * n, stream.shuffled(range(n)), stream) or []
+        places += ground.find([(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream) or []
     for axis in range(2):
         line = [place[axis] for place in places]
         assert min(line) < -2.2
@@ -105,4 +105,4 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
 
 def test_what_is_behind_the_camera_is_never_a_place() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
-    assert Ground(camera, MANY, 320, 240).find([((0.6, 0.0),)] * 6, range(6), Stream("z")) is None
+    assert Ground(camera, MANY, 320, 240).find([(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")) is None
