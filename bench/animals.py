@@ -13,7 +13,7 @@ from torch import nn
 
 from bench.figures import Figure
 from generator.assets.sets import asset_mesh, asset_names
-from generator.shapes import UnitMesh
+from generator.assets.shapes import UnitMesh
 
 SIZE = 64
 TURN = np.radians(30)

@@ -14,12 +14,12 @@ from bench.figures import Figure, repeated, seconds
 from bench.worlds import BENCHMARK, write_texts, write_world
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe import Request, describe
-from generator.items.language import Subject
+from generator.describe.benchmark import Request, describe
+from generator.describe.items import Subject
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
-from generator.render import Prepared
+from generator.render.run import Prepared
 
 SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
 MANY = {"train": 100, "val": 100, "seen": 1000, "partial": 600, "unseen": 200}

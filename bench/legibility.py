@@ -13,11 +13,11 @@ import numpy as np
 from PIL import Image
 
 from bench.naming import Shown, learn, named, report
-from generator.farm.local import default_workers, render_scenes
-from generator.quality import read_quality
-from generator.sampling import Planned
-from generator.streams import Stream
-from generator.vocabulary import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
+from generator.dataset.streams import Stream
+from generator.plan.record import Planned
+from generator.render.farm.local import default_workers, render_scenes
+from generator.render.quality import read_quality
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
 _ABOUT = 50  # images between two lines of progress
 

@@ -3,10 +3,10 @@
 import resource
 
 from bench.figures import Figure, repeated, seconds
-from generator.plan import plan_scenes
-from generator.render import Job, Prepared, prepare
-from generator.sampling import place_scene
-from generator.splits import SplitPlan
+from generator.holdout.membership import SplitPlan
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.render.run import Job, Prepared, prepare
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
 PLACED = 1000

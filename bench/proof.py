@@ -12,9 +12,9 @@ from bench.figures import Figure, seconds
 from bench.worlds import write_planned
 from generator.dataset.commands import say
 from generator.dataset.reader import Dataset
-from generator.describe import Request, describe
+from generator.describe.benchmark import Request, describe
 from generator.judge.verify import verify_dataset
-from generator.render import Job, prepare
+from generator.render.run import Job, prepare
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}

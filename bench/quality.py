@@ -25,12 +25,13 @@ from platformdirs import user_cache_path
 
 from bench.figures import Figure
 from generator.dataset.commands import say
-from generator.drive import Drive
-from generator.quality import Quality, qualities, read_quality
-from generator.sampling import Planned, place_scene
-from generator.scene import Scene
-from generator.streams import Stream
-from generator.vocabulary import read_vocabulary
+from generator.dataset.streams import Stream
+from generator.placement.scenes import place_scene
+from generator.plan.record import Planned
+from generator.render.device import Drive
+from generator.render.quality import Quality, qualities, read_quality
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import read_vocabulary
 
 SCENES, CROWDED, WIDTH, HEIGHT = 20, 7, 320, 240
 FAMILY = read_vocabulary("clevr-original")

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure
-from generator.farm.local import Limits, render_scenes
-from generator.render import Job, Prepared, prepare, worker_setup
+from generator.render.farm.local import Limits, render_scenes
+from generator.render.run import Job, Prepared, prepare, worker_setup
 
 RUNS = 3
 EARLY, LATE = 50, 1000

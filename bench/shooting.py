@@ -8,10 +8,10 @@ import bpy
 import numpy as np
 
 from bench.quality import FAMILY, HEIGHT, WIDTH, Point, Shot
-from generator.blender.stage import Stage, material_inputs
-from generator.blender.visibility import Eye
 from generator.dataset.outputs import png
-from generator.scene import Scene
+from generator.render.blender.stage import Stage, material_inputs
+from generator.render.blender.visibility import Eye
+from generator.scene.scene import Scene
 
 _stage: Stage
 _eye: Eye

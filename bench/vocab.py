@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, repeated
 from generator.assets.animals import animal_names
-from generator.checking.check import check_family
-from generator.shapes import SHAPES
-from generator.vocabulary import read_vocabulary
+from generator.assets.shapes import SHAPES
+from generator.inspection.family.check import check_family
+from generator.vocabulary.schema import read_vocabulary
 
 VALUES = OBJECTS = 64
 

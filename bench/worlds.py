@@ -12,9 +12,10 @@ from PIL import Image
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe import FIRST, describe
-from generator.render import Job, Prepared, prepare, request_of
-from generator.sampling import Planned, place_scene
+from generator.describe.benchmark import FIRST, describe
+from generator.placement.scenes import place_scene
+from generator.plan.record import Planned
+from generator.render.run import Job, Prepared, prepare, request_of
 
 WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli import main as score
-from generator.cli import main as gen
+from evaluator.cli.main import main as score
+from generator.cli.main import main as gen
 
 OUT = Path(__file__).with_name("cli.md")
 WIDTH = 100

@@ -4,17 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.blocks import draw_block
-from generator.describe import Request, make_askers
-from generator.items.language import Item, Language, Subject
-from generator.items.train import Train, parse_statistics
+from generator.dataset.streams import Stream
+from generator.describe.benchmark import Request, make_askers
+from generator.describe.items import Item, Language, Subject
+from generator.describe.protocols.train import Train, parse_statistics
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts
-from generator.plan import plan_scenes
-from generator.sampling import place_scene
-from generator.scene import Scene
-from generator.splits import SplitPlan
-from generator.streams import Stream
-from generator.vocabulary import read_vocabulary
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import read_vocabulary
 
 OUT = Path(__file__).with_name("texts")
 TEXTS = 200

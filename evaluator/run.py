@@ -10,8 +10,8 @@ from evaluator.measure import PROTOCOLS, measure_protocols, results_of, unknown_
 from evaluator.models.registry import FitsTexts, load_model
 from evaluator.protocols.outcomes import Measured
 from evaluator.scoring import CHANNEL, Needs, collect_needs, is_pair_scorer, score, settings_for, within_limit
-from evaluator.scoring.ranks import Rank, clear_parts
-from evaluator.scoring.saying import limits_of, passes_of
+from evaluator.scoring.distributed import Rank, clear_parts
+from evaluator.scoring.preflight import limits_of, passes_of
 from generator.dataset.commands import say
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json

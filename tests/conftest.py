@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
-MODULES = {"gen": "generator.cli", "score": "evaluator.cli"}
+MODULES = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}
 
 SCENES = "train=110,val=4,seen=20,partial=20,unseen=20"
 FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]

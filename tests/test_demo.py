@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).parents[1]
+from tests.paths import CHECKOUT
 
 
 @pytest.mark.full

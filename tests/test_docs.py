@@ -14,20 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from generator import vocabulary as declared
 from generator.assets.animals import build_animal
-from generator.blocks import draw_block
-from generator.checking.check import check_family
+from generator.dataset.declarations import Declared
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
-from generator.declared import Declared
-from generator.environments import Environment, GroundLook, Hall, Relief, Scattered, SkyLook, Thing, Water
-from generator.plan import plan_scenes
-from generator.sampling import place_scene
-from generator.splits import SPLITS, SplitPlan
-from generator.surfaces import Pattern, Texture, WallSpec
-from generator.vocabulary import parse_vocabulary
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SPLITS, SplitPlan
+from generator.inspection.family.check import check_family
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.vocabulary import schema as declared
+from generator.vocabulary.environments import Environment, GroundLook, Hall, Relief, Scattered, SkyLook, Thing, Water
+from generator.vocabulary.materials import Pattern, Texture, WallSpec
+from generator.vocabulary.schema import parse_vocabulary
+from tests.paths import CHECKOUT as ROOT
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 

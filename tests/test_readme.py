@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from generator.vocabulary import read_vocabulary
+from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import run_command
+from tests.paths import CHECKOUT
 
-CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 DEFAULT_RENDER = "gen render --holdout 3x3"
 FAMILY = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)[0]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).parents[1]
+from tests.paths import CHECKOUT
+
 QUICK = [
     "render",
     "--scenes",

@@ -9,10 +9,10 @@ import torch
 from evaluator.models.device import chosen_precision
 from evaluator.models.registry import DualEncoder, PairScorer
 from evaluator.scoring.batches import Settings
+from evaluator.scoring.distributed import Rank
 from evaluator.scoring.dual import CHANNEL, score_dual
 from evaluator.scoring.needs import Needs, collect_needs, within_limit
 from evaluator.scoring.pairs import score_pairs
-from evaluator.scoring.ranks import Rank
 from generator.dataset.reader import Benchmark, World
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from evaluator.models.device import autocast, out_of_memory
-from evaluator.scoring.ranks import Rank, Store
+from evaluator.scoring.distributed import Rank, Store
 from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
 

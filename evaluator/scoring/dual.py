@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.cache import EmbeddingCache
 from evaluator.models.registry import DualEncoder
 from evaluator.scoring.batches import Job, Settings, Stage, plain_plan
+from evaluator.scoring.cache import EmbeddingCache
+from evaluator.scoring.distributed import Rank, Store
 from evaluator.scoring.needs import Needs
-from evaluator.scoring.ranks import Rank, Store
-from evaluator.scoring.saying import announce_time
+from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.reader import Benchmark, World
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.cache import ScoreCache
 from evaluator.models.registry import PairScorer
 from evaluator.scoring.batches import FIRST, Job, Settings, Stage
+from evaluator.scoring.cache import ScoreCache
+from evaluator.scoring.distributed import Rank, Store
 from evaluator.scoring.dual import precise_key, text_digest
 from evaluator.scoring.needs import Needs, Pair
-from evaluator.scoring.ranks import Rank, Store
-from evaluator.scoring.saying import announce_time
+from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World

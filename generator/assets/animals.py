@@ -11,9 +11,9 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from generator.assets import skeleton
+from generator.assets.shapes import UnitMesh
 from generator.dataset.errors import UserError, did_you_mean
-from generator.resources import resource
-from generator.shapes import UnitMesh
+from generator.dataset.resources import resource
 
 KEPT = ("vertices", "normals", "faces")
 
@@ -26,7 +26,7 @@ def animal_names() -> list[str]:
 @cache
 def build_animal(name: str | Path) -> UnitMesh:
     """The mesh of a built-in animal, or of the one that a TOML file declares (docs/animals.md): of unit size and facing
-    +X as in `generator.shapes.unit_mesh`, closed, all of triangles, and symmetric about the plane y = 0.
+    +X as in `generator.assets.shapes.unit_mesh`, closed, all of triangles, and symmetric about the plane y = 0.
 
     Raises UserError for an unknown name, and for a declaration that is not valid.
     """

@@ -10,10 +10,10 @@ import numpy as np
 from generator.assets.animals import build_animal
 from generator.assets.process import AssetWorker
 from generator.assets.sets import NAME, set_folder
+from generator.assets.shapes import SHAPES, UnitMesh
 from generator.assets.stored import write_asset
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
-from generator.shapes import SHAPES, UnitMesh
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
 SUFFIXES = (*MESHES, ".toml")

@@ -5,12 +5,12 @@ from functools import cache
 from typing import Any
 
 from generator.assets.sets import BUILTIN, asset_digest, asset_licences, asset_mesh, asset_names, check_asset, located
+from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.dataset.errors import UserError, did_you_mean
-from generator.shapes import SHAPES, UnitMesh, unit_mesh
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:
-    """The unit mesh (see `generator.shapes.unit_mesh`) of that name. Raises UserError where the set has none."""
+    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError where the set has none."""
     return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
 
 

@@ -1,4 +1,4 @@
-"""The process in which Blender reads and shows the meshes of users (generator/blender/asset_worker.py)."""
+"""The process in which Blender reads and shows the meshes of users (generator/render/blender/asset_worker.py)."""
 
 import json
 import queue
@@ -61,7 +61,7 @@ class AssetWorker:
         if self._process is None:
             self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  (it lives as long as the process)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "generator.blender.asset_worker"],
+                [sys.executable, "-m", "generator.render.blender.asset_worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
             )  # fmt: skip
         return self._process

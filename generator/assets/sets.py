@@ -12,10 +12,10 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from generator.assets.shapes import UnitMesh
 from generator.assets.stored import mesh_sum, read_asset, read_notes
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.licences import OWN, UNDECLARED
-from generator.shapes import UnitMesh
 
 BUILTIN = "builtin"
 INSTALLABLE = ("0ad",)
@@ -62,7 +62,7 @@ def located(assets: str, name: str) -> tuple[str, str]:
 
 
 def asset_mesh(assets: str, name: str) -> UnitMesh:
-    """A mesh of a set, or of another as SET/NAME: triangles, as `generator.shapes.unit_mesh` places them, facing +x.
+    """A mesh of a set, or of another as SET/NAME: triangles, as `generator.assets.shapes.unit_mesh` places them, facing +x.
 
     Raises UserError where set or mesh are missing or damaged.
     """

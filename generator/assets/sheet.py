@@ -10,7 +10,7 @@ _INK, _PAPER = (20, 20, 20), (255, 255, 255)
 
 
 def draw_sheet(rows: Mapping[str, Sequence[Image.Image]]) -> Image.Image:
-    """One row a mesh: its name, then its eight views (see `generator.blender.turntable`), all square and of one size."""
+    """One row a mesh: its name, then its eight views (see `generator.render.blender.turntable`), all square and of one size."""
     side = next(iter(rows.values()))[0].width
     font = ImageFont.load_default(13)
     sheet = Image.new("RGB", (_LEFT + len(_SAID) * (side + _GAP), _TOP + _LINE + len(rows) * (side + _GAP)), _PAPER)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
+from generator.dataset.declarations import Declared, Finite
 from generator.dataset.errors import UserError, did_you_mean
-from generator.declared import Declared, Finite
 
 
 def _half_axes(joint: list[float]) -> list[float]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from generator.assets.shapes import UnitMesh
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_bytes, write_json
-from generator.shapes import UnitMesh
 
 _ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32))
 

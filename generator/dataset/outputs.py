@@ -1,8 +1,8 @@
 """What a world can hold beside its images, pixel by pixel: masks, depth, normals, boxes; and the files they are in.
 
-All are taken from one ray through the centre of each pixel (generator/blender/passes.py), so they do not depend on the
+All are taken from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on the
 engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
-column c has its centre at (c + 0.5, r + 0.5) of `generator.projection`.
+column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
 """
 
 import io

@@ -14,10 +14,10 @@ from generator.assets.lookup import mesh_height
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.exports.samples import whole_folder
-from generator.projection import project
-from generator.scene import Camera, Scene, SceneObject
-from generator.space import Point, ground_directions
-from generator.vocabulary import Vocabulary, parse_vocabulary
+from generator.scene.projection import project
+from generator.scene.relations import Point, ground_directions
+from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
 MARGIN = 0.2  # CLEVR's, in metres: by less than this no object is left of, right of, before or behind another

@@ -11,7 +11,7 @@ from pathlib import Path
 from generator.dataset.errors import UserError
 from generator.dataset.licences import licences_of_others
 from generator.dataset.reader import Benchmark, Dataset
-from generator.splits import SPLITS
+from generator.holdout.membership import SPLITS
 
 _FRAGMENTS = "d"  # slots of decomposed captions: pieces that say little of the scene
 

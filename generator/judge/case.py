@@ -25,8 +25,8 @@ from generator.judge.files import (
 )
 from generator.judge.geometry import Shown, Terms, read_scene
 from generator.judge.heldout import HeldOut, Named
+from generator.judge.meaning import Said
 from generator.judge.records import record_faults
-from generator.judge.said import Said
 from generator.judge.twins import Twins
 from generator.judge.words import Lexicon, UnreadableError, read_sentence
 

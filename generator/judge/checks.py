@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from generator.judge.assigned import split_findings
+from generator.judge.balance import spread_findings
 from generator.judge.case import FALSE, TRUE, UNDECIDED, UNREADABLE, Case, values
 from generator.judge.class_lists import class_findings
-from generator.judge.declared import declared_findings
+from generator.judge.declared_leaks import declared_findings
 from generator.judge.files import Finding, finding, repeated
 from generator.judge.geometry import Shown
 from generator.judge.leaks import leak_findings
-from generator.judge.listed import listed_findings
+from generator.judge.meaning import Said
 from generator.judge.pools import pool_findings
-from generator.judge.said import Said
-from generator.judge.spread import spread_findings
+from generator.judge.recorded_labels import listed_findings
+from generator.judge.split_membership import split_findings
 from generator.judge.symmetry import symmetry_findings
 from generator.judge.words import UnreadableError, read_sentence
 

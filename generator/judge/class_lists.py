@@ -9,7 +9,7 @@ from generator.judge.case import Case
 from generator.judge.files import Finding, finding, labels
 from generator.judge.geometry import Shown
 from generator.judge.heldout import CLASSES, HeldOut, Triple, facts
-from generator.judge.said import Said
+from generator.judge.meaning import Said
 
 Label = tuple[str, ...]
 """(value, object), or of the relational dataset (subject, relation, object)."""

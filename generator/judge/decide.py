@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.judge.geometry import Decided, Masks, Shown
-from generator.judge.said import Link, Said
+from generator.judge.meaning import Link, Said
 
 Tie = tuple[int, int, Masks, Masks]
 """Two mentions that a relation ties: the objects that suit the second by object of the first, and the other way round."""

@@ -1,7 +1,7 @@
 """Texts without a capital and a full stop: lists of noun phrases, and a thing with its relations."""
 
+from generator.judge.meaning import Said
 from generator.judge.phrases import Reader
-from generator.judge.said import Said
 
 
 class FragmentReader(Reader):

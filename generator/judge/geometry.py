@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from generator.judge.said import Pair, Thing
+from generator.judge.meaning import Pair, Thing
 
 _WAYS = {"right": (0, 1.0), "left": (0, -1.0), "behind": (1, 1.0), "front": (1, -1.0)}
 CONTACT = 0.001

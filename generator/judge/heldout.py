@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from generator.judge.files import Finding, finding
 from generator.judge.geometry import Shown
-from generator.judge.said import Said, Thing
+from generator.judge.meaning import Said, Thing
 
 Binding = tuple[str, str]
 Triple = tuple[str, str, str]

@@ -1,7 +1,7 @@
 """The phrases that texts are made of, read from left to right: noun phrases, lists of them, definite phrases, relations."""
 
 from generator.judge.lexicon import COUNTS, ORDINALS, Lexicon, UnreadableError, article_of
-from generator.judge.said import Link, Pair, Said, Thing
+from generator.judge.meaning import Link, Pair, Said, Thing
 
 Key = tuple[str | None, Pair | int | None]
 """What a definite phrase says: a category, and the value or the place that tells it from others of the category."""

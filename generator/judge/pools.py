@@ -9,7 +9,7 @@ from generator.judge.case import Case
 from generator.judge.decide import decide
 from generator.judge.files import Finding, finding, labels, places, watched
 from generator.judge.geometry import Shown
-from generator.judge.said import Said, Thing
+from generator.judge.meaning import Said, Thing
 
 
 def pool_findings(case: Case) -> Iterator[Finding]:

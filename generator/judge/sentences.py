@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from generator.judge.lexicon import IN_IMAGE, Lexicon
+from generator.judge.meaning import Said
 from generator.judge.phrases import Reader, Reference
-from generator.judge.said import Said
 
 _CAPITALS = {"There": "there", "A": "a", "An": "an", "The": "the"}
 

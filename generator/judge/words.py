@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from generator.judge.fragments import FragmentReader
 from generator.judge.lexicon import COUNTS, Lexicon, UnreadableError
-from generator.judge.said import Link, Said, Thing
+from generator.judge.meaning import Link, Said, Thing
 from generator.judge.sentences import SentenceReader
 
 __all__ = ["Lexicon", "Link", "Said", "Thing", "UnreadableError", "read_sentence"]

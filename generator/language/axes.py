@@ -1,8 +1,8 @@
 """Relations that exclude one another, and which of them a caption may ask about together."""
 
 from generator.language.truth import Facts
-from generator.rules import DIRECTIONS
-from generator.vocabulary import Vocabulary
+from generator.vocabulary.relation_rules import DIRECTIONS
+from generator.vocabulary.schema import Vocabulary
 
 Axis = tuple[str, ...]
 

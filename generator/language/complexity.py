@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.streams import Stream
 from generator.language.axes import Axes
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
-from generator.streams import Stream
-from generator.vocabulary import Vocabulary
+from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
 """Range of N by level: objects; with attributes; with relations; with both (COMPASS, section 3.1)."""

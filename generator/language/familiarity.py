@@ -1,6 +1,6 @@
 """How much of what is held out a form names."""
 
-from generator.holdout import Holdout
+from generator.holdout.holdout import Holdout
 from generator.language.form import Form, Link, Mention
 
 

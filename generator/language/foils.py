@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TypeVar
 
-from generator.holdout import Holdout
+from generator.holdout.holdout import Holdout
 from generator.language.axes import Axes
 from generator.language.form import Form, Mention
 from generator.language.truth import Facts
-from generator.stacks import can_carry
-from generator.vocabulary import Vocabulary
+from generator.scene.stacks import can_carry
+from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
 

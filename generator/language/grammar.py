@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from generator.language.form import Form, Link, Mention
-from generator.vocabulary import Vocabulary
+from generator.vocabulary.schema import Vocabulary
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -22,7 +22,7 @@ _PLAIN: Wording = {}
 class Grammar:
     """The words of a vocabulary, and the templates that put forms into them.
 
-    >>> from generator.vocabulary import read_vocabulary
+    >>> from generator.vocabulary.schema import read_vocabulary
     >>> grammar = Grammar(read_vocabulary("clevr"))
     >>> cubes = Form((Mention("cube", (("color", "red"),)), Mention("arch")), (Link(0, "left", 1),))
     >>> grammar.realise(cubes, "clauses")

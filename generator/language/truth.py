@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from generator.language.form import Form, Link, Mention
-from generator.scene import Scene
-from generator.space import Space, Truth, decided
-from generator.vocabulary import Vocabulary
+from generator.scene.relations import Space, Truth, decided
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import Vocabulary
 
 Fits = Sequence[int]
 

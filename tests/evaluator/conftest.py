@@ -15,19 +15,19 @@ import torch
 from click.testing import CliRunner, Result
 from PIL import Image, ImageDraw
 
-from evaluator.cli import main
+from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES, Family
-from generator.blocks import draw_block
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe import FIRST, describe
-from generator.design import benchmark_name
-from generator.families import vocabulary_text
-from generator.plan import plan_scenes
-from generator.sampling import place_scene
-from generator.scene import Scene
-from generator.splits import SplitPlan
-from generator.vocabulary import Vocabulary, parse_vocabulary
+from generator.describe.benchmark import FIRST, describe
+from generator.holdout.blocks import draw_block
+from generator.holdout.design import benchmark_name
+from generator.holdout.membership import SplitPlan
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.scene.scene import Scene
+from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 SIZE = 64
 SCENES = {"train": 96, "val": 4, "seen": 12, "partial": 12, "unseen": 12}

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe import FIRST, describe
-from generator.design import benchmark_name
-from generator.holdout import Holdout
+from generator.describe.benchmark import FIRST, describe
+from generator.holdout.design import benchmark_name
+from generator.holdout.holdout import Holdout
 from tests.evaluator.conftest import score_command
 from tests.generator.worlds import rewrite
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK, write_world
 from generator.dataset.reader import Dataset
-from generator.describe import PROTOCOLS, Request, describe
-from generator.items.train import Statistics
-from generator.splits import SPLITS
+from generator.describe.benchmark import PROTOCOLS, Request, describe
+from generator.describe.protocols.train import Statistics
+from generator.holdout.membership import SPLITS
 
 VALUES = {
     "red": "crimson",

@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,9 @@ from scipy import ndimage
 from skimage.color import deltaE_ciede2000, rgb2lab
 from skimage.metrics import structural_similarity
 
-REFERENCE = Path(__file__).parents[3] / "shared" / "data" / "clevr_reference"
+from tests.paths import SHARED
+
+REFERENCE = SHARED / "data" / "clevr_reference"
 WIDTH, HEIGHT = 320, 240
 AROUND = 3  # pixels by which an object's mask is dilated
 NEAR = 8  # pixels around an object in which its outline is looked for

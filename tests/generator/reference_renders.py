@@ -12,11 +12,11 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from generator.blender.passes import Passes
-from generator.blender.stage import Stage, material_inputs
-from generator.quality import read_quality
-from generator.scene import Camera, Lamp, Scene, SceneObject
-from generator.vocabulary import read_vocabulary
+from generator.render.blender.passes import Passes
+from generator.render.blender.stage import Stage, material_inputs
+from generator.render.quality import read_quality
+from generator.scene.scene import Camera, Lamp, Scene, SceneObject
+from generator.vocabulary.schema import read_vocabulary
 from tests.generator.fidelity import HEIGHT, NEAR, WIDTH, records
 
 VOCABULARY = read_vocabulary("clevr-original")

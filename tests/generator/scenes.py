@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from generator.blocks import draw_block
-from generator.items.language import Language, Subject
+from generator.dataset.resources import resource
+from generator.describe.items import Language, Subject
+from generator.holdout.blocks import draw_block
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
-from generator.resources import resource
-from generator.scene import Camera, Scene, SceneObject
-from generator.vocabulary import Vocabulary, read_vocabulary
+from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 FAMILY = "clevr"
 VOCABULARY = read_vocabulary(FAMILY)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.legibility import family, render, singles
 from bench.naming import Shown, learn, named, report, windows
-from generator.vocabulary import Vocabulary, parse_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 PUG = family("pug", None)
 SIDE = 32

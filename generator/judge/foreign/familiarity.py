@@ -9,7 +9,7 @@ import numpy as np
 from generator.judge.files import Finding, finding
 from generator.judge.foreign.labels import arrangement, attributes
 from generator.judge.foreign.task import Task, first_rows
-from generator.judge.said import Said, Thing
+from generator.judge.meaning import Said, Thing
 
 Binding = tuple[str, str, str]
 """Kind, value, category."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice, permutations
 
 from generator.judge.foreign.relations import CONVERSE, FIRST, PHRASE, relation_name
-from generator.judge.said import Link, Pair, Said, Thing
+from generator.judge.meaning import Link, Pair, Said, Thing
 
 POSITION = "position"
 """The kind of a value that says where a thing is; it is no attribute of the thing."""

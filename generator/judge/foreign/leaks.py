@@ -9,7 +9,7 @@ from generator.judge.files import Finding, finding
 from generator.judge.foreign.familiarity import all_bindings
 from generator.judge.foreign.labels import attributes
 from generator.judge.foreign.task import Task, first_rows, numbered
-from generator.judge.said import Said
+from generator.judge.meaning import Said
 
 
 def arrangement_leaks(task: Task) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import numpy as np
 from generator.judge.files import Finding, finding
 from generator.judge.foreign.relations import CONVERSE
 from generator.judge.foreign.task import Task, first_rows
-from generator.judge.said import Said, Thing
+from generator.judge.meaning import Said, Thing
 
 
 def true_negatives(task: Task) -> Iterator[Finding]:

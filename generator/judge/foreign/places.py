@@ -11,7 +11,7 @@ import numpy as np
 from generator.judge.files import Finding, finding
 from generator.judge.foreign.labels import POSITION, attributes
 from generator.judge.foreign.task import Task, first_rows
-from generator.judge.said import Pair, Said, Thing
+from generator.judge.meaning import Pair, Said, Thing
 
 LEVEL = 0.01
 """Share of files without any shortcut in which one may be reported, at most."""

@@ -13,7 +13,7 @@ from generator.judge.foreign.columns import Columns
 from generator.judge.foreign.labels import UnreadableLabelError, plain, read_label, said_of, thing_of, words_of
 from generator.judge.foreign.relations import relation_name
 from generator.judge.foreign.task import Task
-from generator.judge.said import Said, Thing
+from generator.judge.meaning import Said, Thing
 
 _TRAINING = ("train", "training")
 

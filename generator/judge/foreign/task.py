@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from generator.judge.foreign.labels import arrangement
-from generator.judge.said import Said
+from generator.judge.meaning import Said
 
 
 @dataclass(frozen=True, eq=False)

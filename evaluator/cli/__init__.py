@@ -1,0 +1,1 @@
+"""The command `score`: parses options and prints results."""

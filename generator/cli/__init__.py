@@ -1,0 +1,1 @@
+"""The command `gen`: parses options and prints results."""

@@ -1,0 +1,110 @@
+"""The commands `gen assets`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import JSON
+from generator.dataset.commands import Commands, result, say
+
+_PNG = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group(cls=Commands)
+def assets() -> None:
+    """Sets of meshes that objects are built from, beside the shapes (docs/assets.md)."""
+
+
+@assets.command("list")
+@click.option("--set", "chosen", help="Only this set.  [default: all that are here]")
+@JSON
+def list_sets(chosen: str | None, as_json: bool) -> None:
+    """List the asset sets that are here, with their meshes and licences."""
+    from generator.assets.sets import asset_licence, asset_names, asset_sets
+
+    found = {
+        name: {"meshes": asset_names(name), "licence": asset_licence(name)}
+        for name in ([chosen] if chosen else asset_sets())
+    }
+    lines = [f"{name} ({each['licence']}): {', '.join(each['meshes'])}" for name, each in found.items()]
+    result(found, as_json, "\n".join(lines))
+
+
+@assets.command()
+@click.argument("name", required=False)
+@click.option("--set", "chosen", default="builtin", help="The set it is in.")
+@click.option("--out", type=_PNG, help="PNG to write.  [default: NAME.png, or a name after the set]")
+@click.option("--size", type=click.IntRange(32, 1024), default=128, help="Side of each picture in pixels.")
+@JSON
+def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
+    """Draw the mesh NAME, or all meshes of a set, from eight sides; what shows its inside is red."""
+    from generator.assets.importing import show as draw
+    from generator.assets.process import AssetWorker
+    from generator.assets.sets import asset_names, check_asset
+
+    if name is not None:
+        check_asset(chosen, name)
+    names = [name] if name is not None else asset_names(chosen)
+    path = out or Path(f"{name or chosen}.png")
+    with AssetWorker() as worker:
+        draw(names, chosen, path, worker, size)
+    result({"picture": str(path), "meshes": names}, as_json, str(path))
+
+
+@assets.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="What the mesh is called in its set, and in families.")
+@click.option("--set", "chosen", default="mine", help="The set that it goes into, made where there is none.")
+@click.option("--licence", default="", help="Licence and author, as datasets shall name them.")
+@click.option(
+    "--facing",
+    type=click.Choice(["x", "-x", "y", "-y"]),
+    default="-y",
+    help="Where it looks, as Blender shows the file.",
+)
+@click.option("--up", type=click.Choice(["z", "y"]), default="z", help="What is up, as Blender shows the file.")
+@click.option("--replace", is_flag=True, help="Replace the mesh that has the name.")
+@JSON
+def import_(
+    file: Path, name: str, chosen: str, licence: str, facing: str, up: str, replace: bool, as_json: bool
+) -> None:
+    """Take the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend, .toml) into a set of your own.
+
+    It is scaled, set on the ground and turned to look along +x; scripts in a file are never run.
+    """
+    from generator.assets.importing import import_asset
+
+    done = import_asset(file, name, chosen, licence, facing, up, replace)
+    for mended in done.mended:
+        say(f"{file}: {mended}.")
+    if not licence:
+        say(f"No --licence was given: datasets with '{name}' say that theirs is not declared.")
+    say(
+        "Check the picture: the first view should look to the right, and nothing should be red; else add --replace and --facing."
+    )
+    data = {"mesh": str(done.path), "picture": str(done.picture), "mended": done.mended}
+    result(data, as_json, str(done.picture))
+
+
+@assets.command()
+@click.argument("name", type=click.Choice(["0ad"]))
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path),
+    help="The game's public.zip, or a folder of its .pmd files.  [default: where Debian's package 0ad-data puts it]",
+)  # fmt: skip
+@JSON
+def install(name: str, source: Path | None, as_json: bool) -> None:
+    """Install the set NAME: 0ad, the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
+    from generator.assets.process import AssetWorker
+    from generator.assets.sets import set_folder
+    from generator.assets.zeroad import LICENCE
+    from generator.assets.zeroad import install as install_0ad
+
+    with AssetWorker() as worker:
+        found, missing = install_0ad(source, worker)
+    say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
+    say(
+        f"Licence: {LICENCE}. Images of them are adaptations: whoever publishes them names the author and keeps the licence."
+    )
+    folder = str(set_folder(name))
+    result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)

@@ -1,0 +1,1 @@
+"""Texts and items: what is asked of a model about each scene."""

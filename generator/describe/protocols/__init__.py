@@ -1,0 +1,1 @@
+"""One file for each protocol: from a scene to its items."""

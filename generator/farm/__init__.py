@@ -1,1 +1,0 @@
-"""Who renders what: worker processes and what is already done."""

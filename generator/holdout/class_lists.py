@@ -1,0 +1,245 @@
+"""Zero-shot and generalised zero-shot classes: which labels train, which validate, which test (Pearson et al. 2025)."""
+
+import re
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+from generator.dataset.errors import UserError
+from generator.dataset.streams import Stream
+from generator.holdout.holdout import Binding, Class, Holdout, Triple, check_fits, closed
+from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
+from generator.holdout.presets import preset_names, read_preset
+from generator.vocabulary.schema import Vocabulary
+
+TASKS = ("single", "two-object", "relational")
+LISTS = ("train", "ood_val", "ood_test")
+SPLITS = ("train", "id_val", "id_test", "ood_val", "ood_test")
+PER_LABEL = {
+    "single": {"train": 80, "id_val": 20, "id_test": 20, "ood_val": 100, "ood_test": 100},
+    "two-object": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
+    "relational": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
+}
+"""Images a label, as published (section 3, table 1)."""
+SIDES = ("left", "right")
+_CONVERSES = {"left": "right", "right": "left"}
+_SPEC = re.compile(r"classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
+_SHARES = (17, 4, 11)
+_RELATED = (6, 2, 4)
+_LEAST = 4
+
+
+def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) -> list[Holdout]:
+    """Class lists for the three datasets, chosen by seed: every value and every object is in a training label.
+
+    Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene. Raises
+    UserError when the vocabulary is too small, or when the numbers of classes cannot be.
+    """
+    if len(asked) == 1 and asked[0] in preset_names():
+        return _published(asked[0], vocabulary)
+    match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
+    if not match:
+        raise UserError(
+            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, or classes=17/4/11 (train/ood_val/ood_test), got '{' '.join(asked)}'."
+        )
+    kind = vocabulary.tested
+    values, objects = vocabulary.values(kind), list(vocabulary.objects)
+    if min(len(values), len(objects)) < _LEAST:
+        raise UserError(
+            f"The design gzsl needs {_LEAST} values of {kind} and {_LEAST} objects at least; '{vocabulary.name}' has {len(values)} "
+            f"and {len(objects)}."
+        )
+    total = len(values) * len(objects)
+    sizes = _sizes(asked[0], match, total, min(len(values), len(objects)), max(len(values), len(objects)))
+    stream = Stream("classes", block_seed, kind, *sizes)
+    lists = _share_out(values, objects, sizes, stream)
+    classes = tuple(Class(name, bindings=(binding,)) for name in LISTS for binding in sorted(lists[name]))
+    held_out = tuple(sorted(lists["ood_val"] + lists["ood_test"]))
+    made = []
+    for task in TASKS:
+        common: dict[str, Any] = {"design": "gzsl", "asked": tuple(asked), "block_seed": block_seed, "task": task}
+        if task == "relational":
+            if not {*SIDES} <= {*vocabulary.relations}:
+                raise UserError(
+                    f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks them."
+                )
+            related = _related(objects, vocabulary, Stream("related classes", block_seed))
+            made.append(relational(related, vocabulary, **common))
+        else:
+            made.append(
+                Holdout(
+                    kind,
+                    vocabulary.category,
+                    tuple(values),
+                    tuple(objects),
+                    bindings=held_out,
+                    classes=classes,
+                    **common,
+                )
+            )
+    return made
+
+
+def _published(name: str, vocabulary: Vocabulary) -> list[Holdout]:
+    preset = read_preset(name)
+    if preset.bindings is None or preset.relations is None:
+        raise UserError(f"--holdout {name}: this preset has no class lists; take pearson2025 or pearson2025-clean.")
+    common: dict[str, Any] = {"design": "gzsl", "asked": (name,)}
+    kind, made = vocabulary.tested, []
+    bound = [Class(split, bindings=(_binding(label),)) for split in LISTS for label in getattr(preset.bindings, split)]
+    related = [Class(split, triple=_triple(label)) for split in LISTS for label in getattr(preset.relations, split)]
+    held_out = tuple(sorted(each.bindings[0] for each in bound if each.split != "train"))
+    for task in TASKS:
+        if task == "relational":
+            made.append(relational(related, vocabulary, task=task, **common))
+        else:
+            made.append(
+                Holdout(kind, vocabulary.category, tuple(vocabulary.values(kind)), tuple(vocabulary.objects), bindings=held_out,
+                        classes=tuple(bound), task=task, **common)
+            )  # fmt: skip
+    for holdout in made:
+        if unknown := check_fits(holdout, vocabulary):
+            raise UserError(
+                f"The preset {name} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; take --family {preset.family}."
+            )
+    return made
+
+
+def _binding(label: str) -> Binding:
+    value, _, thing = label.rpartition(" ")
+    return value, thing
+
+
+def _triple(label: str) -> Triple:
+    subject, relation, thing = label.split()
+    return subject, relation, thing
+
+
+def relational(classes: Sequence[Class], vocabulary: Vocabulary, **common: Any) -> Holdout:
+    """The holdout of a relational dataset: out-of-distribution labels are held out in both phrasings."""
+    ood = [each.triple for each in classes if each.split != "train" and each.triple]
+    return Holdout(
+        vocabulary.tested, vocabulary.category, triples=closed(ood, vocabulary.relations, False), opposites=False,
+        classes=tuple(classes), **common,
+    )  # fmt: skip
+
+
+def _sizes(asked: str, match: re.Match[str], total: int, side: int, longer: int) -> tuple[int, int, int]:
+    if match["train"]:
+        train, val, test = (int(match[name]) for name in ("train", "val", "test"))
+    else:
+        whole = sum(_SHARES)
+        val = min(max(_LEAST, total * _SHARES[1] // whole), side)
+        test = max(_LEAST, total * _SHARES[2] // whole)
+        train = total - val - test
+    if train + val + test != total or not longer <= train or not _LEAST <= val <= side or test < _LEAST:
+        raise UserError(
+            f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every value and object "
+            f"is in one), {_LEAST} to {side} for ood_val (no two alike) and {_LEAST} or more for ood_test; together {total}."
+        )
+    return train, val, test
+
+
+def _share_out(
+    values: Sequence[str], objects: Sequence[str], sizes: tuple[int, int, int], stream: Stream
+) -> dict[str, list[Binding]]:
+    rows, columns = stream.shuffled(values), stream.shuffled(objects)
+    longer = max(len(rows), len(columns))
+    val: list[Binding] = [(rows[i], columns[i]) for i in range(sizes[1])]
+    cover = [(rows[i % len(rows)], columns[(i + 1) % len(columns)]) for i in range(longer)]
+    # where the last meets the first of ood_val, its object trains with the next value
+    cover = [
+        binding if binding not in val else (rows[(i + 1) % len(rows)], binding[1]) for i, binding in enumerate(cover)
+    ]
+    rest = stream.shuffled([(v, o) for v in values for o in objects if (v, o) not in val and (v, o) not in cover])
+    missing = sizes[0] - len(cover)
+    return {"train": cover + rest[:missing], "ood_val": val, "ood_test": rest[missing:]}
+
+
+def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> list[Class]:
+    """Arrangements "x left of y", each with its converse: in training every object, in ood_val no two of the same objects."""
+    ordered = list(permutations(objects, 2))
+    whole = sum(_RELATED)
+    n_val = max(2, len(ordered) * _RELATED[1] // whole)
+    n_test = max(2, len(ordered) * _RELATED[2] // whole)
+    while True:
+        drawn = stream.shuffled(ordered)
+        val, test, train = drawn[:n_val], drawn[n_val : n_val + n_test], drawn[n_val + n_test :]
+        if {end for pair in train for end in pair} == {*objects} and len({frozenset(pair) for pair in val}) == len(val):
+            break
+    lists = {"train": train, "ood_val": val, "ood_test": test}
+    return [
+        Class(name, triple=triple)
+        for name in LISTS
+        for x, y in sorted(lists[name])
+        for triple in ((x, "left", y), (y, vocabulary.relations["left"].converse, x))
+    ]
+
+
+def shared_labels(holdout: Holdout) -> list[str]:
+    """Arrangements that stand in two lists of a relational dataset, as a sentence each that names them.
+
+    The published lists have three (Pearson et al. 2025): the converse of a label is the label of another list.
+    """
+    found = []
+    triples = [(each.split, each.triple) for each in holdout.classes if each.triple]
+    for i, (split, (subject, relation, thing)) in enumerate(triples):
+        for other, second in triples[i + 1 :]:
+            same = second == (subject, relation, thing) or second == (thing, _CONVERSES.get(relation), subject)
+            if same and other != split:
+                found.append(f"{subject} {relation} {thing} ({split}) = {' '.join(second)} ({other})")
+    return found
+
+
+class ClassRule:
+    """Which scenes belong to which split of class lists: the labels of a scene are all of one list.
+
+    Scenes of training labels are shared out to train, id_val and id_test, each by a random number that its own name decides.
+    """
+
+    splits = SPLITS
+
+    def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
+        self.vocabulary, self.holdout = vocabulary, holdout
+        self._list_of = {each.bindings[0]: each.split for each in holdout.classes if each.bindings}
+        self._related: dict[Triple, list[str]] = {}
+        for each in holdout.classes:
+            if each.triple:
+                self._related.setdefault(each.triple, []).append(each.split)
+
+    def labels(self, name: str) -> list[tuple[Binding, ...]]:
+        """The labels of a list: a binding, or an ordered pair of bindings that differ in both."""
+        bound = [each.bindings for each in self.holdout.classes if each.split == name and each.bindings]
+        if self.holdout.task == "single":
+            return bound
+        return [a + b for a, b in permutations(bound, 2) if a[0][0] != b[0][0] and a[0][1] != b[0][1]]
+
+    def related_labels(self, name: str) -> list[Triple]:
+        """The labels of a list of the relational dataset."""
+        return [each.triple for each in self.holdout.classes if each.split == name and each.triple]
+
+    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
+        """Split and held-out labels of a scene."""
+        held_out = held_out_bindings(arrangement, self.holdout)
+        triples = named(arrangement, held_out_facts(arrangement, facts, self.holdout))
+        lists = self._lists(arrangement, facts)
+        split = next(iter(lists)) if len(lists) == 1 else None
+        return Placing(self._share(scene_id) if split == "train" else split, held_out, True, triples)
+
+    def _lists(self, arrangement: Arrangement, facts: Sequence[Fact]) -> list[str]:
+        n = {"single": 1}.get(str(self.holdout.task), 2)
+        if len(arrangement) != n or len({thing for _, thing in arrangement}) < n:
+            return []
+        if self.holdout.task == "relational":
+            shown = [(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts]
+            return list(dict.fromkeys(split for triple in shown for split in self._related.get(triple, [])))
+        if len({value for value, _ in arrangement}) < n:
+            return []
+        return list(dict.fromkeys(self._list_of.get(binding, "") for binding in arrangement))
+
+    def _share(self, scene_id: str) -> str:
+        shares = PER_LABEL[str(self.holdout.task)]
+        draw = Stream("classes", self.holdout.block_seed, scene_id).below(sum(shares[name] for name in SPLITS[:3]))
+        return (
+            "train" if draw < shares["train"] else "id_val" if draw < shares["train"] + shares["id_val"] else "id_test"
+        )

@@ -1,0 +1,177 @@
+"""What training never shows: bindings of a value with an object, relation triples, and whole values and objects."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from generator.vocabulary.schema import Relation, Vocabulary
+
+Binding = tuple[str, str]
+Triple = tuple[str, str, str]
+
+DESIGNS = ("bindsplit", "coverage", "systematicity", "gzsl")
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """What is held out of training, and how scenes are split by it.
+
+    `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
+    (subject, relation, object), closed under converse, and under opposite where `opposites`. `values` and `objects`
+    are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects` occur
+    nowhere in training (design systematicity). `classes` are the labels of the splits of the design gzsl. `asked` is
+    what the user wrote, `block_seed` what chose among the blocks of that description.
+    """
+
+    kind: str
+    category: str
+    values: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    block_seed: int = 0
+    bindings: tuple[Binding, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    opposites: bool = True
+    absent_values: tuple[str, ...] = ()
+    absent_objects: tuple[str, ...] = ()
+    design: str = "bindsplit"
+    asked: tuple[str, ...] = ()
+    classes: tuple["Class", ...] = ()
+    task: str | None = None
+
+    @cached_property
+    def _bindings(self) -> frozenset[Binding]:
+        return frozenset(self.bindings)
+
+    @cached_property
+    def _triples(self) -> frozenset[Triple]:
+        return frozenset(self.triples)
+
+    @cached_property
+    def _absent(self) -> tuple[frozenset[str], frozenset[str]]:
+        return frozenset(self.absent_values), frozenset(self.absent_objects)
+
+    @cached_property
+    def _objects_of(self) -> dict[str, frozenset[str]]:
+        found = defaultdict(set)
+        for value, thing in self.bindings:
+            found[value].add(thing)
+        return {value: frozenset(things) for value, things in found.items()}
+
+    @cached_property
+    def _values_of(self) -> dict[str, frozenset[str]]:
+        found = defaultdict(set)
+        for value, thing in self.bindings:
+            found[thing].add(value)
+        return {thing: frozenset(values) for thing, values in found.items()}
+
+    def holds_out(self, value: str, thing: str) -> bool:
+        """Whether the binding is held out."""
+        return (value, thing) in self._bindings
+
+    def objects_with(self, value: str) -> frozenset[str]:
+        """The objects with which the value is held out."""
+        return self._objects_of.get(value, frozenset())
+
+    def values_with(self, thing: str) -> frozenset[str]:
+        """The values with which the object is held out."""
+        return self._values_of.get(thing, frozenset())
+
+    def holds_out_triple(self, subject: str, relation: str, thing: str) -> bool:
+        """Whether the relation triple is held out."""
+        return (subject, relation, thing) in self._triples
+
+    def absent(self, value: str, thing: str) -> bool:
+        """Whether the value or the object occurs nowhere in training."""
+        return value in self._absent[0] or thing in self._absent[1]
+
+    def value_like(self, value: str) -> tuple[object, ...]:
+        """The same for values that are held out with the same objects: one may take the other's place unnoticed."""
+        return (self.objects_with(value), value in self._absent[0])
+
+    def object_like(self, thing: str) -> tuple[object, ...]:
+        """The same for objects that are held out with the same values."""
+        return (self.values_with(thing), thing in self._absent[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The holdout as JSON-ready data, with everything that is held out spelled out."""
+        return {
+            "design": self.design, "asked": list(self.asked), "kind": self.kind, "category": self.category,
+            "values": list(self.values), "objects": list(self.objects), "block_seed": self.block_seed,
+            "bindings": [list(binding) for binding in self.bindings], "triples": [list(triple) for triple in self.triples],
+            "opposites": self.opposites, "absent_values": list(self.absent_values), "absent_objects": list(self.absent_objects),
+            "task": self.task, "classes": [each.to_dict() for each in self.classes],
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
+        """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            data["kind"], data["category"], tuple(data["values"]), tuple(data["objects"]), data["block_seed"],
+            tuple((value, thing) for value, thing in data["bindings"]), tuple((s, r, o) for s, r, o in data["triples"]),
+            data["opposites"], tuple(data["absent_values"]), tuple(data["absent_objects"]), data["design"],
+            tuple(data["asked"]), tuple(Class.from_dict(each) for each in data["classes"]), data["task"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Class:
+    """A label of the design gzsl and the split it belongs to: the bindings of a scene, left one first, or with a
+    `relation` the categories of its two objects and how the first stands to the second."""
+
+    split: str
+    bindings: tuple[Binding, ...] = ()
+    triple: Triple | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The class as JSON-ready data."""
+        label: dict[str, Any] = {"split": self.split}
+        if self.triple is not None:
+            return {**label, "triple": list(self.triple)}
+        return {**label, "bindings": [list(binding) for binding in self.bindings]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Class":
+        """The inverse of `to_dict`."""
+        if "triple" in data:
+            subject, relation, thing = data["triple"]
+            return cls(data["split"], triple=(subject, relation, thing))
+        return cls(data["split"], tuple((value, thing) for value, thing in data["bindings"]))
+
+
+def closed(triples: list[Triple], relations: Mapping[str, Relation], opposites: bool) -> tuple[Triple, ...]:
+    """The triples with their converses, and with `opposites` the triples of the opposite relation, sorted.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr").relations, False)
+    (('cube', 'left', 'sphere'), ('sphere', 'right', 'cube'))
+    """
+    found: set[Triple] = set()
+    waiting = list(triples)
+    while waiting:
+        triple = waiting.pop()
+        if triple in found:
+            continue
+        found.add(triple)
+        subject, relation, thing = triple
+        waiting.append((thing, relations[relation].converse, subject))
+        if opposites:
+            waiting.append((subject, relations[relation].opposite, thing))
+    return tuple(sorted(found))
+
+
+def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
+    """What a holdout names that the vocabulary does not have."""
+    if holdout.kind not in vocabulary.attributes:
+        return [f"the attribute kind '{holdout.kind}'"]
+    values, things = vocabulary.attributes[holdout.kind], vocabulary.objects
+    labels = [binding for each in holdout.classes for binding in each.bindings]
+    triples = [*holdout.triples, *(each.triple for each in holdout.classes if each.triple)]
+    named: list[tuple[str, Collection[str]]] = [
+        *((value, values) for value in (*holdout.values, *holdout.absent_values, *(v for v, _ in (*holdout.bindings, *labels)))),
+        *((thing, things) for thing in (*holdout.objects, *holdout.absent_objects, *(o for _, o in (*holdout.bindings, *labels)))),
+        *((end, things) for subject, _, thing in triples for end in (subject, thing)),
+        *((relation, vocabulary.relations) for _, relation, _ in triples),
+    ]  # fmt: skip
+    return list(dict.fromkeys(f"'{name}'" for name, known in named if name not in known))

@@ -1,0 +1,154 @@
+"""Which scenes belong to which split of a holdout, with familiarity the same for truth and foil."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Protocol
+
+from generator.dataset.streams import Stream
+from generator.holdout.holdout import Binding, Holdout, Triple
+from generator.vocabulary.schema import Vocabulary
+
+SPLITS = ("train", "val", "seen", "partial", "unseen")
+UNSEEN_ATOMS = "unseen_atoms"
+_VAL_SHARE, _SEEN_SHARE = 0.05, 0.15
+
+Arrangement = tuple[Binding, ...]
+Fact = tuple[int, str, int]
+"""A relation that holds between two objects of a scene: (subject, relation, object), objects by number, left one first."""
+
+
+def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
+    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) of them for n values, m objects.
+
+    The order is that of the image, left object first.
+    """
+    for first, second in permutations(vocabulary.objects, 2):
+        for value, other in permutations(vocabulary.values(kind), 2):
+            yield ((value, first), (other, second))
+
+
+def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
+    """Name of the group of arrangements with the same values and objects in any order or pairing.
+
+    Where relations are held out, scenes of a group show the same held-out `triples` too.
+
+    >>> cluster_of((("red", "cube"), ("blue", "sphere"), ("red", "cone")))
+    'blue+red+red|cone+cube+sphere'
+    """
+    values, objects = zip(*arrangement, strict=True)
+    shown = "+".join(sorted({" ".join(triple) for triple in triples}))
+    return "+".join(sorted(values)) + "|" + "+".join(sorted(objects)) + (f"|{shown}" if shown else "")
+
+
+def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Binding]:
+    """The bindings of the arrangement that are held out, each as often as it occurs."""
+    return [binding for binding in arrangement if holdout.holds_out(*binding)]
+
+
+def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout) -> list[Fact]:
+    """The relations between its objects whose triples are held out."""
+    things = [thing for _, thing in arrangement]
+    return [(i, name, j) for i, name, j in facts if holdout.holds_out_triple(things[i], name, things[j])]
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where a scene goes: its split (None for none), its held-out bindings and triples, and whether truth and foils are
+    equally familiar: every other pairing of its values with its objects has as many held-out bindings."""
+
+    split: str | None
+    held_out: list[Binding]
+    symmetric: bool
+    triples: tuple[Triple, ...] = ()
+
+
+def may_lack(holdout: Holdout) -> tuple[str, ...]:
+    """Splits that a holdout need not have scenes for.
+
+    Little coverage leaves nothing that is familiar in every pairing, much leaves nothing between; of two objects a held-out
+    relation concerns both or none.
+    """
+    if holdout.design == "coverage":
+        return ("val", "seen", "partial")
+    return () if holdout.bindings else ("partial",)
+
+
+class Rule(Protocol):
+    """Assigns scenes to the splits of a holdout."""
+
+    @property
+    def holdout(self) -> Holdout: ...
+    @property
+    def splits(self) -> tuple[str, ...]: ...
+
+    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
+        """Split and familiarity of a scene with these bindings, left object first, and relations."""
+        ...
+
+
+class SplitPlan:
+    """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of the holdout alone.
+
+    What is held out of an object is its binding, or a relation of it to another; a scene shows none of what is held out
+    (train, val, seen), all of it (unseen: every binding, and every object in a held-out triple), or some (partial). Evaluation needs
+    truth and foil equally familiar: pairing the same values with the same objects otherwise must not change the number of
+    held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster is symmetric and goes to
+    one split whole; of the others the scenes without anything held out train, the rest are in no split (Peng et al. 2026,
+    section 4.1). A scene with a value or object that is absent from training is in `unseen_atoms` (Ma et al. 2023, section 3.3).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
+        self.vocabulary = vocabulary
+        self.holdout = holdout
+        self.splits = (*SPLITS, UNSEEN_ATOMS) if holdout.absent_values or holdout.absent_objects else SPLITS
+
+    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
+        """Split and familiarity of a scene with these bindings, left object first, and relations."""
+        holdout = self.holdout
+        held_out = held_out_bindings(arrangement, holdout)
+        shown = held_out_facts(arrangement, facts, holdout) if holdout.triples else []
+        triples = named(arrangement, shown)
+        even = symmetric(arrangement, holdout)
+        if any(holdout.absent(*binding) for binding in arrangement):
+            return Placing(UNSEEN_ATOMS, held_out, even, triples)
+        split: str | None = None
+        if not held_out and not shown:
+            split = self._familiar_split(arrangement) if even else "train"
+        elif even:
+            split = "unseen" if self._all_held_out(len(arrangement), held_out, shown) else "partial"
+        return Placing(split, held_out, even, triples)
+
+    def _all_held_out(self, n: int, held_out: Sequence[Binding], shown: Sequence[Fact]) -> bool:
+        bound = not self.holdout.bindings or len(held_out) == n
+        related = not self.holdout.triples or len({end for i, _, j in shown for end in (i, j)}) == n
+        return bound and related
+
+    def _familiar_split(self, arrangement: Arrangement) -> str:
+        block = self.holdout
+        key = [*block.values, *block.objects, *(" ".join(triple) for triple in block.triples)]
+        if block.design == "coverage":
+            key = [block.design]  # a curve over k: what is seen at one k stays in its split at the next
+        stream = Stream("splits", block.block_seed, block.kind, *key, cluster_of(arrangement))
+        draw = stream.uniform(0, 1)
+        if draw < _VAL_SHARE:
+            return "val"
+        return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"
+
+
+def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
+    """Whether every pairing of the arrangement's values with its objects has as many held-out bindings.
+
+    Exchanging two values changes nothing just where they are held out with the same of the objects, or one with all of
+    them and the other with none.
+    """
+    if len(arrangement) < 2 or not holdout.bindings:
+        return True
+    values, objects = map(frozenset, zip(*arrangement, strict=True))
+    held_out = {holdout.objects_with(value) & objects for value in values}
+    return len(held_out) == 1 or held_out == {frozenset(), objects}
+
+
+def named(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:
+    """The facts by category, sorted, each once."""
+    return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))

@@ -1,0 +1,63 @@
+"""Everything that is wrong with a family, or that people would stumble over, at once."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from generator.dataset.errors import UserError
+from generator.inspection.family.colors import too_close
+from generator.inspection.family.silhouettes import alike
+from generator.inspection.family.words import misspelt, unreadable
+from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.schema import Vocabulary, mistakes_of
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found: an `error` keeps a family from being used, a `warning` does not; `names` are what it is about,
+    `measure` a CIEDE2000 or the share of masks in common."""
+
+    level: str
+    check: str
+    message: str
+    names: tuple[str, ...] = ()
+    measure: float | None = None
+
+
+def check_family(family: str) -> list[Finding]:
+    """What is wrong with the family of that name or at that path; all mistakes of its declarations, else all warnings.
+
+    Raises UserError where there is no such family, or where it is not TOML.
+    """
+    text = vocabulary_text(family)
+    try:
+        vocabulary = Vocabulary.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"'{family}' is not valid TOML: {error}.") from None
+    except ValidationError as error:
+        return [Finding("error", "declarations", message) for message in mistakes_of(error)]
+    found = []
+    for kind in vocabulary.paints or (vocabulary.tested,):
+        painted = vocabulary.painted_with(kind)
+        found += [*_words(painted, painted.toml() if vocabulary.paints else text), *_colors(painted)]
+    return list(dict.fromkeys([*found, *_outlines(vocabulary)]))
+
+
+def _words(vocabulary: Vocabulary, text: str) -> Iterator[Finding]:
+    yield from (Finding("error", "words", message) for message in unreadable(vocabulary, text))
+    yield from (Finding("warning", "words", message) for message in misspelt(vocabulary))
+
+
+def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
+    for close in too_close(vocabulary):
+        phrase = vocabulary.environments[close.environment].phrase
+        message = f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: CIEDE2000 {close.distance:.1f}."
+        yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
+
+
+def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
+    for one, other, share in alike(vocabulary):
+        message = f"'{one}' and '{other}' look alike: their masks have {share:.0%} in common from the usual camera."
+        yield Finding("warning", "outlines", message, (one, other), round(share, 3))

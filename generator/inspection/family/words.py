@@ -1,0 +1,69 @@
+"""Words of a family that captions would say wrongly, or that could not be read back."""
+
+from collections.abc import Iterator
+
+from generator.judge.words import Lexicon, UnreadableError, read_sentence
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar, plural_of
+from generator.vocabulary.schema import Vocabulary
+
+_IRREGULAR = {
+    "bison": "bison", "calf": "calves", "child": "children", "deer": "deer", "elf": "elves", "fish": "fish", "foot": "feet",
+    "goose": "geese", "half": "halves", "knife": "knives", "leaf": "leaves", "life": "lives", "loaf": "loaves", "man": "men",
+    "moose": "moose", "mouse": "mice", "ox": "oxen", "scarf": "scarves", "sheep": "sheep", "shelf": "shelves", "thief": "thieves",
+    "tooth": "teeth", "wife": "wives", "wolf": "wolves", "woman": "women",
+}  # fmt: skip
+_SOUNDS_OTHERWISE = {
+    "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
+    "an": ("heir", "honest", "honor", "honour", "hour"),
+}
+_BUT = ("unin", "unim", "unid", "unit ", "ush")  # "an uninteresting …" after all
+
+
+def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
+    """Sentences about plurals and articles that English forms otherwise than captions would."""
+    for name, kind in vocabulary.objects.items():
+        *before, last = name.split(" ")
+        plural = " ".join([*before, _IRREGULAR.get(last, plural_of(last))])
+        if kind.plural is None and plural != plural_of(name):
+            yield f"two of '{name}' would be called '{plural_of(name)}'; add plural = \"{plural}\"."
+        if kind.article is None and (article := _article(name)):
+            yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+    for attribute, values in vocabulary.attributes.items():
+        for name, value in values.items():
+            if attribute not in vocabulary.phrases and value.article is None and (article := _article(name)):
+                yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+
+
+def _article(word: str) -> str | None:
+    """The article that a word sounds as if it needed, where its first letter misleads."""
+    if word.startswith(_BUT):
+        return None
+    return next((article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None)
+
+
+def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
+    """Sentences about captions that the judge cannot read back from the family's TOML `text`; a caption for each word."""
+    grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
+    for form, template in _forms(vocabulary):
+        said = grammar.realise(form, template)
+        try:
+            same = read_sentence(said, lexicon).to_dict() == form.to_dict()
+        except UnreadableError:
+            same = False
+        if not same:
+            yield f"the caption '{said}' cannot be read back as it is meant; choose other words."
+
+
+def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
+    objects = list(vocabulary.objects)
+    for name in objects:
+        yield Form((Mention(name),)), "there-is"
+        yield Form((Mention(name, count=2),)), "there-is"
+    for kind, values in vocabulary.attributes.items():
+        for value in values:
+            yield Form((Mention(objects[0], ((kind, value),)),)), "there-is"
+    for relation in vocabulary.relations:
+        yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
+    for environment in vocabulary.environments:
+        yield Form((Mention(objects[0]),), environment=environment), "there-is"

@@ -1,0 +1,222 @@
+"""Where objects stand: places on the ground in given orders from left to right and from front to behind."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from generator.dataset.streams import Stream
+from generator.scene.projection import axes
+from generator.scene.relations import Point, ground_directions
+from generator.scene.scene import Camera
+from generator.scene.stacks import shift
+from generator.vocabulary.schema import Vocabulary
+
+_SWEEPS = 100  # what is stuck then is sooner found from another start
+_WORSE = 0.02  # by how much a move may make things worse, lest objects that are in each other's way stay so, metres
+_MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; what rests on it may hide more
+_GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
+
+
+class Footprint(NamedTuple):
+    """Where an object stands, in metres: its nominal radius, the height of its foot, and how far its corners reach.
+
+    Only CLEVR's cube reaches beyond its radius (see `Vocabulary.reach`).
+    """
+
+    radius: float
+    height: float
+    reach: float
+
+
+Post = tuple[Footprint, ...]
+"""What stands at one place: an object and those on top of it."""
+
+
+class _Image(NamedTuple):
+    """The image of an object in slopes, pixels over the focal length.
+
+    Its middle to the right of and above the viewing axis, half its breadth and height.
+    """
+
+    aside: float
+    aloft: float
+    breadth: float
+    height: float
+
+
+class _Stand(NamedTuple):
+    """A post at a place: metres to the right of the world's origin and behind it, its radius and reach, its images, and
+    by how much they leave the frame."""
+
+    post: Post
+    right: float
+    behind: float
+    radius: float
+    reach: float
+    images: tuple[_Image, ...]
+    beyond: float
+
+
+class Ground:
+    """The ground as a camera sees it, for finding places on it that keep the rules of a vocabulary."""
+
+    def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
+        self.vocabulary, rules = vocabulary, vocabulary.placement
+        self._near, self._far = _distances(vocabulary)
+        directions = ground_directions(camera)
+        self._right, self._behind = directions["right"], directions["behind"]
+        self._extent, self._hidden = rules.extent, min(_MOST_HIDDEN, 1 - rules.min_visible)
+        self._clearance, self._gap = rules.clearance + _GRAIN, rules.gap + _GRAIN
+        self._half = rules.extent * (abs(self._right[0]) + abs(self._right[1]))
+        self._eye = (_dot(self._right, camera.position), _dot(self._behind, camera.position), camera.position[2])
+        _, up, back = axes(camera.position, camera.target)
+        self._up = (_dot(self._behind, up), up[2])
+        self._depth = (-_dot(self._behind, back), -back[2])
+        focal = camera.lens / camera.sensor * max(width, height)
+        frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
+        self._frame = (frame[0] / 2 / focal, frame[1] / 2 / focal)
+
+    def find(
+        self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
+    ) -> list[Point] | None:
+        """Places of posts that are listed from left to right; `depth_order` has their ranks from front to behind, `clumps`
+        the numbers of their clumps, where something is said about distance.
+
+        They start from random places in these orders, `clearance` apart along each direction; then each in turn may
+        move between its neighbours, so that what is wrong lessens, until nothing is. None when something stays wrong.
+        """
+        n = len(posts)
+        by_depth = sorted(range(n), key=depth_order.__getitem__)
+        rights, depths = self._spread(n, stream), self._spread(n, stream)
+        stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
+        for _ in range(_SWEEPS):
+            if not any(self._wrong(stand, i, stands, clumps) for i, stand in enumerate(stands)):
+                return [self._point(stand) for stand in stands]
+            for i in stream.shuffled(range(n)):
+                moved = self._moved(i, depth_order[i], by_depth, stands, stream)
+                bearable = self._wrong(stands[i], i, stands, clumps) + stream.uniform(0, _WORSE)
+                if self._wrong(moved, i, stands, clumps) <= bearable:
+                    stands[i] = moved
+        return None
+
+    def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
+        """Ranks from front to behind of n places anywhere on the ground, listed from left to right."""
+        places = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
+        places.sort(key=lambda place: _dot(self._right, place))
+        depths = [_dot(self._behind, place) for place in places]
+        ranked = sorted(depths)
+        return tuple(ranked.index(depth) for depth in depths)
+
+    def _spread(self, n: int, stream: Stream) -> list[float]:
+        """n rising coordinates, `clearance` apart, over all of the ground."""
+        room = max(0.0, 2 * self._half - (n - 1) * self._clearance)
+        drawn = sorted(stream.uniform(0, room) for _ in range(n))
+        return [at + i * self._clearance - self._half for i, at in enumerate(drawn)]
+
+    def _moved(self, i: int, rank: int, by_depth: list[int], stands: list[_Stand], stream: Stream) -> _Stand:
+        """Object i somewhere else between its neighbours."""
+        last = len(stands) - 1
+        left = stands[i - 1].right + self._clearance if i else -self._half
+        right = stands[i + 1].right - self._clearance if i < last else self._half
+        front = stands[by_depth[rank - 1]].behind + self._clearance if rank else -self._half
+        behind = stands[by_depth[rank + 1]].behind - self._clearance if rank < last else self._half
+        return self._stand(stream.uniform(left, right), stream.uniform(front, behind), stands[i].post)
+
+    def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
+        """The coordinates (x, y) so many metres to the right of a place and behind it."""
+        (rx, ry), (bx, by) = self._right, self._behind
+        return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
+
+    def _stand(self, right: float, behind: float, post: Post) -> _Stand:
+        seen = [self._image(right, behind, part.reach, part.height) for part in post]
+        return _Stand(
+            post, right, behind, max(part.radius for part in post), max(part.reach for part in post),
+            tuple(image for image, _ in seen), sum(beyond for _, beyond in seen),
+        )  # fmt: skip
+
+    def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
+        """An object's image, and by how much it leaves the frame; it is as wide as `radius` says and twice as high at
+        most, whatever its heading."""
+        aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
+        near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
+        nearest = self._deep(near, top)
+        if nearest <= 0:
+            return _Image(0, 0, 1, 1), 1
+        depth = self._deep(ahead, foot + radius)
+        high = (far * self._up[0] + top * self._up[1]) / self._deep(far, top)
+        low = (near * self._up[0] + foot * self._up[1]) / self._deep(near, foot)
+        beyond = max(0.0, (abs(aside) + radius) / nearest - self._frame[0])
+        beyond += max(0.0, high - self._frame[1]) + max(0.0, -low - self._frame[1])
+        return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
+
+    def _deep(self, ahead: float, above: float) -> float:
+        """Depth along the viewing axis of a point so far ahead of the eye on the ground and above it."""
+        return ahead * self._depth[0] + above * self._depth[1]
+
+    def _wrong(self, stand: _Stand, i: int, stands: list[_Stand], clumps: Sequence[int]) -> float:
+        """How much is wrong with post i at that stand, about in metres; 0 when nothing is."""
+        x, y = self._world(stand)
+        outside = max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
+        conflicts = 0.0
+        for j, other in enumerate(stands):
+            if j != i:
+                conflicts += self._conflict(stand, other)
+        wrong = 10 * outside + conflicts
+        if clumps:
+            wrong += sum(
+                self._misplaced(stand, other, clumps[i] == clumps[j]) for j, other in enumerate(stands) if j != i
+            )
+        return wrong
+
+    def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
+        """How much too far from each other, or too near, two posts are, metres."""
+        aside, ahead = one.right - other.right, one.behind - other.behind
+        apart = math.sqrt(aside * aside + ahead * ahead)
+        return max(0.0, apart - self._near if near else self._far - apart)
+
+    def _conflict(self, one: _Stand, other: _Stand) -> float:
+        """How much two posts lack of the gap between them, and how much one hides of the other beyond what it may."""
+        aside, ahead = one.right - other.right, one.behind - other.behind
+        # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
+        apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
+        square = aside * aside + ahead * ahead
+        wrong = apart - math.sqrt(square) if square < apart * apart else 0.0
+        back, front = (one, other) if ahead > 0 else (other, one)
+        hidden = 0.0
+        for of in back.images:
+            for part in front.images:
+                across = part.breadth + of.breadth - abs(part.aside - of.aside)
+                if across > 0:
+                    hidden += self._hides(across, part, of)
+        return wrong + hidden
+
+    def _hides(self, across: float, front: _Image, back: _Image) -> float:
+        """The share of an object that another, which reaches so far `across` it, hides beyond what it may.
+
+        It is judged by the rectangles around their images; rays on the real shapes decide later.
+        """
+        along = front.height + back.height - abs(front.aloft - back.aloft)
+        if along <= 0:
+            return 0.0
+        return max(0.0, min(1.0, across / (2 * back.breadth)) * min(1.0, along / (2 * back.height)) - self._hidden)
+
+    def _world(self, stand: _Stand) -> tuple[float, float]:
+        (rx, ry), (bx, by) = self._right, self._behind
+        return stand.right * rx + stand.behind * bx, stand.right * ry + stand.behind * by
+
+    def _point(self, stand: _Stand) -> Point:
+        x, y = self._world(stand)
+        return (round(x, 6), round(y, 6), 0.0)
+
+
+def _dot(direction: tuple[float, float], point: Point) -> float:
+    return direction[0] * point[0] + direction[1] * point[1]
+
+
+def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
+    """How far apart two posts of a clump are at most, and of two clumps at least, so that nothing on them is in doubt."""
+    rules = [relation for relation in vocabulary.relations.values() if relation.distance is not None]
+    room = 2 * shift(vocabulary) + _GRAIN
+    near = min((relation.distance - relation.margin for relation in rules if relation.distance), default=math.inf)
+    far = max((relation.distance + relation.margin for relation in rules if relation.distance), default=0.0)
+    return near - room, far + room

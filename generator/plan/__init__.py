@@ -1,0 +1,1 @@
+"""What each scene of a world holds, before anything has a place."""

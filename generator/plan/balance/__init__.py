@@ -1,0 +1,1 @@
+"""Choices that make values, objects and places equally frequent."""

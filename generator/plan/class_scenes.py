@@ -1,0 +1,58 @@
+"""Scenes for class lists: every label of a split as often as every other, up to one (Pearson et al. 2025, section 3)."""
+
+from collections.abc import Iterator
+
+from generator.dataset.streams import Stream
+from generator.holdout.class_lists import PER_LABEL, ClassRule
+from generator.holdout.holdout import Binding, Triple
+from generator.plan.many_objects import impossible
+from generator.plan.two_objects import Content
+from generator.scene.layouts import draw_layout, facts
+
+
+class ClassContents:
+    """Draws scenes for class lists: every label of a split as often as every other, up to one."""
+
+    def __init__(self, rule: ClassRule):
+        self._rule = rule
+        self._vocabulary = rule.vocabulary
+
+    def counts(self) -> dict[str, int]:
+        """Scenes of each split as published: so many a label."""
+        shares = PER_LABEL[str(self._rule.holdout.task)]
+        labels = self._rule.related_labels if self._rule.holdout.task == "relational" else self._rule.labels
+        return {name: n * len(labels(_list(name))) for name, n in shares.items()}
+
+    def draw(self, split: str, n: int, stream: Stream) -> Iterator[Content]:
+        """Contents for `n` scenes of a split. The object that a label names first is on the left as often as on the right."""
+        if self._rule.holdout.task == "relational":
+            related = stream.shuffled(self._rule.related_labels(_list(split)))
+            yield from (self._related(related[i % len(related)], split, stream) for i in range(n))
+            return
+        labels = stream.shuffled(self._rule.labels(_list(split)))
+        if not labels:
+            raise impossible(split, 1 if self._rule.holdout.task == "single" else 2)
+        for i in range(n):
+            rounds, which = divmod(i, len(labels))
+            yield self._bound(labels[which], split, bool((which + rounds) % 2), stream)
+
+    def _bound(self, label: tuple[Binding, ...], split: str, backwards: bool, stream: Stream) -> Content:
+        order = tuple(range(len(label)))
+        arrangement, order = (label[::-1], order[::-1]) if backwards else (label, order)
+        return Content(
+            arrangement, draw_layout([thing for _, thing in arrangement], stream, self._vocabulary), split, order
+        )
+
+    def _related(self, label: Triple, split: str, stream: Stream) -> Content:
+        subject, relation, thing = label
+        values = stream.shuffled(self._vocabulary.values(self._rule.holdout.kind))[:2]
+        for ends, order in (((subject, thing), (0, 1)), ((thing, subject), (1, 0))):
+            for _ in range(100):
+                layout = draw_layout(ends, stream, self._vocabulary)
+                if (order[0], relation, order[1]) in facts(layout, self._vocabulary):
+                    return Content(tuple(zip(values, ends, strict=True)), layout, split, order)
+        raise impossible(split, 2)
+
+
+def _list(split: str) -> str:
+    return "train" if split.startswith("id_") else split

@@ -1,0 +1,1 @@
+"""From a plan to images: jobs, workers, resume, shards, quality."""

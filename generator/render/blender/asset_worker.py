@@ -1,0 +1,84 @@
+"""Reads and shows meshes of users, in a process of its own: a file that crashes Blender crashes nothing else.
+
+Each line on stdin is a request, answered by a line of JSON: {"read": file, "facing", "up", "out": npz} by {"mended": [...]};
+{"clean": npz of vertices and faces, ...the same} likewise; {"show": names, "assets", "side", "out": png} by {}. What cannot
+be done is answered by {"refused": sentence}.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from generator.assets.normalise import check_coordinates, far_away, normalise
+from generator.assets.sheet import draw_sheet
+from generator.dataset.errors import UserError
+
+_LEAST_AREA = 1e-4  # of a mesh of unit size
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Do what a line asks for."""
+    if "show" in request:
+        return _show(request)
+    from generator.render.blender.cleaning import clean
+    from generator.render.blender.reading import read_file
+
+    if "read" in request:
+        vertices, faces, mended = read_file(Path(request["read"]))
+    else:
+        with np.load(request["clean"], allow_pickle=False) as arrays:
+            vertices, faces, mended = arrays["vertices"], arrays["faces"], []
+    vertices, faces = _used(vertices, faces)
+    check_coordinates(vertices)
+    mended += filter(None, [far_away(vertices)])
+    arrays, more = clean(normalise(vertices, request["facing"], request["up"]), faces)
+    if _area(**arrays) < _LEAST_AREA:
+        raise UserError("all its faces are lines or points, so there is nothing to show: export the mesh again.")
+    arrays["vertices"] = normalise(arrays["vertices"], "x", "z").astype(np.float32)
+    np.savez(request["out"], **arrays)
+    return {"mended": mended + more}
+
+
+def _area(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> float:
+    a, b, c = np.moveaxis(vertices[faces], 1, 0)
+    return float(np.linalg.norm(np.cross(b - a, c - a), axis=-1).sum() / 2)
+
+
+def _used(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Without the vertices that no face has: they would count in its size."""
+    kept, faces = np.unique(faces, return_inverse=True)
+    return vertices[kept], faces.reshape(-1, 3)
+
+
+def _show(request: dict[str, Any]) -> dict[str, Any]:
+    from generator.render.blender.turntable import Turntable
+
+    table = Turntable(request["side"])
+    rows = {name: table.views(name, request["assets"]) for name in request["show"]}
+    draw_sheet(rows).save(request["out"])
+    return {}
+
+
+def main() -> None:
+    """Serve the protocol above; whatever Blender prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line))
+        except UserError as error:
+            said = {"refused": error.message}
+        except ImportError as error:
+            from generator.render.blender.system import missing_library
+
+            said = {"refused": missing_library(error) + "."}
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

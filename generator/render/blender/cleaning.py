@@ -1,0 +1,82 @@
+"""A mesh of triangles put in order: doubles merged, what belongs to no face dropped, few enough faces, normals outward."""
+
+import math
+
+import bpy
+import numpy as np
+
+from generator.render.blender.sheets import close_sheets
+
+import bmesh  # isort: skip  (it comes with bpy, which has to be loaded first)
+
+MOST = 100_000
+"""Triangles that a mesh is brought down to."""
+_DOUBLE = 1e-5  # in units of a unit mesh
+_SHARP = math.radians(60)  # edges bent more than this stay sharp
+
+
+def clean(vertices: np.ndarray, faces: np.ndarray) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Put a mesh of unit size in order: `vertices` [n, 3], triangles `faces` [m, 3].
+
+    Returns the arrays of the unit mesh (`vertices`, `normals`, `faces`; a vertex on a sharp edge is there once for each
+    side), and what was mended that a person should know.
+    """
+    mesh, mended = bpy.data.meshes.new("import"), []
+    mesh.from_pydata(vertices.tolist(), [], faces.tolist())
+    _merge(mesh)
+    if len(mesh.polygons) > MOST:
+        mended.append(f"its {len(mesh.polygons):,} triangles were decimated to {MOST:,}")
+        mesh = _decimated(mesh)
+    _face_outward(mesh)
+    if sheets := close_sheets(mesh):
+        mended.append(f"{sheets:,} of its faces were thin sheets seen from both sides, and were given a back")
+    mesh.shade_smooth()
+    mesh.set_sharp_from_angle(angle=_SHARP)
+    return _arrays(mesh), mended
+
+
+def _merge(mesh: bpy.types.Mesh) -> None:
+    body = bmesh.new()
+    body.from_mesh(mesh)
+    bmesh.ops.remove_doubles(body, verts=body.verts[:], dist=_DOUBLE)
+    bmesh.ops.dissolve_degenerate(body, edges=body.edges[:], dist=_DOUBLE)
+    bmesh.ops.triangulate(body, faces=body.faces[:])
+    bmesh.ops.delete(body, geom=[vertex for vertex in body.verts if not vertex.link_faces], context="VERTS")
+    body.to_mesh(mesh)
+    body.free()
+
+
+def _face_outward(mesh: bpy.types.Mesh) -> None:
+    body = bmesh.new()
+    body.from_mesh(mesh)
+    bmesh.ops.recalc_face_normals(body, faces=body.faces[:])
+    body.to_mesh(mesh)
+    body.free()
+
+
+def _decimated(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
+    thing = bpy.data.objects.new("import", mesh)
+    bpy.context.scene.collection.objects.link(thing)
+    modifier = thing.modifiers.new("fewer", "DECIMATE")
+    modifier.ratio = MOST / len(mesh.polygons)
+    modifier.use_collapse_triangulate = True
+    bpy.context.view_layer.update()
+    fewer = bpy.data.meshes.new_from_object(thing.evaluated_get(bpy.context.evaluated_depsgraph_get()))
+    bpy.data.objects.remove(thing)
+    return fewer
+
+
+def _arrays(mesh: bpy.types.Mesh) -> dict[str, np.ndarray]:
+    """One vertex for each place and each normal that faces have there."""
+    corners = _read(mesh.loops, "vertex_index", 1, np.int32).ravel()
+    normals = _read(mesh.corner_normals, "vector", 3, np.float32)
+    keys = np.column_stack([corners, np.round(normals, 3)])
+    _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    places = _read(mesh.vertices, "co", 3, np.float32)[corners[first]]
+    return {"vertices": places, "normals": normals[first], "faces": which.reshape(-1, 3).astype(np.int32)}
+
+
+def _read(collection: bpy.types.bpy_prop_collection, name: str, width: int, kind: type) -> np.ndarray:
+    values: np.ndarray = np.empty(len(collection) * width, kind)
+    collection.foreach_get(name, values)
+    return values.reshape(-1, width)

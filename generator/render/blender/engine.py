@@ -1,0 +1,82 @@
+"""How Blender renders: the engine, its device, its samples and its denoiser."""
+
+from typing import Any
+
+import bpy
+
+from generator.dataset.errors import UserError
+from generator.render.device import Drive
+from generator.render.quality import Quality
+
+
+def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, drive: Drive) -> None:
+    """Set the renderer up for images of that size and quality. Raises UserError where the device is not there."""
+    render = scene.render
+    render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
+    render.threads_mode, render.threads = "FIXED", threads
+    render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
+    render.image_settings.compression = 0  # it is read at once
+    scene.view_settings.view_transform = "Standard"
+    if drive.engine == "eevee":
+        _configure_eevee(scene, quality)
+    else:
+        _configure_cycles(scene, quality)
+        if drive.device != "cpu":
+            _use_gpu(scene, drive.device)
+
+
+def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:
+    """How many samples a pixel takes in Cycles, at most; none where less than `noise` is left, unless that is 0.
+
+    The first `after` of them are left out.
+    """
+    cycles = scene.cycles
+    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
+    cycles.use_sample_subset, cycles.sample_offset = after > 0, after
+    cycles.sample_subset_length = max(samples - after, 1)
+
+
+def devices_of(preferences: Any, kind: str) -> list[Any]:
+    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, by its preferences; without CPUs."""
+    try:
+        preferences.compute_device_type = kind
+    except TypeError:  # this build of Blender does not know the kind
+        return []
+    return [device for device in preferences.get_devices_for_type(kind) if device.type == kind]
+
+
+def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
+    cycles, scene.render.engine = scene.cycles, "CYCLES"
+    scene.render.use_persistent_data = True
+    cycles.device, cycles.seed = "CPU", 0
+    set_samples(scene, quality.samples, quality.noise)
+    cycles.adaptive_min_samples = (
+        4  # so that the first look at the noise is after 16 samples (`generator.render.sample_budget.LEAST`)
+    )
+    cycles.use_denoising = bool(quality.denoise)
+    cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
+    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()
+    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
+    cycles.diffuse_bounces = min(quality.bounces, 4)
+    cycles.blur_glossy = 2.0
+    cycles.use_light_tree = False  # a handful of lamps: choosing among them costs more than it saves
+    cycles.caustics_reflective = cycles.caustics_refractive = False
+
+
+def _use_gpu(scene: bpy.types.Scene, device: str) -> None:
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    found = devices_of(preferences, device.upper())
+    if not found:
+        raise UserError(f"Blender finds no {device} device for this worker")
+    for each in preferences.devices:
+        each.use = each in found
+    scene.cycles.device = "GPU"
+
+
+def _configure_eevee(scene: bpy.types.Scene, quality: Quality) -> None:
+    eevee, scene.render.engine = scene.eevee, "BLENDER_EEVEE_NEXT"
+    eevee.taa_render_samples = quality.eevee_samples
+    eevee.light_threshold = 1e-5  # by default lamps of a few watts reach no farther than some metres
+    eevee.use_raytracing, eevee.ray_tracing_method = True, "SCREEN"
+    eevee.ray_tracing_options.resolution_scale = "1"
+    eevee.ray_tracing_options.use_denoise = True

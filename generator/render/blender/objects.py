@@ -1,0 +1,20 @@
+"""The unit meshes as Blender holds them."""
+
+import bpy
+
+from generator.assets.lookup import find_mesh
+from generator.assets.sets import BUILTIN
+
+
+def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
+    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), with smooth shading, its own normals and
+    no material.
+
+    No object uses it yet: it is the caller's to link or to remove. Raises UserError where the set has no such mesh.
+    """
+    vertices, normals, faces = find_mesh(name, assets)
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(vertices, [], faces)
+    mesh.shade_smooth()
+    mesh.normals_split_custom_set_from_vertices(normals)
+    return mesh

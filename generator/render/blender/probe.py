@@ -1,0 +1,56 @@
+"""What Blender finds on this machine, in a process of its own that may crash: `python -m generator.render.blender.probe devices`.
+
+Prints one line of JSON: for `devices` the names of the devices of each kind that Cycles can render on; for `opengl`,
+after EEVEE has rendered an image, `renderer` (the driver's name) and `vendor` (SOFTWARE, NVIDIA, AMD ...); or
+`broken`, why Blender does not load.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+
+def devices() -> dict[str, list[str]]:
+    """Names of the devices by kind: CPU, OPTIX, CUDA, HIP, METAL, ONEAPI; kinds without one are left out."""
+    import bpy
+
+    from generator.render.blender.engine import devices_of
+
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    found = {kind: devices_of(preferences, kind) for kind in ("OPTIX", "CUDA", "HIP", "METAL", "ONEAPI")}
+    cpus = [each for each in preferences.devices if each.type == "CPU"]
+    return {kind: [each.name for each in of_kind] for kind, of_kind in {**found, "CPU": cpus}.items() if of_kind}
+
+
+def opengl() -> dict[str, str]:
+    """The driver with which EEVEE rendered an empty image."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.render.engine = "BLENDER_EEVEE_NEXT"
+    scene.render.resolution_x = scene.render.resolution_y = 16
+    scene.eevee.taa_render_samples = 1
+    with tempfile.TemporaryDirectory() as folder:
+        scene.render.filepath = str(Path(folder) / "empty.png")
+        bpy.ops.render.render(write_still=True)
+    import gpu
+
+    return {"renderer": gpu.platform.renderer_get(), "vendor": gpu.platform.device_type_get()}
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    try:
+        said: object = {"devices": devices, "opengl": opengl}[sys.argv[1]]()
+    except ImportError as error:
+        from generator.render.blender.system import missing_library
+
+        said = {"broken": missing_library(error)}
+    answers.write(json.dumps(said) + "\n")
+    answers.flush()

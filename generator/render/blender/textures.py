@@ -1,0 +1,144 @@
+"""Procedural textures: patterns in the object's own coordinates, so that they stick to it, of the same size on every object."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import bpy
+
+from generator.render.blender.nodes import Nodes, Rgb, Socket
+from generator.vocabulary.environments import color_of
+
+_LABEL = "texture"
+_DARKER = 0.3  # of the object's own colour, where a texture has none
+_DEPTH = 0.25  # of the marks of full relief, over their size
+
+Look = tuple[Socket, Socket]
+"""The colour, and the height of the surface, 0..1."""
+
+
+def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb, scale: float) -> None:
+    """Cover a material of one Principled BSDF with a texture, in place of any earlier one.
+
+    `own` is the object's colour, linear, which a texture without colours takes; `scale` metres are a unit of its mesh.
+    """
+    nodes = Nodes(material.node_tree, _LABEL)
+    nodes.clear()
+    shader = material.node_tree.nodes["Principled BSDF"]
+    if texture.get("colors"):
+        colors = [color_of(color) for color in texture["colors"]]
+    else:
+        colors = [own, (own[0] * _DARKER, own[1] * _DARKER, own[2] * _DARKER)]
+    marks = scale / texture["scale"]
+    color, height = _PATTERNS[texture["pattern"]](nodes, nodes.stretched(nodes.place(), (marks,) * 3), colors)
+    nodes.set(shader.inputs["Base Color"], color)
+    if texture["relief"]:
+        nodes.set(shader.inputs["Normal"], nodes.bump(height, texture["relief"], _DEPTH * texture["scale"]))
+
+
+def _noise(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    value = nodes.noise(place, 1.0)
+    return nodes.ramp(value, colors, (0.38, 0.62)), value
+
+
+def _blades(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Upright and ragged."""
+    value = nodes.noise(nodes.stretched(place, (1.0, 1.0, 0.3)), 1.0, 2.0)
+    return nodes.ramp(value, colors, (0.36, 0.62)), value
+
+
+def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Stones of the colours but the first, which is that of the joints."""
+    edges, cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0), nodes.add("TexVoronoi", Vector=place, Scale=1.0)
+    edges.feature = "DISTANCE_TO_EDGE"
+    stone = nodes.between(edges.outputs["Distance"], 0.03, 0.12)
+    shades = colors[1:] if len(colors) > 2 else [tuple(0.7 * c for c in colors[1]), colors[1]]
+    grain = nodes.mix(0.5, nodes.ramp(cells.outputs["Color"], shades), nodes.noise(place, 6.0), "SOFT_LIGHT")  # type: ignore[arg-type]
+    return nodes.mix(stone, colors[0], grain), stone
+
+
+def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Of a trunk that lies along the body, as the grain of wood."""
+    long = nodes.stretched(place, (0.15, 1.0, 1.0))
+    wave = nodes.add("TexWave", Vector=long, Scale=0.25, Distortion=9.0, Detail=3.0)
+    wave.bands_direction = "Z"
+    fibres = nodes.noise(nodes.stretched(long, (1.0, 4.0, 4.0)), 1.0, 3.0)
+    return nodes.mix(0.8, nodes.ramp(wave.outputs["Fac"], colors), fibres, "SOFT_LIGHT"), wave.outputs["Fac"]
+
+
+def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Courses one above another on every side; the first colour is that of the mortar."""
+    brick = nodes.add("TexBrick", Vector=_wrapped(nodes, place), Scale=1.0, Mortar_Size=0.05, Mortar_Smooth=0.3)
+    nodes.set(brick.inputs["Brick Width"], 1.0)
+    nodes.set(brick.inputs["Row Height"], 0.5)
+    for name, color in (("Mortar", colors[0]), ("Color1", colors[1]), ("Color2", colors[-1])):
+        nodes.set(brick.inputs[name], (*color, 1.0))
+    return brick.outputs["Color"], nodes.compute("SUBTRACT", 1.0, brick.outputs["Fac"])
+
+
+def _wrapped(nodes: Nodes, place: Socket) -> Socket:
+    """Coordinates on whichever of three planes faces the surface the most: along it, and up."""
+    facing = nodes.add("SeparateXYZ", Vector=nodes.add("TexCoord").outputs["Normal"])
+    across, along, up = (nodes.compute("ABSOLUTE", facing.outputs[axis]) for axis in range(3))
+    at = nodes.add("SeparateXYZ", Vector=place)
+    end_on = nodes.compute("GREATER_THAN", across, along)
+    flat = nodes.compute("GREATER_THAN", up, 0.8)
+    side = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Z"]).outputs[0]
+    front = nodes.add("CombineXYZ", X=at.outputs["Y"], Y=at.outputs["Z"]).outputs[0]
+    top = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Y"]).outputs[0]
+    return _choose(nodes, flat, _choose(nodes, end_on, side, front), top)
+
+
+def _choose(nodes: Nodes, second: Socket, one: Socket, other: Socket) -> Socket:
+    node = nodes.add("Mix")
+    node.data_type = "VECTOR"
+    for target, value in zip((node.inputs[0], node.inputs[4], node.inputs[5]), (second, one, other), strict=True):
+        nodes.set(target, value)
+    return node.outputs[1]
+
+
+def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Of the last colour, through clouds of the others."""
+    off = nodes.compute("ABSOLUTE", nodes.compute("SUBTRACT", nodes.noise(place, 0.7, 5.0), 0.5))
+    vein = nodes.between(off, 0.045, 0.0)
+    base = nodes.ramp(nodes.noise(place, 0.5), colors[:-1], (0.3, 0.7)) if len(colors) > 2 else colors[0]
+    return nodes.mix(vein, base, colors[-1]), nodes.compute("SUBTRACT", 1.0, vein)
+
+
+def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Upright, about the body."""
+    wave = nodes.add("TexWave", Vector=place, Scale=0.314, Distortion=0.6, Detail=1.0)
+    value = nodes.between(wave.outputs["Fac"], 0.42, 0.58)
+    return nodes.ramp(value, colors), value
+
+
+def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    node = nodes.add("TexChecker", Vector=place, Scale=1.0, Color1=(*colors[0], 1.0), Color2=(*colors[-1], 1.0))
+    return node.outputs["Color"], node.outputs["Fac"]
+
+
+def _dots(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Of the last colour, on the first."""
+    cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.35)
+    dot = nodes.between(cells.outputs["Distance"], 0.42, 0.34)
+    return nodes.mix(dot, colors[0], colors[-1]), dot
+
+
+def _scales(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+    """Rows of scales, dark at their edges: the first colour."""
+    cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.6)
+    middle = nodes.between(cells.outputs["Distance"], 0.7, 0.1)
+    return nodes.ramp(middle, colors), middle
+
+
+_PATTERNS: dict[str, Callable[[Nodes, Socket, Sequence[Rgb]], Look]] = {
+    "noise": _noise,
+    "blades": _blades,
+    "cobbles": _cobbles,
+    "rings": _rings,
+    "brick": _brick,
+    "veins": _veins,
+    "stripes": _stripes,
+    "checker": _checker,
+    "dots": _dots,
+    "scales": _scales,
+}

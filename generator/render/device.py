@@ -1,0 +1,87 @@
+"""What renders: an engine of Blender on a kind of device. Does not import bpy."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.errors import UserError, did_you_mean
+
+ENGINES = ("cycles", "eevee")
+DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
+"""Kinds of devices that Cycles renders on; the GPUs in the order in which `auto` takes them."""
+_TIMEOUT = 300
+
+
+@dataclass(frozen=True)
+class Drive:
+    """An engine and the kind of device that it renders on: of DEVICES for cycles, for eevee `opengl-` with the kind of the
+    driver, such as `opengl-software`. Images are the same bytes for the same drive and build of Blender."""
+
+    engine: str = "cycles"
+    device: str = "cpu"
+
+    @property
+    def measured(self) -> bool:
+        """Whether the times of the qualities are those of this drive."""
+        return self == Drive()
+
+
+def find_drive(engine: str, device: str) -> Drive:
+    """What `--engine` and `--device` ask for, on this machine; `auto` is a GPU where Blender finds one, else the CPU.
+
+    Raises UserError when there is no such engine or kind of device, or when Blender cannot use it here.
+    """
+    if engine not in ENGINES:
+        raise UserError(f"Unknown engine '{engine}'; {did_you_mean(engine, list(ENGINES))}")
+    if device not in ("auto", *DEVICES):
+        raise UserError(f"Unknown device '{device}'; {did_you_mean(device, ['auto', *DEVICES])}")
+    if engine == "eevee":
+        return _opengl(device)
+    if device == "cpu" or (device == "auto" and not _gpu_in_sight()):
+        return Drive()
+    found = _probe("devices")
+    if device == "auto":
+        return Drive("cycles", next((each for each in DEVICES[1:] if each.upper() in found), "cpu"))
+    if device.upper() not in found:
+        names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
+        raise UserError(
+            f"--device {device}: Blender finds no such device here ({found.get('broken') or names or 'it finds none'}); install the "
+            f"GPU's driver, or take --device cpu."
+        )
+    return Drive("cycles", device)
+
+
+def _opengl(device: str) -> Drive:
+    if device != "auto":
+        raise UserError(
+            f"--device {device} is for --engine cycles; eevee renders with the machine's OpenGL driver, so leave it out."
+        )
+    found = _probe("opengl")
+    if "vendor" not in found:
+        raise UserError(
+            "--engine eevee needs OpenGL through EGL, which does not work here: install the GPU's driver, or Mesa's software "
+            f"driver with apt-get install libegl1 libgl1-mesa-dri, or take --engine cycles ({found.get('broken', 'Blender ended')})."
+        )
+    return Drive("eevee", f"opengl-{found['vendor'].lower()}")
+
+
+def _gpu_in_sight() -> bool:
+    """Whether it is worth seconds to ask Blender; these are what the kernel's drivers of GPUs make."""
+    nodes = ("nvidia[0-9]*", "dri/renderD*", "kfd")
+    return sys.platform == "darwin" or any(any(Path("/dev").glob(name)) for name in nodes)
+
+
+def _probe(what: str) -> dict[str, Any]:
+    """What generator/render/blender/probe.py prints; `broken` where it ends without a word."""
+    command = [sys.executable, "-m", "generator.render.blender.probe", what]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        return dict(json.loads(done.stdout))
+    except subprocess.TimeoutExpired:
+        return {"broken": f"Blender gave no answer in {_TIMEOUT} s"}
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or [""])[-1].strip()
+        return {"broken": f"Blender ended with code {done.returncode}" + (f": {last}" if last else "")}

@@ -1,0 +1,29 @@
+"""Which machines render. The files are the same whichever do."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from generator.plan.record import Planned
+from generator.render.farm.attempts import Answer
+from generator.render.farm.local import Limits, default_workers, render_scenes
+
+
+@dataclass(frozen=True)
+class Farm:
+    """So many worker processes: on this machine, or on a Ray cluster (`address` None: the one that RAY_ADDRESS names, or one
+    that is started here)."""
+
+    workers: int = field(default_factory=default_workers)
+    ray: bool = False
+    address: str | None = None
+
+    def render(self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], limits: Limits) -> Iterator[Answer]:
+        """Render `number` scenes; one answer each (see render_scenes)."""
+        workers = min(self.workers, number)
+        if self.ray and workers:
+            from generator.render.farm.ray import render_on_ray
+
+            yield from render_on_ray(jobs, setup, workers, limits, self.address)
+        else:
+            yield from render_scenes(jobs, setup, workers, limits)

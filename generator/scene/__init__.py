@@ -1,0 +1,1 @@
+"""A scene and its geometry: objects, camera, lamps, relations in space, layouts and stacks."""

@@ -1,0 +1,67 @@
+"""Where points of the world fall in an image: the pinhole camera as plain arithmetic.
+
+Written with +, -, * and / alone, which IEEE 754 fixes to the bit, so that plans are the same on every machine; the
+same functions take floats and numpy arrays.
+"""
+
+import math
+from typing import Any
+
+from generator.scene.relations import Point
+from generator.scene.scene import Camera
+
+Axes = tuple[Point, Point, Point]
+
+
+def axes(position: Point, target: Point) -> Axes:
+    """Right, up and backward unit vectors, in world coordinates, of what stands at `position` and looks at `target`.
+
+    They are the rows of camera_from_world's rotation and the columns of world_from_camera's.
+    """
+    back = _unit((position[0] - target[0], position[1] - target[1], position[2] - target[2]))
+    right = _unit((-back[1], back[0], 0.0))
+    up = (
+        back[1] * right[2] - back[2] * right[1],
+        back[2] * right[0] - back[0] * right[2],
+        back[0] * right[1] - back[1] * right[0],
+    )
+    return right, up, back
+
+
+def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+    """Pixel coordinates and depth of world points, floats or arrays of one shape (metres).
+
+    Returns (column, row, depth): column and row in pixels from the top left corner, the first pixel's centre being
+    (0.5, 0.5); depth in metres along the viewing axis, positive before the camera. As in Blender, the sensor width
+    spans the longer side of the image.
+    """
+    dx, dy, dz = x - camera.position[0], y - camera.position[1], z - camera.position[2]
+    right, up, back = axes(camera.position, camera.target)
+    depth = -(dx * back[0] + dy * back[1] + dz * back[2])
+    focal = camera.lens / camera.sensor * max(width, height)
+    column = width / 2 + focal * (dx * right[0] + dy * right[1] + dz * right[2]) / depth
+    row = height / 2 - focal * (dx * up[0] + dy * up[1] + dz * up[2]) / depth
+    return column, row, depth
+
+
+def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+    """Direction in world coordinates, one metre deep along the viewing axis, of the ray through a point of the image, or arrays of them."""
+    right, up, back = axes(camera.position, camera.target)
+    focal = camera.lens / camera.sensor * max(width, height)
+    a, b = (column - width / 2) / focal, (height / 2 - row) / focal
+    return (
+        a * right[0] + b * up[0] - back[0],
+        a * right[1] + b * up[1] - back[1],
+        a * right[2] + b * up[2] - back[2],
+    )
+
+
+def unproject(camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+    """The inverse of `project`: world points (metres), floats or arrays, of pixel coordinates and depth along the viewing axis."""
+    x, y, z = ray(camera, column, row, width, height)
+    return camera.position[0] + depth * x, camera.position[1] + depth * y, camera.position[2] + depth * z
+
+
+def _unit(v: Point) -> Point:
+    length = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    return (v[0] / length, v[1] / length, v[2] / length)

@@ -1,0 +1,1 @@
+"""What a world can hold: attribute kinds and their values, objects, relation rules, materials, environments. Read from TOML."""

@@ -1,0 +1,106 @@
+"""The text of a world family: one of those that ship, a file of the user's own, or what such a file adds to another."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.resources import resource
+
+Table = dict[str, Any]
+_ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to say one thing: what is added replaces the other
+
+
+def vocabulary_text(family: str) -> str:
+    """The TOML text of the family of that name, or of the file at that path, complete in itself.
+
+    A file without `extends` comes as it is; one with it is merged with what it extends, and written anew. Raises UserError
+    when there is no such family, when a file cannot be read, when it extends itself, or when it removes what is not there.
+    """
+    text, origin = _read(family, Path(), f"Unknown family '{family}'")
+    return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text
+
+
+def shipped_families() -> dict[str, Path]:
+    """The families that ship with the package, by name."""
+    return {path.stem: path for path in sorted(resource("scenes").glob("*.toml"))}
+
+
+def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
+    """The text of a family, and where it stands; a path is relative to the folder `beside`."""
+    shipped = shipped_families()
+    if family not in shipped and Path(family).suffix != ".toml":
+        raise UserError(f"{unknown}: {did_you_mean(family, list(shipped))} A file of your own ends in .toml.")
+    path = shipped.get(family) or beside / family
+    try:
+        return path.read_text(encoding="utf-8"), path
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"Cannot read the family '{family}': {reason}; give the path of a TOML file.") from None
+
+
+def _parsed(text: str, origin: str) -> Table:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
+
+
+def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> Table:
+    """A file's tables merged over those of the family that it extends; `within` are the files that led here."""
+    own = _parsed(text, origin)
+    if "extends" not in own:
+        return own
+    extended, removed = own.pop("extends"), own.pop("remove", [])
+    if path.resolve() in within:
+        chain = " extends ".join(f"'{each.name}'" for each in (*within, path))
+        raise UserError(f"'{origin}': {chain}, which has no end; let one of them extend nothing.")
+    if not isinstance(extended, str):
+        raise UserError(f"'{origin}': extends is the name of a family or the path of a file, got {extended!r}.")
+    base_text, base_path = _read(extended, path.parent, f"'{origin}' extends the unknown family '{extended}'")
+    base = _resolved(base_text, base_path, (*within, path.resolve()), extended)
+    before = list(base.get("attributes", {}))
+    _remove(base, removed, origin)
+    merged = _merged(base, {"name": path.stem.lower(), **own})
+    if "adjectives" not in own and "adjectives" in merged:
+        merged["adjectives"] = _adjectives(merged, before)
+    return merged
+
+
+def _remove(base: Table, removed: Any, origin: str) -> None:
+    """Take out what `remove` names, such as "objects.star"."""
+    if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
+        raise UserError(f"'{origin}': remove is a list such as [\"objects.star\"], got {removed!r}.")
+    for dotted in removed:
+        *tables, key = re.split(r"\.", dotted)
+        table: Any = base
+        for name in (*tables, key):
+            if not isinstance(table, dict) or name not in table:
+                known = [".".join([*dotted.split(".")[:-1], each]) for each in table] if isinstance(table, dict) else []
+                raise UserError(
+                    f"'{origin}' removes '{dotted}', which is not there; {did_you_mean(dotted, known or list(base))}"
+                )
+            parent, table = table, table[name]
+        del parent[key]
+
+
+def _merged(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
+    """Tables merged key by key; anything else of `added` replaces that of `base`."""
+    merged = {key: value for key, value in base.items() if _ALTERNATIVES.get(key) not in added}
+    for key, value in added.items():
+        before = merged.get(key)
+        merged[key] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _adjectives(merged: Table, before: list[str]) -> list[str]:
+    """The order of adjectives with the kinds that were added before the tested one: "a large striped red cube"."""
+    kinds = merged.get("attributes", {})
+    new = [kind for kind in kinds if kind not in before]
+    order = [kind for kind in merged["adjectives"] if kind in kinds and kind not in new]
+    at = order.index(merged["tested"]) if merged.get("tested") in order else len(order)
+    return [*order[:at], *new, *order[at:]]

@@ -1,0 +1,84 @@
+"""A first file for a family of the user's own, to be edited."""
+
+import os
+from pathlib import Path
+
+from generator.dataset.errors import UserError
+from generator.vocabulary.families import shipped_families
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
+
+_COLORS = {"teal": "#0b7a75", "coral": "#ff7f50", "olive": "#7d7d1a", "navy": "#14245a", "orange": "#f07a10", "pink": "#f2a0c0"}  # fmt: skip
+# Values of a kind of the user's own, by the input that they set.
+_FINISHES = {
+    "glaze": (
+        "glazed = { glaze = { ior = 1.8, roughness = 0.05 } }",
+        'frosted = { glaze = { ior = 2.6, roughness = 0.5 }, synonyms = ["dusty"] }',
+    ),
+    "specular": ("waxed = { specular = 0.9 }", 'dusty = { specular = 0.0, synonyms = ["powdery"] }'),
+    "albedo": ("bleached = { albedo = 1.0 }", 'sooty = { albedo = 0.5, synonyms = ["smoky"] }'),
+}
+_KIND = """
+# A kind of your own: each value sets the same inputs of the material, which no other kind sets.
+# [attributes.finish]
+# {}
+# {}
+"""
+_RELATIONS = """
+# A relation and its converse, by one of the rules of space.
+# [relations]
+# near = {{ phrase = "near", converse = "near", opposite = "far", rule = "near", margin = 0.2, distance = {distance} }}
+# far = {{ phrase = "far from", converse = "far", opposite = "near", rule = "far", margin = 0.2, distance = {distance} }}
+"""
+_TEXT = """\
+# A family of your own: what it has besides all that '{family}' has. docs/vocabularies.md says what every key means.
+# Lines that begin with "#" do nothing; take the sign away from those that you want, and change them.
+extends = {extends}
+# remove = ["objects.{thing}"]
+
+[attributes.{colored}]
+{color} = {{ srgb = "{code}" }}
+
+# How values are said where they are no adjectives: "a {thing} made of ...".
+# [kinds.{other}]
+# phrase = "made of {{value}}"
+
+# Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`).
+# [objects]
+# spindle = {{ mesh = "hourglass" }}
+"""
+
+
+def write_starter(out: Path, family: str) -> Path:
+    """Write the TOML file `out`, which extends a family; returns `out`.
+
+    Raises UserError when the file is there already or is no TOML file, or when there is no such family.
+    """
+    if out.suffix != ".toml":
+        raise UserError(f"Expected a file that ends in .toml, got '{out}'.")
+    if out.exists():
+        raise UserError(f"{out} exists; choose another name, or edit it.")
+    extended = family if family in shipped_families() else os.path.relpath(family, out.parent)
+    text = _text(read_vocabulary(family), extended)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    return out
+
+
+def _text(vocabulary: Vocabulary, extends: str) -> str:
+    colored = next(
+        kind for kind, values in vocabulary.attributes.items()
+        if all(value.inputs().keys() == {"linear"} for value in values.values())
+    )  # fmt: skip
+    words = {word for values in vocabulary.attributes.values() for word in values}
+    color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
+    other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
+    taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
+    text = _TEXT.format(
+        family=vocabulary.name, extends=f'"{extends}"', thing=list(vocabulary.objects)[-1], colored=colored, color=color,
+        code=code, other=other,
+    )  # fmt: skip
+    if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
+        text += _KIND.format(*finish)
+    if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:
+        return text
+    return text + _RELATIONS.format(distance=round(2 * max(vocabulary.scales) + vocabulary.placement.gap + 0.8, 1))

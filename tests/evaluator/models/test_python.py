@@ -1,0 +1,299 @@
+"""Models of one's own: `python:module:factory`, what is filled in, what is refused; and families of other packages."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.models.registry import FAMILIES, families, fingerprints, load_model
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.paths import CHECKOUT
+
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+TEXTS = ["a red cube", "a blue sphere", "a cone"]
+IMAGES = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+
+ENCODER = """
+import numpy as np
+class Model:
+    def encode_images(self, images):
+        return np.stack([np.asarray(i, np.float64).mean((0, 1)) + 1 for i in images])
+    def encode_texts(self, texts):
+        return np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)
+"""
+NETWORK = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        torch.manual_seed(SEED)
+        self.layer = torch.nn.Linear(3, 4, device=device)
+        self.drop = torch.nn.Dropout(0.5)
+    def encode_images(self, images):
+        return self.drop(self.layer(torch.tensor([list(map(float, i.getpixel((0, 0)))) for i in images]))).bfloat16()
+    def encode_texts(self, texts):
+        return [self.layer(torch.tensor([float(len(t)), 1, 2], requires_grad=True)) for t in texts]
+"""
+HELD = """
+import pathlib, torch
+class Held(Model):
+    def __init__(self):
+        self.network = torch.nn.PReLU(init=float(pathlib.Path("weight.txt").read_text()))
+"""
+SCORER = """
+class Model:
+    def score(self, image, text):
+        return image.getpixel((0, 0))[0] * text.count("red")
+"""
+BULK = """
+import numpy as np
+class Model:
+    channels = ("fit", "length")
+    passes = 2
+    key = "first"
+    def score_pairs(self, images, pairs, contests=None):
+        self.contests = contests
+        return np.array([[images[i].getpixel((0, 0))[0], len(text)] for i, text in pairs], np.float16)
+    def tokens(self, texts):
+        return np.array([[len(text)] for text in texts], np.int16)
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """Writes a module into the working directory; returns the SPEC of its `Model`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    names: list[str] = []
+
+    def write(source: str, name: str = "own_model", factory: str = "Model") -> str:
+        (tmp_path / f"{name}.py").write_text(source)
+        sys.modules.pop(name, None)
+        names.append(name)
+        return f"python:{name}:{factory}"
+
+    yield write
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def _load(spec: str) -> Any:
+    return load_model(spec, "cpu")
+
+
+def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(written: Callable[..., str]) -> None:
+    model = _load(written(ENCODER))
+    left, right = model.encode_images(IMAGES), model.encode_texts(TEXTS)
+    assert left.dtype == right.dtype == np.float32
+    raw = np.array([[256, 1, 1], [1, 1, 256]]), np.array([[10, 1, 1], [13, 1, 1], [6, 0, 1]])
+    norms = [np.linalg.norm(each, axis=1) for each in raw]
+    assert left @ right.T == pytest.approx(raw[0] @ raw[1].T / np.outer(*norms), abs=1e-6)
+    assert np.array_equal(model.tokens(TEXTS), fingerprints(t.encode() for t in TEXTS))
+    assert len({row.tobytes() for row in model.tokens([*TEXTS, TEXTS[0]])}) == 3
+    assert model.info["weights"] == "python:own_model:Model"
+    assert model.info["embeddings"] == "brought to unit length"
+
+
+def test_networks_are_counted_put_on_the_device_and_not_left_training(written: Callable[..., str]) -> None:
+    first = _load(written(NETWORK.replace("SEED", "0")))
+    assert (first.info["parameters"], first.info["device"]) == (16, "cpu")
+    assert np.array_equal(first.encode_images(IMAGES), first.encode_images(IMAGES))
+    assert first.encode_texts(TEXTS).shape == (3, 4)
+    assert first.key == _load(written(NETWORK.replace("SEED", "0"))).key
+    assert first.key != _load(written(NETWORK.replace("SEED", "1"))).key
+
+
+def test_the_key_follows_source_spec_weights_and_what_the_model_says(written: Callable[..., str]) -> None:
+    same = [_load(written(ENCODER)).key for _ in range(2)]
+    assert same[0] == same[1]
+    assert _load(written(ENCODER + "# changed\n")).key != same[0]
+    assert _load(written(ENCODER, "elsewhere")).key != same[0]
+    held = ENCODER + HELD
+    keys = []
+    for weight in ("1", "1", "2"):
+        Path("weight.txt").write_text(weight)
+        keys.append(_load(written(held, factory="Held")).key)
+    assert keys[0] == keys[1] != keys[2]
+    named = ENCODER + "    key = 'version 1'\n"
+    assert _load(written(named)).key == _load(written(named + "# changed\n")).key
+    assert re.fullmatch(r"[0-9a-f]{16}", _load(written(ENCODER + "    key = '../../x'\n")).key)
+
+
+def test_one_method_is_a_pair_scorer(written: Callable[..., str]) -> None:
+    model = _load(written(SCORER))
+    scores = model.score_pairs(IMAGES, [(0, "a red cube"), (1, "a red cube"), (0, "a cone")], contests=[[0, 2]])
+    assert scores.dtype == np.float32
+    assert scores.tolist() == [[255], [0], [0]]
+    assert (model.channels, model.passes) == (("score",), 1)
+
+
+def test_many_pairs_at_once_with_channels(written: Callable[..., str]) -> None:
+    model = _load(written(BULK))
+    scores = model.score_pairs(IMAGES, [(1, "abc"), (0, "d")], contests=[[0, 1]])
+    assert scores.dtype == np.float32
+    assert scores.tolist() == [[0, 3], [255, 1]]
+    assert (model.channels, model.passes) == (("fit", "length"), 2)
+    assert model.tokens(["ab", "cd", "e"]).tolist() == [[2], [2], [1]]
+    plain = _load(written(BULK.replace(", contests=None", "").replace("        self.contests = contests\n", "")))
+    assert plain.score_pairs(IMAGES, [(1, "abc")]).tolist() == [[0, 3]]
+
+
+def test_what_is_no_number_is_left_to_be_unscored(written: Any) -> None:
+    model = _load(written(SCORER.replace("return", "return float('inf') or", 1)))
+    assert np.isnan(model.score_pairs(IMAGES, [(1, "abc")])).all()
+    encoder = _load(written(ENCODER.replace("+ 1 for", "* np.nan for")))
+    assert np.isnan(encoder.encode_images(IMAGES)).all()
+
+
+TEXT_ROWS = 'return np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)'
+WRONG = {  # model: what is changed, into what, what is said
+    "rows": (ENCODER, "in texts", "in texts[:2]", r"Expected encode_texts of .* to give floating point embeddings of shape \(3, width\), got float64 of shape \(2, 3\)"),
+    "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
+    "width": (ENCODER, "1] for t", "1, 2] for t", r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)"),
+    "zeros": (ENCODER, "+ 1 for", "* 0 for", "encode_images .* nothing but zeros for image 1 of 2; such an embedding has no cosine"),
+    "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* got object of shape \(3,\)"),
+    "nothing": (ENCODER, TEXT_ROWS, "pass", r"encode_texts .* got object of shape \(\)"),
+    "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number, got <U3"),
+    "shape": (BULK, "len(text)] for i", "len(text), 0] for i", r"score_pairs .* numbers of shape \(2, 2\), got float16 of shape \(2, 3\)"),
+    "tokens": (BULK, "in texts], np.int16", "in texts], float", r"Expected tokens of .* whole numbers of shape \(2, length\), got float64 of shape \(2, 1\)"),
+}  # fmt: skip
+
+
+def _use(model: Any) -> None:
+    if hasattr(model, "score_pairs"):
+        model.score_pairs(IMAGES, [(0, "a"), (1, "b")])
+        model.tokens(["a", "b"])
+    else:
+        model.encode_images(IMAGES)
+        model.encode_texts(TEXTS)
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, written: Callable[..., str]) -> None:
+    source, before, after, said = WRONG[mistake]
+    assert before in source
+    model = _load(written(source.replace(before, after)))
+    with pytest.raises(UserError, match=said) as caught:
+        _use(model)
+    assert "python:own_model:Model" in caught.value.message
+    assert caught.value.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("source", "spec", "said"),
+    [
+        (ENCODER, "python:no_such_module:Model", "There is no Python module 'no_such_module' in .*; run where it is"),
+        (ENCODER, "python:own_model.deeper:Model", "There is no Python module 'own_model.deeper'"),
+        (ENCODER, "python:own_model:Modell", "There is no 'Modell' in the module own_model: it has Model"),
+        (ENCODER, "python:own_model", "Expected python:PACKAGE.MODULE:FACTORY, .*got 'python:own_model'"),
+        (ENCODER, "python:own_model.py:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
+        ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
+        ("class Model: pass", "python:own_model:Model", r"\(Model\) has no method to score with; give it encode_images and"),
+        ("class Model:\n  def encode_texts(self, t): pass", "python:own_model:Model", "has encode_texts alone; give it"),
+        (BULK + "    channels = 'fit'\n", "python:own_model:Model", "The channels of .* are 'fit'; give a tuple of names"),
+        (SCORER + "    channels = ('a', 'b')\n", "python:own_model:Model", "one number for 2 channels; give it score_pairs"),
+        (ENCODER + "    key = 3\n", "python:own_model:Model", "The key of .* is 3; give a text"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_refused_in_one_sentence(source: str, spec: str, said: str, written: Callable[..., str]) -> None:  # fmt: skip
+    written(source)
+    with pytest.raises(UserError, match=said) as caught:
+        _load(spec)
+    assert caught.value.message.endswith(".")
+    assert "\n" not in caught.value.message
+
+
+def test_an_error_of_the_users_own_code_shows_where_it_is(written: Callable[..., str]) -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        _load(written("import no_such_package\n"))
+    with pytest.raises(ZeroDivisionError):
+        _load(written(ENCODER + "    def __init__(self): 1 / 0\n"))
+
+
+def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:
+    source = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    spec = re.search(r"--model (python:([\w.]+):\w+)", README)
+    assert source
+    assert spec
+    assert len(source[1].strip().splitlines()) <= 12
+    written(source[1], spec[2])
+    done = score_command("run", drawn, "--model", spec[1], "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert read_json(tmp_path / "run" / "run.json")["info"]["weights"] == spec[1]
+
+
+def test_a_mistake_of_a_model_ends_a_run_in_one_sentence(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:  # fmt: skip
+    spec = written(ENCODER.replace("def encode_texts", "def encode_text"))
+    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
+    assert_one_sentence(done, "has encode_images alone")
+
+
+PLUGIN = """
+class Bright:
+    def __init__(self, name): self.info = {"weights": name}
+    def score(self, image, text): return float(len(text))
+def load(name, device): return Bright(name)
+"""
+
+
+@pytest.fixture
+def installed(written: Callable[..., str], tmp_path: Path) -> Callable[[str, str], None]:
+    """Installs a package of that name that offers families, as `name = module:function` lines."""
+    written(PLUGIN, "bright_plugin")
+    sys.path.insert(0, str(tmp_path))
+
+    def install(package: str, lines: str) -> None:
+        folder = tmp_path / f"{package}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[jackalope.models]\n{lines}\n")
+
+    return install
+
+
+def test_other_packages_add_families(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "bright = bright_plugin:load")
+    assert families()["bright"].usage == "bright:NAME, of the package bright"
+    model = _load("bright:large")
+    assert model.info["weights"] == "large"
+    assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[4]]
+    assert "bright:NAME, of the package bright" in score_command("models").stdout
+    with pytest.raises(UserError, match="Unknown model family 'brigt': did you mean 'bright'"):
+        _load("brigt:large")
+
+
+def test_one_name_from_two_packages_is_refused(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "bright = bright_plugin:load")
+    installed("brighter", "bright = bright_plugin:load")
+    with pytest.raises(UserError, match=r"'bright' is offered by bright.* and by bright.*; uninstall one of them"):
+        _load("bright:large")
+
+
+def test_the_names_of_this_package_are_taken(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "open_clip = bright_plugin:load")
+    assert "open_clip" in FAMILIES
+    assert_one_sentence(score_command("models"), "'open_clip' is offered by jackalope and by bright")
+
+
+@pytest.mark.parametrize("value", ["no_such_module:load", "bright_plugin:lod"])
+def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, str], None]) -> None:
+    installed("bright", f"bright = {value}")
+    with pytest.raises(
+        UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
+    ):
+        _load("bright:large")
+
+
+def test_out_of_memory_reaches_the_scoring(written: Callable[..., str]) -> None:
+    source = ENCODER.replace("return np.stack", "import torch; raise torch.OutOfMemoryError('full') or np.stack")
+    with pytest.raises(torch.OutOfMemoryError):
+        _load(written(source)).encode_images(IMAGES)

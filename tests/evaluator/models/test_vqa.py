@@ -1,0 +1,304 @@
+"""Generative models asked for yes or no, against the library's own `generate`, one pair at a time."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from evaluator.models.registry import load_model
+from evaluator.models.vqa import QUESTION
+from generator.dataset.errors import UserError
+from tests.evaluator.models.test_blip import make_blip
+from tests.evaluator.models.test_vilt import SPECIAL, TEXTS, WORDS, assert_agrees, cramped, pictures, scored, shaken
+
+ANSWERS = ("Yes", "ĠYes", "▁yes", "YES", "No", "Ġno")
+NEARLY = ("eyes", "##yes", "not", "yesterday")
+_ASKED = ("Does", "this", "figure", "show", '"', "Please", "answer", "or", "USER", "ASSISTANT", ":", "There")
+_SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+TEMPLATE = (
+    "START{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}PLACE{% else %}"
+    "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+)
+
+
+def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str | None = None) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    said = [w for w in (*ANSWERS, *NEARLY, *WORDS[len(SPECIAL) :], *_ASKED) if w not in without]
+    ids = {word: i for i, word in enumerate((*special, "[UNK]", *said))}
+    tokenizer = Tokenizer(models.WordLevel(ids, "[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    if start:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{start} $A", special_tokens=[(start, ids[start])]
+        )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token=special[0],
+        eos_token=special[1],
+        bos_token=start,
+        additional_special_tokens=list(special[2:]),
+    )
+
+
+def make_llava(folder: Path, without: Sequence[str] = ()) -> Path:
+    """Saves a tiny LLaVA with a chat template that begins with the start token, as its tokenizer does too."""
+    import transformers as t
+
+    tokenizer = _tokenizer(("<pad>", "</s>", "<s>", "<image>"), without, start="<s>")
+    config = t.LlavaConfig(
+        vision_config=t.CLIPVisionConfig(**_SMALL, image_size=32, patch_size=16, projection_dim=16),
+        text_config=t.LlamaConfig(
+            **_SMALL, vocab_size=len(tokenizer), num_key_value_heads=2, bos_token_id=2, eos_token_id=1
+        ),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        vision_feature_layer=-1,
+    )
+    shaken(t.LlavaForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    template = TEMPLATE.replace("START", "<s>").replace("PLACE", "<image>")
+    sizes = {"patch_size": 16, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
+    t.LlavaProcessor(images, tokenizer, **sizes, chat_template=template).save_pretrained(folder)
+    return folder
+
+
+def make_qwen(folder: Path) -> Path:
+    """Saves a tiny Qwen2-VL: as many patches as an image has room for, positions in three dimensions."""
+    import transformers as t
+
+    signs = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
+    tokenizer = _tokenizer(("<pad>", "<|im_end|>", *signs))
+    names = ("vision_start_token_id", "vision_end_token_id", "image_token_id", "video_token_id")
+    rope = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
+    text = {**_SMALL, "num_key_value_heads": 2, "vocab_size": len(tokenizer), "rope_parameters": rope}
+    vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 14}
+    config = t.Qwen2VLConfig(
+        text_config=text | {"bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0},
+        vision_config=vision | {"spatial_merge_size": 2, "temporal_patch_size": 2},
+        **{name: tokenizer.convert_tokens_to_ids(sign) for name, sign in zip(names, signs, strict=True)},
+    )
+    shaken(t.Qwen2VLForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=16 * 28 * 28)
+    template = TEMPLATE.replace("START", "").replace("PLACE", "<|vision_start|><|image_pad|><|vision_end|>")
+    t.Qwen2VLProcessor(images, tokenizer, t.Qwen2VLVideoProcessor(), chat_template=template).save_pretrained(folder)
+    return folder
+
+
+def make_blip2(folder: Path) -> Path:
+    """Saves a tiny BLIP-2 with T5: an encoder-decoder without a chat template."""
+    import transformers as t
+
+    tokenizer = _tokenizer(("<pad>", "</s>", "<image>"))
+    words = {"vocab_size": len(tokenizer), "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2}
+    config = t.Blip2Config(
+        vision_config={**_SMALL, "image_size": 32, "patch_size": 16},
+        qformer_config={**_SMALL, "vocab_size": len(tokenizer), "encoder_hidden_size": 32},
+        text_config=t.T5Config(**words, decoder_start_token_id=0).to_dict(),
+        num_query_tokens=4,
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    shaken(t.Blip2ForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.BlipImageProcessor(size={"height": 32, "width": 32})
+    t.Blip2Processor(images, tokenizer, num_query_tokens=4).save_pretrained(folder)
+    return folder
+
+
+def make_idefics3(folder: Path) -> Path:
+    """Saves a tiny Idefics3 (SmolVLM's architecture): as many tiles as an image has room for."""
+    import transformers as t
+
+    tiles = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
+    signs = ("<image>", "<fake_token_around_image>", "<global-img>", *tiles)
+    tokenizer = _tokenizer(("<pad>", "<end_of_utterance>", *signs))
+    text = {**_SMALL, "model_type": "llama", "vocab_size": len(tokenizer), "num_key_value_heads": 2}
+    config = t.Idefics3Config(
+        vision_config={**_SMALL, "image_size": 32, "patch_size": 8},
+        text_config=text | {"bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0},
+        scale_factor=2,
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    shaken(t.Idefics3ForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.Idefics3ImageProcessor(size={"longest_edge": 64}, max_image_size={"longest_edge": 32})
+    template = TEMPLATE.replace("START", "").replace("PLACE", "<image>")
+    t.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=template).save_pretrained(folder)
+    return folder
+
+
+def make_paligemma(folder: Path) -> Path:
+    """Saves a tiny PaliGemma: a prompt that is read in both directions, and no chat template."""
+    import transformers as t
+
+    tokenizer = _tokenizer(("<pad>", "<eos>", "<image>"))
+    tokenizer.bos_token = "<eos>"
+    places = 1152  # tokens for locations and segments, which the processor adds
+    text = {**_SMALL, "model_type": "gemma", "vocab_size": len(tokenizer) + places, "num_key_value_heads": 2}
+    vision = {**_SMALL, "model_type": "siglip_vision_model", "image_size": 32, "patch_size": 16}
+    config = t.PaliGemmaConfig(
+        vision_config=vision | {"vision_use_head": False},
+        text_config=text | {"head_dim": 16},
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        projection_dim=32,
+    )
+    shaken(t.PaliGemmaForConditionalGeneration(config)).save_pretrained(folder)
+    images = t.SiglipImageProcessor(size={"height": 32, "width": 32})
+    images.image_seq_length = 4
+    t.PaliGemmaProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
+def _make_blip_vqa(folder: Path) -> Path:
+    return make_blip(folder, "BlipForQuestionAnswering")
+
+
+def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
+    """Log odds and P(yes) (images, texts, 2) of the first token that `generate` would write."""
+    import transformers
+
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    processor = transformers.AutoProcessor.from_pretrained(folder)
+    vocabulary = processor.tokenizer.get_vocab()
+    spelled = {"yes": ("Yes", "ĠYes", "▁yes", "YES", "yes"), "no": ("No", "Ġno", "no")}
+    ids = [[vocabulary[word] for word in words if word in vocabulary] for words in spelled.values()]
+    scores = np.empty((len(images), len(texts), 2))
+    for i, image in enumerate(images):
+        for j, text in enumerate(texts):
+            given = _given(processor, image, QUESTION.format(text))
+            out = model.generate(
+                **given, max_new_tokens=1, do_sample=False, output_logits=True, return_dict_in_generate=True
+            )
+            chances = torch.softmax(out.logits[0][0].double(), 0)
+            yes, no = (chances[which].sum().item() for which in ids)
+            scores[i, j] = np.log(yes) - np.log(no), yes
+    return scores
+
+
+def _given(processor: Any, image: Image.Image, question: str) -> Any:
+    if not getattr(processor, "chat_template", None):
+        return processor(images=image, text=question, return_tensors="pt")
+    content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
+    return processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (make_llava, "LlavaForConditionalGeneration"),
+        (make_qwen, "Qwen2VLForConditionalGeneration"),
+        (make_idefics3, "Idefics3ForConditionalGeneration"),
+        (make_paligemma, "PaliGemmaForConditionalGeneration"),
+        (make_blip2, "Blip2ForConditionalGeneration"),
+        (_make_blip_vqa, "BlipForQuestionAnswering"),
+    ],
+)
+def test_scores_are_those_of_a_plain_loop(tmp_path: Path, make: Callable[[Path], Path], kind: str) -> None:
+    images, folder = pictures(), make(tmp_path)
+    model = load_model(f"vqa:{folder}", "cpu")
+    assert model.channels == ("log_odds", "p_yes")
+    assert_agrees(model, images, TEXTS, _plainly(folder, kind, images, TEXTS))
+
+
+@pytest.fixture(scope="module")
+def llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_llava(tmp_path_factory.mktemp("llava"))
+
+
+def test_every_spelling_of_yes_and_no_counts(llava: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    words = model._loaded.tokenizer.convert_ids_to_tokens
+    ids = model.info["answers"]
+    assert set(words(ids["yes"])) == {"Yes", "ĠYes", "▁yes", "YES", "yes"}
+    assert set(words(ids["no"])) == {"No", "Ġno", "no"}
+
+
+def test_the_start_is_not_said_twice(llava: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    ids = model._inputs(pictures()[:1], TEXTS[:1])["input_ids"][0].tolist()
+    assert ids.count(model._loaded.tokenizer.bos_token_id) == 1
+
+
+def test_a_question_is_one_wording_for_phrases_and_sentences(llava: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    said = [model._loaded.tokenizer.decode(row) for row in model._inputs(pictures()[:2], TEXTS[1:3])["input_ids"]]
+    assert 'show " a blue sphere and the red cube " ? Please answer yes or no .' in said[0]
+    assert 'show " There is a red sphere . " ? Please answer yes or no .' in said[1]
+    assert model.info["question"] == QUESTION
+
+
+def test_memory_that_runs_out_loses_no_pair(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = scored(load_model(f"vqa:{llava}", "cpu"), pictures(), TEXTS)
+    model = load_model(f"vqa:{llava}", "cpu")
+    sizes = cramped(model, "_logits", 3, monkeypatch)
+    assert scored(model, pictures(), TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
+    assert (sum(sizes), max(sizes)) == (4 * len(TEXTS), 2)
+
+
+def test_blip_encodes_an_image_once(tmp_path: Path) -> None:
+    model = load_model(f"vqa:{_make_blip_vqa(tmp_path)}", "cpu")
+    encoded: list[int] = []
+    model._loaded.model.vision_model.register_forward_hook(lambda _, __, out: encoded.append(len(out[0])))
+    scored(type(model)(model._loaded, batch=3), pictures(), TEXTS, seed=0)
+    assert sum(encoded) == 4
+
+
+def test_tokens_tell_texts_apart_at_any_length(llava: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    texts = ["a red cube " * 50 + "a", "a red cube " * 50 + "the", "a red cube", "a  red cube"]
+    rows = model.tokens(texts)
+    assert len({row.tobytes() for row in rows}) == 3
+    assert (rows[2] == rows[3]).all()
+    assert (model.tokens(texts[2:3])[0] == rows[2]).all()
+
+
+def test_a_text_that_would_break_the_prompt_is_not_scored(llava: Path) -> None:
+    scores = scored(load_model(f"vqa:{llava}", "cpu"), pictures(), [*TEXTS, "a red <image> cube"])
+    assert np.isnan(scores[:, -1]).all()
+    assert np.isfinite(scores[:, :-1]).all()
+
+
+def test_scores_that_are_no_numbers_stay_so(llava: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    assert model.score_pairs(pictures(), []).shape == (0, 2)
+    with torch.no_grad():
+        model._model.lm_head.weight.fill_(float("nan"))
+    assert np.isnan(scored(model, pictures(), TEXTS)).all()
+
+
+def test_a_run_names_what_was_loaded(llava: Path, tmp_path: Path) -> None:
+    model = load_model(f"vqa:{llava}", "cpu")
+    assert model.info["architecture"] == "LlavaForConditionalGeneration"
+    assert model.info["activation"] == "quick_gelu, silu"
+    assert model.info["chat_template"]
+    assert model.info["text_length"] is None
+    folder = Path(shutil.copytree(llava, tmp_path / "other"))
+    assert load_model(f"vqa:{folder}", "cpu").key == model.key
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().replace("USER", "PLEASE"))
+    assert load_model(f"vqa:{folder}", "cpu").key != model.key
+
+
+def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(llava, tmp_path / "silent"))
+    (folder / "chat_template.jinja").unlink()
+    with pytest.raises(
+        UserError,
+        match=r"does not take an image and a question \(.*\); it has no chat template: add its chat_template\.jinja\.",
+    ):
+        load_model(f"vqa:{folder}", "cpu")
+    mute = make_llava(tmp_path / "mute", without=("no", "No", "Ġno"))
+    with pytest.raises(UserError, match=r"has no token for 'no'; name a model that answers in English\."):
+        load_model(f"vqa:{mute}", "cpu")
+    with pytest.raises(UserError, match=r"do not fit BlipForQuestionAnswering: .* would be random"):
+        load_model(f"vqa:{make_blip(tmp_path / 'blip')}", "cpu")

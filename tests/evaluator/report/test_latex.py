@@ -1,0 +1,102 @@
+"""LaTeX tables: every protocol has one, whole and escaped, with the numbers of the results."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.measure import measure
+from evaluator.report.latex import escape, latex_tables
+from evaluator.report.terminal import percent
+from generator.dataset.files import read_json, write_json
+from tests.evaluator.protocols.test_pairs import add_pair
+from tests.evaluator.synthetic import Builder, Row, find, one_of_each, planted, write_run
+
+COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+NAME = r"open_clip:a_b&c 50% #1 {x} $y$ \end{table} ~^ é <z>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    builder = one_of_each(Builder(0, 240), 60)
+    for _ in range(60):
+        add_pair(builder)
+    root = builder.write(tmp_path_factory.mktemp("all") / "dataset")
+    rng = np.random.default_rng(1)
+    folder = write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n), [3], [9])
+    write_json(folder / "run.json", {**read_json(folder / "run.json"), "model": NAME})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Row:
+    return measure(folder)
+
+
+def _rows(text: str) -> list[list[str]]:
+    return [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in text.splitlines() if line.endswith(r"\\")]
+
+
+def test_every_protocol_has_a_table_of_equal_rows(folder: Path, results: Row) -> None:
+    names = {path.stem for path in (folder / "tables").glob("*.tex")}
+    assert names == {row["protocol"] for row in results["rows"]}
+    assert len(names) == 10
+    for name, text in latex_tables(results).items():
+        assert (folder / "tables" / f"{name}.tex").read_text(encoding="utf-8") == text
+        assert text.isascii()
+        tables = re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
+        assert tables
+        for columns, body in tables:
+            assert {len(row) for row in _rows(body)} == {len(columns)}
+            assert body.count(r"\toprule") == body.count(r"\bottomrule") == 1
+        plain = re.sub(r"\\[{}]", "", text)
+        assert plain.count("{") == plain.count("}")
+        assert text.count(r"\end{table}") == text.count(r"\caption{") == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "labels"),
+    [("binary", {"kind": "swap"}), ("systematicity", {"kind": "both", "metric": "R@3"}), ("gzsl", {"metric": "ZSL", "kind": "relational"}),
+     ("hard_positives", {"kind": "converse", "metric": "brittleness"}), ("pairs", {"metric": "group"}),
+     ("productivity", {"kind": "neg", "n": 5}), ("confusion", {"metric": "R@1"})],
+)  # fmt: skip
+def test_numbers_are_those_of_the_results(results: Row, protocol: str, labels: Row) -> None:
+    text = latex_tables(results)[protocol]
+    for split in ("seen", "partial", "unseen"):
+        row = find(results, protocol, split, **labels)
+        cell = rf"{percent(row['value'])} {{\scriptsize [{percent(row['low'])}, {percent(row['high'])}]}}"
+        assert cell in text
+        assert percent(row["chance"]) in text or protocol == "confusion"  # where it differs from split to split
+
+
+def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) -> None:
+    tables = latex_tables(results)
+    row = find(results, "integration", "seen", level="OA", metric="integration gap", average="macro (over n)")
+    assert rf"${100 * row['value']:+.1f}$ $\pm$ {percent(row['sd'])}" in tables["integration"]
+    fit = next(fit for fit in results["fits"] if fit["coefficients"])
+    for beta in fit["coefficients"].values():
+        stars = f"^{{{beta['stars']}}}" if beta["stars"] else ""
+        assert rf"${beta['beta']:+.2f}{stars}$ {{\scriptsize ({beta['error']:.2f})}}" in tables["skill"]
+    assert r"\textbf{$" in tables["skill"]
+
+
+def test_what_latex_would_read_is_escaped(results: Row) -> None:
+    assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
+    assert escape("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
+    assert escape("naïve\n") == "na?ve?"
+    assert all(escape(NAME) in text for text in latex_tables(results).values())
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
+def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
+    inputs = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex")))
+    document = (
+        f"\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{inputs}\n\\end{{document}}\n"
+    )
+    (tmp_path / "all.tex").write_text(document, encoding="utf-8")
+    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]

@@ -1,0 +1,203 @@
+"""Killed at any moment and run again: the same bytes, and nothing computed twice but the batch in flight."""
+
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluator.models.registry import FAMILIES, Family
+from evaluator.run import Request, run
+from evaluator.scoring.distributed import Rank
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.encoders import Sharp, Wrapped, captions_by_image
+from tests.evaluator.scorers import Reader, hash_of
+from tests.paths import CHECKOUT
+
+BATCH = 16
+KILLS = 5
+
+
+class Slow(Wrapped):
+    """A DualEncoder that takes its time and notes what it encoded in a file."""
+
+    def __init__(self, inner: Sharp, log: Path, wait: float):
+        super().__init__(inner)
+        self._log, self._wait = log, wait
+
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Noted and passed on."""
+        return self._noted([text.encode() for text in texts], super().encode_texts(texts))
+
+    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """Noted and passed on."""
+        return self._noted([image.tobytes() for image in images], super().encode_images(images))
+
+    def _noted(self, inputs: list[bytes], vectors: np.ndarray) -> np.ndarray:
+        time.sleep(self._wait)
+        with self._log.open("a") as file:
+            file.write("".join(f"{hash_of(each)}\n" for each in inputs))
+        return vectors
+
+
+Make = Callable[[Path], object]
+
+
+@pytest.fixture(params=["dual", "pairs"])
+def make(request: pytest.FixtureRequest, drawn: Path) -> Make:
+    """Makes a slow model of either kind, which notes what it computes in a file."""
+    if request.param == "pairs":
+        return lambda log: Reader(log=log, wait=0.02)
+    sharp = Sharp(captions_by_image(drawn), key="sharp")
+    return lambda log: Slow(sharp, log, 0.02)
+
+
+def _start(
+    make: Make, log: Path, dataset: Path, out: Path, cache: Path, ranks: int = 1
+) -> list[multiprocessing.process.BaseProcess]:
+    """Run in processes of their own that share a run."""
+
+    def work(rank: int) -> None:
+        os.environ.update(XDG_CACHE_HOME=str(cache), RANK=str(rank), WORLD_SIZE=str(ranks))
+        sys.stderr = sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        FAMILIES["slow"] = Family("none", "none")
+        import evaluator.run
+
+        evaluator.run.load_model = lambda spec, device: make(log)
+        run(Request(dataset, None, "slow:x", (), out, BATCH, "cpu"))
+
+    context = multiprocessing.get_context("fork")
+    started = [context.Process(target=work, args=(rank,)) for rank in range(ranks)]
+    for process in started:
+        process.start()
+    return started
+
+
+def _scores(folder: Path) -> dict[str, bytes]:
+    files = [folder / "scores.parquet", folder / "results.json", *sorted((folder / "pools").glob("*.npy"))]
+    return {path.name: path.read_bytes() for path in files}
+
+
+def _finish(processes: list[multiprocessing.process.BaseProcess]) -> None:
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
+
+
+def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(make: Make, drawn: Path, tmp_path: Path) -> None:
+    began = time.monotonic()
+    _finish(_start(make, tmp_path / "whole.log", drawn, tmp_path / "whole", tmp_path / "a"))
+    needed = time.monotonic() - began
+    stream, kills = random.Random(0), 0
+    for _ in range(KILLS):
+        (process,) = _start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b")
+        process.join(stream.uniform(0.05, 0.5) * needed)
+        if process.is_alive():
+            os.kill(process.pid or 0, signal.SIGKILL)
+            kills += 1
+        process.join()
+    _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b"))
+    assert _scores(tmp_path / "run") == _scores(tmp_path / "whole")
+    assert kills
+    once, often = (Counter((tmp_path / name).read_text().splitlines()) for name in ("whole.log", "log"))
+    assert set(once.values()) == {1}
+    assert once.keys() == often.keys()
+    assert sum(often.values()) - len(often) <= kills * BATCH
+    assert not (tmp_path / "run" / ".begun.json").exists()
+
+
+def test_two_processes_give_the_bytes_of_one(make: Make, drawn: Path, tmp_path: Path) -> None:
+    _finish(_start(make, tmp_path / "one.log", drawn, tmp_path / "one", tmp_path / "a"))
+    _finish(_start(make, tmp_path / "two.log", drawn, tmp_path / "two", tmp_path / "b", 2))
+    assert _scores(tmp_path / "two") == _scores(tmp_path / "one")
+    one, two = (Counter((tmp_path / name).read_text().splitlines()) for name in ("one.log", "two.log"))
+    assert one == two
+    assert json.loads((tmp_path / "two" / "run.json").read_text())["processes"] == 2
+    assert not (tmp_path / "two" / ".parts").exists()
+
+
+def test_what_two_processes_left_one_goes_on_with(make: Make, drawn: Path, tmp_path: Path) -> None:
+    _finish(_start(make, tmp_path / "one.log", drawn, tmp_path / "one", tmp_path / "a"))
+    processes = _start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b", 2)
+    while not (tmp_path / "log").exists() or len((tmp_path / "log").read_text().splitlines()) < 4 * BATCH:
+        time.sleep(0.01)
+    for process in processes:
+        os.kill(process.pid or 0, signal.SIGKILL)
+        process.join()
+    assert not (tmp_path / "run" / "run.json").exists()
+    _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b"))
+    assert _scores(tmp_path / "run") == _scores(tmp_path / "one")
+    often = Counter((tmp_path / "log").read_text().splitlines())
+    assert sum(often.values()) - len(often) <= 2 * BATCH
+
+
+@pytest.mark.full
+def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
+    model = "python:tests.evaluator.scorers:TorchBag"
+    root = CHECKOUT
+    code = "import sys; sys.argv[0] = 'score'; from evaluator.cli.main import main; main()"
+    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    arguments = ["run", str(drawn), "--model", model, "--protocol", "binary", "--device", "cpu", "--json"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    outputs = []
+    for name, before in (("two", launcher), ("one", [])):
+        done = subprocess.run(
+            [*before, sys.executable, "-c", code, *arguments, "--out", str(tmp_path / name)],
+            capture_output=True, text=True, env={**environment, "XDG_CACHE_HOME": str(tmp_path / f"cache-{name}")}, cwd=root, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        outputs.append(json.loads(done.stdout))
+        assert done.stderr.count("Scores and results are in") == 1
+    assert outputs[0] == outputs[1]
+    assert (tmp_path / "two" / "scores.parquet").read_bytes() == (tmp_path / "one" / "scores.parquet").read_bytes()
+
+
+def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Rank.of_environment() == Rank(0, 1)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("RANK", "3")
+    assert Rank.of_environment() == Rank(3, 4)
+    for number, size in (("4", "4"), ("x", "4"), ("0", "0"), ("-1", "2")):
+        monkeypatch.setenv("RANK", number)
+        monkeypatch.setenv("WORLD_SIZE", size)
+        with pytest.raises(UserError, match="Expected RANK and WORLD_SIZE to be numbers, RANK the smaller"):
+            Rank.of_environment()
+
+
+def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost(
+    drawn: Path, drawn_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.evaluator.test_run import _describe_otherwise
+
+    class Meddling(Sharp):
+        def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+            if not changed:
+                changed.append(True)
+                _describe_otherwise(drawn_copy)
+            return super().encode_images(images)
+
+    changed: list[bool] = []
+    model = Meddling(captions_by_image(drawn), key="meddling")
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
+    folder = tmp_path / "run"
+    arguments = ("run", drawn_copy, "--model", "x:y", "--out", folder)
+    done = score_command(*arguments)
+    assert done.exit_code == 2
+    assert "changed while" in done.stderr.splitlines()[-1]
+    assert "run again with another --out" in done.stderr.splitlines()[-1]
+    assert not (folder / "run.json").exists()
+    assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
+    shutil.rmtree(folder)
+    assert score_command(*arguments).exit_code == 0

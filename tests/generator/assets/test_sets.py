@@ -1,0 +1,181 @@
+"""Worlds that take meshes of an asset set: looked up, recorded, and rendered again only from the same meshes."""
+
+import json
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from generator.assets.lookup import asset_request, check_assets, find_mesh
+from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
+from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
+from generator.assets.stored import write_asset
+from generator.dataset.card import _needed
+from generator.dataset.errors import UserError
+from generator.dataset.licences import OWN
+from generator.dataset.reader import Dataset
+from generator.dataset.resources import resource
+from generator.render.device import Drive
+from generator.render.rerender import Look, prepare_again
+from generator.render.run import Job, prepare
+from generator.vocabulary.schema import parse_vocabulary, with_assets
+from tests.conftest import run_command
+
+CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
+FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1)
+
+
+def triangles(shape: str) -> UnitMesh:
+    """A shape of the project as the triangles that a set holds."""
+    vertices, normals, faces = unit_mesh(shape)
+    return UnitMesh(vertices, normals, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
+
+
+@pytest.fixture
+def toys(sets: Path) -> Path:
+    """A folder of sets with the set `toys` of two meshes."""
+    write_asset(sets / "toys", "wedge", triangles("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    write_asset(sets / "toys", "spare", triangles("pyramid"), {"licence": ""})
+    return sets
+
+
+def test_a_set_gives_back_what_was_stored(toys: Path) -> None:
+    assert asset_sets() == ["builtin", "toys"]
+    assert asset_names("toys") == ["spare", "wedge"]
+    ours, theirs = triangles("cone"), asset_mesh("toys", "wedge")
+    assert theirs.faces == ours.faces
+    assert (
+        max(abs(a - b) for p, q in zip(ours.vertices, theirs.vertices, strict=True) for a, b in zip(p, q, strict=True))
+        < 1e-6
+    )
+    before = asset_digest("toys", ["wedge"])
+    assert asset_digest("toys", ["wedge", "spare"]) != before
+    write_asset(toys / "toys", "wedge", triangles("pyramid"), {})
+    assert asset_digest("toys", ["wedge"]) != before
+
+
+def test_shapes_are_found_first(toys: Path) -> None:
+    write_asset(toys / "toys", "cube", triangles("sphere"), {})
+    assert find_mesh("cube", "toys") == unit_mesh("cube")
+    assert find_mesh("spare", "toys") == asset_mesh("toys", "spare")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("toyz", "did you mean 'toys'?"),
+        ("0ad", "gen assets install 0ad"),
+        ("../toys", "lower-case letters"),
+        ("", "lower-case letters"),
+    ],
+)
+def test_a_set_that_is_not_there_is_refused_with_what_makes_it(toys: Path, name: str, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        asset_names(name)
+    assert "\n" not in caught.value.message
+
+
+def test_a_mesh_that_is_not_there_is_refused(toys: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"no mesh 'wedg'; did you mean 'wedge'\? Or: gen assets import FILE --name wedg --set toys"
+    ):
+        asset_mesh("toys", "wedg")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{'descr': '|O'"])
+def test_a_damaged_mesh_is_refused(toys: Path, damage: bytes) -> None:
+    (toys / "toys" / "wedge.npz").write_bytes(damage)
+    with pytest.raises(UserError, match=r"wedge\.npz is damaged"):
+        asset_mesh("toys", "wedge")
+
+
+@pytest.mark.parametrize("key", ["", 'assets = "builtin"\n', '  assets="0ad" # mine\n'])
+def test_another_set_changes_nothing_else_of_a_family(key: str) -> None:
+    text = key + CLEVR
+    assert tomllib.loads(with_assets(text, "toys")) == {**tomllib.loads(text), "assets": "toys"}
+    assert with_assets(text, "toys").endswith(CLEVR)
+
+
+def test_a_family_is_read_without_its_set_and_refused_only_when_it_is_rendered() -> None:
+    vocabulary = parse_vocabulary(FAMILY, "toys.toml")
+    assert vocabulary.asset_meshes == ["spare", "wedge"]
+    assert all(mesh in SHAPES for name, mesh in vocabulary.meshes.items() if name not in ("funnel", "spare"))
+
+
+def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
+    guests = '\nfunnel = { mesh = "toys/wedge" }\nguest = { mesh = "other/wedge" }\nfox = {'
+    text = CLEVR.replace("\ncone = {", guests, 1)
+    vocabulary = parse_vocabulary(text, "mixed.toml")
+    assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
+    job = Job(
+        str(toys / "mixed.toml"), "2x2", {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48, "draft"
+    )
+    (toys / "mixed.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="no asset set 'other' here"):
+        prepare(job)
+    write_asset(toys / "other", "wedge", triangles("cube"), {"licence": "CC0"})
+    recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
+    assert recorded is not None
+    assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
+    assert _needed({"assets": recorded}).endswith("in the asset sets `other` and `toys` (`gen assets list`)")
+    assert _needed({"assets": {**recorded, "meshes": ["fox"]}}) == ""
+    assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
+    assert prepare(job).planned
+    check_assets(recorded)
+    write_asset(toys / "other", "wedge", triangles("star"), {"licence": "CC0"})
+    with pytest.raises(UserError, match="other meshes here"):
+        check_assets(recorded)
+    with pytest.raises(UserError, match="'toys' has no mesh 'wedg'"):
+        asset_mesh("builtin", "toys/wedg")
+    with pytest.raises(UserError, match="name of an asset set"):
+        asset_mesh("builtin", "../toys/wedge")
+
+
+def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, out = tmp_path / "toys.toml", tmp_path / "world"
+    family.write_text(FAMILY, encoding="utf-8")
+    cheap = [
+        "--quality",
+        "draft",
+        "--workers",
+        "1",
+        "--device",
+        "cpu",
+        "--scenes",
+        "train=3,val=3,seen=3,partial=3,unseen=3",
+    ]
+    command = ["gen", "render", "--family", family, *cheap, "--resolution", "64x48", "--objects", "2", "--out", out]
+    done = run_command(*command)
+    assert done.returncode == 0, done.stderr
+    recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
+    assert recorded == {
+        "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
+        "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
+    }  # fmt: skip
+    again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
+    done = run_command(*again)
+    assert done.returncode == 0, done.stderr
+    images = sorted((out / "world/images").iterdir())
+    assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
+        p.read_bytes() for p in images
+    ]
+    opened, look = Dataset.open(out), Look(Drive())
+    write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
+        prepare_again(opened, look, tmp_path / "other")
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
+    with pytest.raises(UserError, match="There is no asset set 'toys' here"):
+        prepare_again(opened, look, tmp_path / "other")
+    readme = (out / "README.md").read_text()
+    assert "- wedge: CC BY-SA 3.0, A. Smith. Images of them are adaptations" in readme
+    assert "| meshes | spare, wedge of the asset set `toys`, digest " in readme
+    line = next(line for line in readme.splitlines() if line.startswith("gen render"))
+    assert shlex.split(line)[4:6] == ["--assets", "toys"]
+
+
+def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
+    with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
+        prepare(Job("clevr", "3x3", None, 64, 48, "draft", assets="toys"))

@@ -1,0 +1,287 @@
+"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself renders."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mlcroissant
+import numpy as np
+import pytest
+from PIL import Image
+
+from generator.assets.shapes import unit_mesh
+from generator.dataset.errors import UserError
+from generator.dataset.outputs import OUTPUTS, output_path, parse_outputs
+from generator.dataset.reader import Dataset, World
+from generator.dataset.resources import resource
+from generator.scene.projection import axes, project, unproject
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+from tests.conftest import run_command
+
+# the second family puts several objects before one another, where the horizon is in view
+LOW = [
+    ("[0.0, -9.44, 6.48]", "[0.0, -9.44, 1.6]"),
+    ("min_visible = 0.6", "min_visible = 0.2"),
+    ("lens = 33.0", "lens = 28.0"),
+]
+
+
+def render(out: Path, *more: str | Path) -> World:
+    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "120x90",
+                       "--quality", "draft", "--workers", "1", "--out", out, *more)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return Dataset.open(out).world
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return render(tmp_path_factory.mktemp("outputs") / "dataset", "--with", "masks,depth,normals,boxes")
+
+
+@pytest.fixture(scope="module")
+def low(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("low")
+    text = resource("scenes/clevr-many.toml").read_text(encoding="utf-8")
+    for old, new in LOW:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "low.toml").write_text(text)
+    return render(
+        folder / "d", "--family", folder / "low.toml", "--objects", "4..5", "--with", "masks,depth,normals,boxes"
+    )
+
+
+@pytest.fixture(params=["world", "low"])
+def each(request: pytest.FixtureRequest) -> World:
+    return request.getfixturevalue(request.param)
+
+
+def scenes(world: World) -> list[tuple[str, Scene, list[dict[str, Any]]]]:
+    return [(r["scene_id"], Scene.from_json(r["scene"]), r["objects"]) for r in world.scenes.to_pylist()]
+
+
+def centres(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = np.mgrid[:height, :width]
+    return columns + 0.5, rows + 0.5
+
+
+def test_unprojected_pixels_lie_on_what_they_show_and_project_back(each: World) -> None:
+    vocabulary = parse_vocabulary(each.vocabulary_text, "x")
+    for scene_id, scene, _ in scenes(each):
+        mask, depth = each.mask(scene_id), each.depth(scene_id).astype(float)
+        columns, rows = centres(*mask.shape)
+        seen = np.isfinite(depth)
+        x, y, z = unproject(scene.camera, columns[seen], rows[seen], depth[seen], 120, 90)
+        back = project(scene.camera, x, y, z, 120, 90)
+        np.testing.assert_allclose(back, (columns[seen], rows[seen], depth[seen]), atol=1e-9)
+        shown = mask[seen]
+        np.testing.assert_allclose(z[shown == 0], 0, atol=2e-4)
+        for i, thing in enumerate(scene.objects):
+            radius = vocabulary.attributes["size"][thing.attributes["size"]].scale
+            assert radius is not None
+            mine = shown == i + 1
+            aside = np.hypot(x[mine] - thing.position[0], y[mine] - thing.position[1])
+            assert aside.max() <= radius + 1e-4
+            assert z[mine].min() >= -1e-4
+            assert z[mine].max() <= 2 * radius + 1e-4
+
+
+def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
+    overlapped = 0
+    for scene_id, scene, recorded in scenes(each):
+        mask = each.mask(scene_id)
+        extents = each.boxes(scene_id)
+        assert set(np.unique(mask)) == {0, *range(1, len(scene.objects) + 1)}
+        assert [extent.category for extent in extents] == [thing.category for thing in scene.objects]
+        for i, extent in enumerate(extents):
+            rows, columns = np.nonzero(mask == i + 1)
+            assert extent.index == i
+            assert extent.pixels == len(rows)
+            assert extent.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+            assert extent.whole is not None
+            left, top, right, bottom = extent.whole
+            # the recorded box bounds the outline, the counted one the pixel centres within it
+            assert all(-1 <= a - b <= 1 for a, b in zip(extent.whole, recorded[i]["box"], strict=True))
+            assert abs(extent.visible - recorded[i]["visible"]) < 0.12
+            column, row = extent.center
+            assert left <= column < right
+            assert top <= row < bottom
+            if extent.category in (
+                "cube",
+                "sphere",
+                "cylinder",
+                "cone",
+                "pyramid",
+                "star",
+                "heart",
+                "cross",
+                "hourglass",
+            ):
+                there = mask[int(row), int(column)]
+                assert there == i + 1 or (extent.visible < 1 and there > 0), (scene_id, i)
+            overlapped += extent.visible < 1
+    assert overlapped > 0 or each.manifest["request"]["family"] == "clevr"
+
+
+def bend(shape: str) -> float:
+    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of these."""
+    vertices, normals, faces = unit_mesh(shape)
+    least = 1.0
+    for face in faces:
+        corners = np.array([vertices[i] for i in face])
+        shaded = np.array([normals[i] for i in face])
+        across = np.cross(corners - corners[0], np.roll(corners, -1, axis=0) - corners[0])[1:-1]
+        if len(face) > 4:  # a flat one, of any outline
+            across = across.sum(0, keepdims=True)
+        size = np.linalg.norm(across, axis=-1, keepdims=True)
+        across = (across / np.maximum(size, 1e-12))[size[:, 0] > 1e-9]
+        least = min(least, float((across @ shaded.T).min(initial=1)))
+    return math.sqrt(1 - min(least, 1.0) ** 2)
+
+
+def test_normals_are_unit_vectors_that_face_the_eye(each: World) -> None:
+    """But for the angle by which smooth shading bends the normals of a face that is just seen."""
+    bends: dict[str, float] = {}
+    for scene_id, scene, _ in scenes(each):
+        normals, depth, mask = each.normals(scene_id), each.depth(scene_id), each.mask(scene_id)
+        assert (normals.dtype, normals.shape, depth.dtype) == (np.float32, (90, 120, 3), np.float32)
+        length = np.linalg.norm(normals, axis=-1)
+        seen = np.isfinite(depth)
+        np.testing.assert_allclose(length[seen], 1, atol=1e-3)
+        assert (length[~seen] == 0).all()
+        columns, rows = centres(*mask.shape)
+        point = np.stack(unproject(scene.camera, columns[seen], rows[seen], depth[seen].astype(float), 120, 90), -1)
+        to_eye = np.array(scene.camera.position) - point
+        world_normals = normals[seen] @ np.array(axes(scene.camera.position, scene.camera.target))
+        facing = (world_normals * to_eye).sum(-1) / np.linalg.norm(to_eye, axis=-1)
+        assert facing[mask[seen] == 0].min() > 0
+        for i, thing in enumerate(scene.objects):
+            shape = thing.category
+            allowed = bends.setdefault(shape, bend(shape))
+            assert facing[mask[seen] == i + 1].min() > -allowed - 1e-3, (scene_id, shape)
+    assert max(bends.values()) < 0.15
+
+
+BLENDER_PASSES = """
+import sys
+from pathlib import Path
+import bpy, numpy as np
+from generator.render.blender.stage import Stage
+from generator.dataset.reader import Dataset
+from generator.render.quality import Quality
+from generator.scene.scene import Scene
+from generator.assets.shapes import unit_mesh
+from generator.vocabulary.schema import parse_vocabulary
+root, out = sys.argv[1:]
+world = Dataset.open(root).world
+one = Quality(samples=1, denoise="", bounces=0, microseconds=1)
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), one, 120, 90, 1)
+scene, layer = bpy.context.scene, bpy.context.view_layer
+scene.cycles.pixel_filter_type, scene.cycles.filter_width = "BOX", 0.01
+layer.use_pass_z = layer.use_pass_normal = layer.use_pass_object_index = True
+scene.use_nodes = True
+nodes = scene.node_tree.nodes
+source = nodes["Render Layers"]
+for name in ("Depth", "Normal", "IndexOB"):
+    file = nodes.new("CompositorNodeOutputFile")
+    file.base_path, file.format.file_format, file.format.color_depth = out, "OPEN_EXR", "32"
+    file.file_slots[0].path = name
+    scene.node_tree.links.new(source.outputs[name], file.inputs[0])
+for row in world.scenes.to_pylist():
+    posed = Scene.from_json(row["scene"])
+    stage.pose(posed)
+    for i in range(len(posed.objects)):
+        bpy.data.objects[f"object{i}"].pass_index = i + 1
+    stage.render(out + "/image.png")
+    found = {}
+    for name in ("Depth", "Normal", "IndexOB"):
+        image = bpy.data.images.load(f"{out}/{name}0001.exr")
+        image.colorspace_settings.name = "Non-Color"
+        pixels = np.empty(120 * 90 * 4, np.float32)
+        image.pixels.foreach_get(pixels)
+        found[name] = pixels.reshape(90, 120, 4)[::-1, :, :3]
+        bpy.data.images.remove(image)
+    np.savez(f"{out}/{row['scene_id']}.npz", **found)
+"""
+
+
+def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True, capture_output=True
+    )
+    sky = 0
+    for scene_id, scene, _ in scenes(each):
+        rendered = np.load(tmp_path / f"{scene_id}.npz")
+        mask, depth, normals = each.mask(scene_id), each.depth(scene_id), each.normals(scene_id)
+        same = rendered["IndexOB"][..., 0].round() == mask
+        assert (~same).sum() <= 4, scene_id  # outlines that pass within a hundredth of a pixel's centre
+        there = rendered["Depth"][..., 0]
+        nothing = there > 1e6
+        assert (nothing == ~np.isfinite(depth)).mean() > 0.999
+        both = same & ~nothing & np.isfinite(depth)
+        # a hundredth of a pixel of a surface seen at a grazing angle is a few millimetres
+        difference = np.abs(there - depth)[both] / depth[both]
+        assert np.median(difference) < 1e-4
+        assert np.quantile(difference, 0.999) < 5e-3
+        turn = np.array(axes(scene.camera.position, scene.camera.target))
+        agreement = ((rendered["Normal"] @ turn.T) * normals).sum(-1)[both]
+        assert np.quantile(agreement, 0.01) > 0.999
+        sky += int(nothing.sum())
+    assert (sky > 0) == (each.manifest["request"]["family"] == "clevr-many")
+
+
+def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -> None:
+    again = render(tmp_path / "again", "--with", "boxes,masks,depth,normals", "--quality", "standard", "--workers", "2")
+    files = [output_path(name, f"{n:06d}") for name in OUTPUTS for n in range(6)]
+    assert {path: again.sums[path] for path in files} == {path: world.sums[path] for path in files}
+    assert again.sums["images/000000.png"] != world.sums["images/000000.png"]
+
+
+def test_the_files_can_be_read_without_this_package(world: World) -> None:
+    with Image.open(world.folder / "masks/000000.png") as image:
+        assert (image.mode, image.info) == ("L", {})
+    assert np.load(world.folder / "depth/000000.npy").dtype == np.float32
+    assert np.load(world.folder / "normals/000000.npy").shape == (90, 120, 3)
+    assert [entry["index"] for entry in json.loads((world.folder / "boxes/000000.json").read_text())] == [0, 1]
+
+
+def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(world: World) -> None:
+    root = world.folder.parent
+    assert run_command("gen", "verify", root).returncode == 0
+    path = world.folder / "depth/000003.npy"
+    whole = path.read_bytes()
+    try:
+        path.write_bytes(whole[:-4] + b"\0\0\0\0")
+        done = run_command("gen", "verify", root)
+        assert (done.returncode, "depth/000003.npy has other bytes" in done.stderr) == (1, True)
+        with pytest.raises(UserError, match=r"depth/000003.npy is damaged"):
+            world.depth("000003")
+    finally:
+        path.write_bytes(whole)
+
+
+def test_the_card_names_them(world: World) -> None:
+    root = world.folder.parent
+    assert "| beside the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
+    assert "--with masks,depth,normals,boxes" in (root / "README.md").read_text()
+    described = mlcroissant.Dataset(str(root / "croissant.json"))
+    assert not described.metadata.ctx.issues.errors
+    sets = {node.id: node.includes for node in described.metadata.file_sets}
+    assert sets["depth"] == ["world/depth/*.npy"]
+
+
+def test_what_is_not_there_or_not_known_is_said(rendered: Path) -> None:
+    with pytest.raises(UserError, match=r"has no depth; `gen render --from .* --with depth`"):
+        Dataset.open(rendered).world.depth("000000")
+    with pytest.raises(UserError, match="unknown output 'mask'; did you mean 'masks'"):
+        parse_outputs("depth,mask")
+    assert parse_outputs("boxes, depth,boxes") == ("depth", "boxes")
+    assert parse_outputs(None) == ()
+
+
+def test_infinite_depth_is_kept(low: World) -> None:
+    assert any(math.isinf(low.depth(scene_id).max()) for scene_id, _, _ in scenes(low))

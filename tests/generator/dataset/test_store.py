@@ -1,0 +1,212 @@
+"""Datasets at a URL: the files of a local one, there whole or not at all, read as any other."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.dataset.store import Store, fetch_all, mirror, publish, settle, staging
+from generator.describe.benchmark import FIRST, describe
+from generator.describe.first_benchmarks import write_benchmarks
+from generator.holdout.holdout import Holdout
+from tests.conftest import render_arguments, run_command
+from tests.generator.render.test_run import start
+from tests.generator.worlds import rewrite
+
+
+def files(root: Path) -> dict[str, str]:
+    """Digest of every file of a dataset, by relative path."""
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(params=["memory", "file"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty place: in memory, which like an object store has neither folders nor renames; and on disk."""
+    yield "memory://bucket/world" if request.param == "memory" else f"file://{tmp_path}/there"
+    fsspec.filesystem("memory").store.clear()
+
+
+def at(url: str) -> dict[str, str]:
+    """Digest of every file at a URL, by relative path."""
+    store = Store(url)
+    return {path: hashlib.sha256(store.read(path) or b"").hexdigest() for path in store.sizes()}
+
+
+def make(rendered: Path, url: str, **more: object) -> None:
+    """Write the rendered dataset's scenes and benchmark to a URL, as `gen render` does."""
+    root = rewrite(rendered, staging(url), **more)
+    write_benchmarks(root, Dataset.open(root).world, exposed_negatives=False)
+    settle(root)
+
+
+def test_a_dataset_at_a_url_has_the_files_of_a_local_one(rendered: Path, url: str, tmp_path: Path) -> None:
+    make(rendered, url)
+    expected = {name: digest for name, digest in files(rendered).items() if "verify.json" not in name}
+    assert at(url) == expected
+    assert not list((tmp_path / "cache").rglob("*.png"))
+    make(rendered, url)  # again, all being there
+    assert at(url) == expected
+
+
+def test_tars_too(rendered: Path, url: str) -> None:
+    make(rendered, url, tar_bytes=100_000)
+    assert sum(path.endswith(".tar") for path in at(url)) > 3
+    assert not any(path.endswith(".png") for path in at(url))
+    world = Dataset.open(url).world
+    assert world.image("000003").tobytes() == Dataset.open(rendered).world.image("000003").tobytes()
+
+
+def test_manifests_come_last(rendered: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    write = Store.write
+
+    def noted(self: Store, path: str, source: Path) -> None:
+        write(self, path, source)
+        written.append(path)
+
+    monkeypatch.setattr(Store, "write", noted)
+    make(rendered, url)
+    world = written[: written.index("world/manifest.json")]
+    assert {path for path in at(url) if path.startswith("world/")} - set(world) == {"world/manifest.json"}
+    benchmark = next(path for path in written if path.startswith("benchmarks/") and path.endswith("manifest.json"))
+    before = written[: written.index(benchmark)]
+    assert {path for path in at(url) if path.startswith("benchmarks/")} - set(before) == {benchmark}
+    assert written[-1] == "dataset.json"
+    assert sum(path.startswith("world/images/") for path in written) == 174  # each once, and as it was made
+
+
+@pytest.mark.parametrize(
+    "stop", [pytest.param(n, marks=[pytest.mark.full] if n in (1, 180, 190) else []) for n in (1, 100, 176, 180, 190)]
+)
+def test_what_is_cut_off_continues_to_the_same_files(
+    rendered: Path, url: str, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    write, calls = Store.write, iter(range(10_000))
+
+    def failing(self: Store, path: str, source: Path) -> None:
+        if next(calls) >= stop:
+            raise UserError(f"{self.url} cannot be written: the line is dead.")
+        write(self, path, source)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "write", failing)
+        with pytest.raises(UserError, match="the line is dead"):
+            make(rendered, url)
+    if stop < 176:
+        with pytest.raises(UserError, match="is no finished dataset"):
+            mirror(url)
+    make(rendered, url)
+    assert at(url) == {name: digest for name, digest in files(rendered).items() if "verify.json" not in name}
+
+
+def test_a_place_with_something_else_is_refused(rendered: Path, url: str, tmp_path: Path) -> None:
+    (tmp_path / "diary").write_text("dear diary")
+    Store(url).write("diary", tmp_path / "diary")
+    with pytest.raises(UserError, match=f"{url} holds something else than a world"):
+        make(rendered, url)
+    Store(url).remove("diary")
+    make(rendered, url)
+    with pytest.raises(UserError, match=f"{url} holds another world: it has seed = 0, not 1"):
+        make(rendered, url, seed=1)
+
+
+def test_reading_takes_only_the_images_that_are_asked_for(rendered: Path, url: str, tmp_path: Path) -> None:
+    make(rendered, url)
+    opened, here = Dataset.open(url), Dataset.open(rendered)
+    assert opened.benchmark().items.equals(here.benchmark().items)
+    assert not list((tmp_path / "cache").rglob("*.png"))
+    assert opened.world.image("000007").tobytes() == here.world.image("000007").tobytes()
+    assert len(list((tmp_path / "cache").rglob("*.png"))) == 1
+    cached = next((tmp_path / "cache").rglob("*.png"))
+    cached.write_bytes(b"half")
+    assert opened.world.image("000007").tobytes() == here.world.image("000007").tobytes()
+
+
+def test_a_dataset_that_changed_at_its_url_is_taken_anew(rendered: Path, url: str) -> None:
+    make(rendered, url)
+    first = mirror(url)
+    other = shutil.copytree(first, first.parent / "other")
+    holdout = Holdout.from_dict(Dataset.open(rendered).block())
+    describe(other, Dataset.open(other).world, holdout, "second", FIRST)  # as from another machine
+    assert Dataset.open(url).benchmark_names() == ["color-shape-3x3-b0", "second"]
+
+
+def test_a_benchmark_written_anew_loses_its_certificate(rendered: Path, url: str) -> None:
+    make(rendered, url)
+    root = mirror(url)
+    path = "benchmarks/color-shape-3x3-b0/verify.json"
+    (root / path).write_text("{}")
+    publish(root)
+    assert path in at(url)
+    (root / path).unlink()
+    publish(root)
+    assert path not in at(url)
+
+
+def test_damage_at_the_url_is_found(rendered: Path, url: str, tmp_path: Path) -> None:
+    make(rendered, url)
+    root = mirror(url)
+    (tmp_path / "bad").write_bytes(b"bad")
+    Store(url).write("world/images/000004.png", tmp_path / "bad")
+    with pytest.raises(UserError, match=r"000004\.png is damaged or missing"):
+        Dataset.open(url).world.image("000004")
+    fetch_all(root)
+    assert (root / "world/images/000004.png").read_bytes() == b"bad"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nowhere://bucket/d", "cannot be opened: ValueError: Protocol not known: nowhere"),
+        ("file:///nowhere/d", "is no finished dataset"),
+    ],
+)
+def test_urls_without_a_dataset_are_explained(url: str, said: str) -> None:
+    done = run_command("gen", "verify", url)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_commands_take_urls(tmp_path: Path, rendered: Path) -> None:
+    url = f"file://{tmp_path}/there"
+    make(rendered, url)
+    verified = run_command("gen", "verify", url)
+    assert verified.returncode == 0, verified.stderr
+    assert json.loads((tmp_path / "there/benchmarks/color-shape-3x3-b0/verify.json").read_text())["status"] == "clean"
+    described = run_command("gen", "describe", url, "--protocol", "binary", "--name", "second")
+    assert described.returncode == 0, described.stderr
+    assert (tmp_path / "there/benchmarks/second/manifest.json").exists()
+    audited = run_command("score", "audit", url, "--benchmark", "second")
+    assert audited.returncode == 0, audited.stderr
+    assert run_command("gen", "verify", tmp_path / "there").returncode == 0
+
+
+@pytest.mark.full
+def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path) -> None:
+    few = ["--scenes", "train=8,val=1,seen=2,partial=2,unseen=2"]
+    here = run_command(*render_arguments(tmp_path / "here", *few))
+    assert here.returncode == 0, here.stderr
+    url = f"file://{tmp_path}/there"
+    process = start(*render_arguments(url, *few))
+    while len(list((tmp_path / "there").rglob("*.png"))) < 4:
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "there/world/manifest.json").exists()
+    done = run_command(*render_arguments(url, *few))
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert done.stdout.strip() == url

@@ -1,0 +1,223 @@
+import random
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generator.judge.decide import decide as judge
+from generator.judge.geometry import Terms, read_scene
+from generator.judge.words import Lexicon, read_sentence
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import NATURAL, TEMPLATES, Grammar
+from generator.language.truth import decide
+from generator.scene.scene import Scene
+from tests.generator.scenes import (
+    RELATIONS,
+    RELATIONS_TEXT,
+    VOCABULARY,
+    VOCABULARY_TEXT,
+    facts_of,
+    forms,
+    random_scene,
+    scene_of,
+)
+
+GRAMMAR = Grammar(VOCABULARY)
+LEXICON = Lexicon.of(VOCABULARY_TEXT)
+TERMS = Terms.of(VOCABULARY_TEXT)
+RED = (("color", "red"),)
+BLUE = (("color", "blue"),)
+ROW = [(-2.0, 2.0), (0.0, 0.0), (2.0, -2.0)]  # seen from the camera: along the line of sight, the first furthest away
+
+
+def shown_of(scene: Scene):
+    return read_scene(scene.to_json(), TERMS)
+
+
+def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> Form:
+    return Form(objects, links, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("form", "template", "text"),
+    [
+        (said(Mention("cube", RED), Mention("sphere", BLUE)), "a-and-a", "a red cube and a blue sphere"),
+        (said(Mention("hourglass", RED), Mention("arch", (("color", "gray"),))), "a-and-a", "a red hourglass and a gray arch"),
+        (said(Mention("arch"), Mention("hourglass"), Mention("cube")), "a-and-a", "an arch, an hourglass and a cube"),
+        (said(Mention("cube", (("color", "red"), ("material", "metal"), ("size", "large")))), "there-is", "There is a large red metal cube."),
+        (said(Mention("cross", count=2), Mention("cone")), "there-is", "There are two crosses and a cone."),
+        (said(Mention("cube", RED), Mention("cone", count=0)), "there-is", "There is a red cube and no cone."),
+        (said(Mention("cube", without=RED)), "there-is", "There is a cube that is not red."),
+        (said(Mention(None, RED, (("shape", "cube"),))), "there-is", "There is a red object that is not a cube."),
+        (said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)), "that-is", "a cube that is to the left of a cone"),
+        (said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)), "photo", "a photo of a cube to the left of a cone"),
+        (
+            said(Mention("cube", RED), Mention("cube", BLUE), Mention("cube"), links=(Link(2, "front", 0),)),
+            "list-then-relate",
+            "There is a red cube, a blue cube and a cube. The third cube is in front of the red cube.",
+        ),
+        (
+            said(Mention("cube", RED), Mention("cone"), Mention("torus"), links=(Link(0, "left", 1), Link(0, "behind", 2, False))),
+            "clauses",
+            "A red cube is to the left of a cone and not behind a torus.",
+        ),
+        (
+            said(Mention("cube"), Mention("cone"), links=(Link(1, "left", 0),), negated=True),
+            "not-true",
+            "It is not true that there is a cube and a cone and that the cone is to the left of the cube.",
+        ),
+        (said(Mention("cube", RED), environment="studio"), "there-is", "In a bright studio with a plain floor, there is a red cube."),
+        (said(Mention("cube", RED), Mention("sphere", BLUE)), "spare", "red cube and blue sphere"),
+        (said(Mention("cube", (("color", "red"), ("size", "large"))), Mention("sphere")), "crepe", "large and red cube and a sphere"),
+        (said(Mention("cube", RED)), "in-image", "There is a red cube in the image."),
+        (said(Mention("cube", RED), Mention("cone")), "then-attributes", "There is a cube and a cone. The cube is red."),
+    ],
+)  # fmt: skip
+def test_sentences_read_as_english(form: Form, template: str, text: str) -> None:
+    assert GRAMMAR.realise(form, template) == text
+
+
+@pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
+def test_every_template_is_read_back_to_its_form_by_the_judge(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms())
+    def check(form: Form) -> None:
+        names = GRAMMAR.templates(form)
+        assert names, form
+        for name in names:
+            text = GRAMMAR.realise(form, name)
+            assert read_sentence(text, LEXICON).to_dict() == form.to_dict(), (name, text)
+
+    check()
+
+
+@pytest.mark.parametrize("examples", [60, pytest.param(300, marks=pytest.mark.full)])
+def test_two_forms_never_share_a_text(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(st.lists(forms(), min_size=2, max_size=12))
+    def check(found: list[Form]) -> None:
+        meaning: dict[str, Form] = {}
+        for form in found:
+            for name in GRAMMAR.templates(form):
+                assert meaning.setdefault(GRAMMAR.realise(form, name), form) == form
+
+    check()
+
+
+def test_every_form_can_be_said_in_some_natural_way_or_denied() -> None:
+    assert set(NATURAL) < set(TEMPLATES)
+
+
+@pytest.mark.parametrize("kind", ["color", "shape", "relation"])
+def test_synonyms_are_read_back_as_what_they_mean(kind: str) -> None:
+    form = said(Mention("cube", RED), Mention("sphere"), links=(Link(0, "left", 1),))
+    wordings = {
+        "color": {(0, "color"): "crimson"},
+        "shape": {(0, "shape"): "block"},
+        "relation": {(0, "relation"): "left of"},
+    }
+    for name in ("that-is", "clauses", "list-then-relate"):
+        text = GRAMMAR.realise(form, name, wordings[kind])
+        assert text != GRAMMAR.realise(form, name)
+        assert read_sentence(text, LEXICON).to_dict() == form.to_dict()
+
+
+@pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
+def test_the_judge_decides_every_form_alike(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms(), st.integers(0, 10**6), st.sampled_from(["any", "few"]))
+    def check(form: Form, seed: int, which: str) -> None:
+        scene = random_scene(random.Random(seed), 1, 7, list(VOCABULARY.objects)[:4] if which == "few" else None)
+        text = GRAMMAR.realise(form, GRAMMAR.templates(form)[0])
+        assert decide(form, facts_of(scene)) is judge(read_sentence(text, LEXICON), shown_of(scene)), text
+
+    check()
+
+
+@pytest.mark.parametrize("examples", [60, pytest.param(250, marks=pytest.mark.full)])
+def test_near_far_on_and_beneath_are_said_read_and_decided_alike(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms(vocabulary=RELATIONS), st.integers(0, 10**6))
+    def check(form: Form, seed: int) -> None:
+        scene = random_scene(random.Random(seed), 1, 7, list(RELATIONS.objects)[:4], RELATIONS)
+        grammar, lexicon = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT)
+        shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
+        for name in grammar.templates(form):
+            read = read_sentence(grammar.realise(form, name), lexicon)
+            assert read.to_dict() == form.to_dict()
+        assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
+
+    check()
+
+
+def test_a_near_pair_is_near_from_either_end_and_a_stack_stands_in_no_order() -> None:
+    scene = scene_of(
+        ("cube", {}), ("cone", {}), ("torus", {}), positions=[(0, 0), (0.02, 0), (0, 2.2)], vocabulary=RELATIONS
+    )
+    cube, cone, torus = scene.objects
+    top = RELATIONS.top("cube", cube.attributes)
+    assert top is not None
+    facts = facts_of(replace(scene, objects=(cube, replace(cone, position=(0.02, 0.0, top[0])), torus)), RELATIONS)
+    assert facts.holds["on"] == [[None, False, False], [True, None, False], [False, False, None]]
+    assert facts.holds["beneath"] == [[None, True, False], [False, None, False], [False, False, None]]
+    assert facts.holds["near"][0][1] is facts.holds["near"][1][0] is True
+    assert facts.holds["near"][0][2] is facts.holds["far"][2][0] is None
+    assert {facts.holds[name][i][1 - i] for name in ("left", "right", "front", "behind") for i in (0, 1)} == {None}
+
+
+things = st.tuples(st.sampled_from(["red", "blue"]), st.sampled_from(["cube", "sphere"]))
+
+
+@given(st.lists(things, min_size=1, max_size=3), st.lists(things, min_size=1, max_size=4))
+def test_truth_is_a_matching_to_different_objects(named: list[tuple[str, str]], there: list[tuple[str, str]]) -> None:
+    expected = any(
+        all(s == there[i] for s, i in zip(named, chosen, strict=True))
+        for chosen in permutations(range(len(there)), len(named))
+    )
+    form = Form(tuple(Mention(thing, (("color", color),)) for color, thing in named))
+    scene = scene_of(*((thing, {"color": color}) for color, thing in there))
+    assert decide(form, facts_of(scene)) is expected
+
+
+@pytest.mark.parametrize(
+    ("form", "truth"),
+    [
+        (said(Mention("cube"), Mention("cube")), True),
+        (said(Mention("cube"), Mention("cube"), Mention("cube")), False),
+        (said(Mention("cube", count=2)), True),
+        (said(Mention("cube", RED, count=2)), False),
+        (said(Mention(None, count=2)), None),  # three objects: "two objects" may mean at least two
+        (said(Mention("cube", count=2), Mention("cube", RED)), None),  # is the red cube one of the two?
+        (said(Mention("cone", count=0)), True),
+        (said(Mention("cube", BLUE, count=0)), False),
+        (said(Mention("cube", RED), Mention("sphere"), links=(Link(0, "behind", 1),)), True),
+        (said(Mention("sphere"), Mention("cube", RED), links=(Link(0, "behind", 1),)), False),
+        (said(Mention("cube", RED), Mention("sphere"), links=(Link(0, "left", 1),)), None),  # on one line of sight
+        (said(Mention("sphere"), Mention("cube"), links=(Link(0, "front", 1, False),)), None),  # in front of one of them
+        (said(Mention("sphere"), Mention("cone"), links=(Link(0, "front", 1, False),)), None),  # there is no cone
+        (said(Mention("cube", without=RED)), True),
+        (said(Mention("sphere", without=(("color", "gray"),))), False),
+        (said(Mention(None, RED, (("shape", "cube"),))), False),
+        (said(Mention("cube", RED), negated=True), False),
+        (said(Mention("cube", count=2), Mention("cube", RED), negated=True), None),
+        (said(Mention("cube"), environment="studio"), True),
+        (said(Mention("cube"), environment="desert"), False),
+    ],
+)  # fmt: skip
+def test_truth_has_three_values(form: Form, truth: bool | None) -> None:
+    scene = scene_of(("cube", {"color": "red"}), ("sphere", {}), ("cube", {"color": "blue"}), positions=ROW)
+    assert decide(form, facts_of(scene)) is truth
+
+
+def test_facts_agree_with_the_scene_graph() -> None:
+    scene = random_scene(random.Random(7), 8, 8)
+    facts = facts_of(scene)
+    for i, j, name, data in scene.graph(VOCABULARY).edges(keys=True, data=True):
+        assert facts.holds[name][i][j] is data["holds"]
+    scene = random_scene(random.Random(8), 8, 8, ["cube", "cylinder"], RELATIONS)
+    facts = facts_of(scene, RELATIONS)
+    assert any(map(any, facts.holds["on"]))
+    for i, j, name, data in scene.graph(RELATIONS).edges(keys=True, data=True):
+        assert facts.holds[name][i][j] is data["holds"]

@@ -1,0 +1,168 @@
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import asdict
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from generator.dataset.errors import UserError
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SplitPlan
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.plan.record import Planned
+from generator.vocabulary.schema import read_vocabulary
+
+VOCABULARY = read_vocabulary("clevr")
+SPLITS = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, 0))
+COUNTS = {"train": 400, "val": 50, "seen": 90, "partial": 90, "unseen": 45}
+PLAN = plan_scenes(VOCABULARY, SPLITS, COUNTS, 0)
+
+
+MANY = read_vocabulary("clevr-many")
+MANY_PLAN = plan_scenes(MANY, SPLITS, COUNTS, 0, (3, 10))
+
+
+def split_of(planned: Planned) -> str | None:
+    return SPLITS.place(tuple((attributes["color"], thing) for thing, attributes in planned.objects)).split
+
+
+@pytest.mark.parametrize("plan", [PLAN, MANY_PLAN])
+def test_every_split_gets_its_number(plan: list[Planned]) -> None:
+    assert Counter(split_of(planned) for planned in plan) == COUNTS
+    assert len({planned.scene_id for planned in plan}) == len(plan)
+
+
+def test_numbers_of_objects_are_balanced_in_every_split() -> None:
+    for split in COUNTS:
+        counts = Counter(len(planned.objects) for planned in MANY_PLAN if split_of(planned) == split)
+        assert set(counts) == set(range(3, 11))
+        assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_scenes_of_one_object_only_train() -> None:
+    counts = {"train": 30, "val": 3, "seen": 30, "partial": 30, "unseen": 30}
+    plan = plan_scenes(VOCABULARY, SPLITS, counts, 0, (1, 3))
+    assert Counter(split_of(planned) for planned in plan) == counts
+    assert {split_of(planned) for planned in plan if len(planned.objects) == 1} == {"train"}
+    with pytest.raises(UserError, match="nothing to evaluate; take 2 or more"):
+        plan_scenes(VOCABULARY, SPLITS, counts, 0, (1, 1))
+
+
+def test_a_scene_number_says_nothing_of_its_split() -> None:
+    first_half = Counter(split_of(planned) for planned in PLAN[: len(PLAN) // 2])
+    assert set(first_half) == set(COUNTS)
+
+
+@pytest.mark.parametrize("plan", [PLAN, MANY_PLAN])
+@pytest.mark.parametrize("split", ["train", "seen", "partial", "unseen"])
+def test_what_is_not_tested_is_balanced(split: str, plan: list[Planned]) -> None:
+    chosen = [planned for planned in plan if split_of(planned) == split]
+    for slot in range(max(len(planned.objects) for planned in chosen)):
+        for kind in ("material", "size"):
+            counts = Counter(planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects))
+            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 1
+            assert len(counts) == 2
+
+
+def test_environments_are_balanced() -> None:
+    places = dict.fromkeys(("studio", "desert", "meadow"), VOCABULARY.environments["studio"])
+    plan = plan_scenes(VOCABULARY.model_copy(update={"environments": places}), SPLITS, COUNTS, 0)
+    for split, n in COUNTS.items():
+        counts = Counter(planned.environment for planned in plan if split_of(planned) == split)
+        assert set(counts) == set(places)
+        assert max(counts.values()) - min(counts.values()) <= 1
+        assert sum(counts.values()) == n
+    assert place_scene(plan[0], VOCABULARY, 0, 0, 96, 96).environment == plan[0].environment
+
+
+def test_every_order_in_depth_is_as_likely_as_every_other() -> None:
+    plan = plan_scenes(MANY, SPLITS, {"train": 3000}, 0, (3, 3))
+    counts = Counter(planned.depth_order for planned in plan)
+    assert set(counts) == set(permutations(range(3)))
+    assert chisquare(list(counts.values())).pvalue > 0.001
+
+
+def test_groups_are_as_frequent_as_one_another() -> None:
+    unseen = [planned for planned in PLAN if split_of(planned) == "unseen"]
+    groups = Counter(planned.cluster_id for planned in unseen)
+    assert len(groups) == 9
+    assert set(groups.values()) == {5}
+    partial = Counter(planned.cluster_id for planned in PLAN if split_of(planned) == "partial")
+    assert set(partial.values()) == {1}
+
+
+@pytest.mark.parametrize("block_seed", range(3))
+@pytest.mark.parametrize(("split", "n"), [("unseen", 50), ("unseen", 301), ("partial", 200), ("partial", 300)])
+def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, split: str, n: int) -> None:
+    rule = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
+    plan = plan_scenes(VOCABULARY, rule, {split: n}, 0)
+    groups = Counter(planned.cluster_id for planned in plan)
+    assert max(groups.values()) - min(groups.values()) <= 1
+
+
+@pytest.mark.parametrize("examples", [50, pytest.param(150, marks=pytest.mark.full)])
+def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        st.sampled_from([*PLAN, *MANY_PLAN]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)])
+    )
+    def check(planned: Planned, seed: int, size: tuple[int, int]) -> None:
+        vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
+        scene = place_scene(planned, vocabulary, seed, 0, *size)
+        assert [(o.category, o.attributes) for o in scene.objects] == list(planned.objects)
+        assert scene.environment == planned.environment
+        graph = scene.graph(vocabulary)
+        for i, j in combinations(range(len(scene.objects)), 2):
+            assert graph.edges[i, j, "left"]["holds"] is True
+            assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])
+        assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
+        for thing in scene.objects:
+            facing = math.atan2(
+                scene.camera.position[1] - thing.position[1], scene.camera.position[0] - thing.position[0]
+            )
+            off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
+            assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
+
+    check()
+
+
+def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
+    scenes = [place_scene(PLAN[0], VOCABULARY, seed, attempt, 96, 96) for seed in range(3) for attempt in range(3)]
+    assert len({scene.objects[0].position for scene in scenes}) == 9
+    assert len({scene.camera.position for scene in scenes}) == 9
+    assert len({str([(o.category, o.attributes) for o in scene.objects]) for scene in scenes}) == 1
+
+
+def test_a_stage_too_small_is_refused() -> None:
+    cramped = VOCABULARY.model_copy(update={"placement": VOCABULARY.placement.model_copy(update={"extent": 0.2})})
+    with pytest.raises(UserError, match="No room for 2 objects"):
+        place_scene(PLAN[0], cramped, 0, 0, 96, 96)
+
+
+def test_plans_do_not_depend_on_the_hash_seed() -> None:
+    code = (
+        "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan import *\n"
+        "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
+        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 10))) "
+        "for q in plan_scenes(w, s, {'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}, 0, n)])"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("0", "1", "random")
+    }
+    assert len(printed) == 1
+
+
+def test_a_plan_survives_json() -> None:
+    for planned in (PLAN[0], MANY_PLAN[0]):
+        assert Planned.from_dict(json.loads(json.dumps(asdict(planned)))) == planned

@@ -1,0 +1,248 @@
+"""Minimal pairs: what is planned, placed, rendered and asked; nothing differs but what was exchanged."""
+
+import json
+import math
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageChops
+
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import Request, describe
+from generator.holdout.blocks import draw_block
+from generator.holdout.holdout import Holdout
+from generator.holdout.membership import SplitPlan
+from generator.placement.scenes import place_scenes
+from generator.plan.minimal_pairs import WithTwins
+from generator.plan.plan import plan_scenes
+from generator.plan.record import Planned
+from generator.scene.exchange import exchanged
+from generator.scene.relations import along, ground_directions
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import read_vocabulary
+from tests.conftest import run_command
+from tests.generator.judge.test_verify import Rows, edit, judged, said
+
+COUNTS = {"train": 30, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
+WORLDS = [("clevr", (2, 2)), ("clevr-many", (3, 6))]
+
+
+def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPlan, list[Planned], WithTwins]:
+    vocabulary = read_vocabulary(family)
+    splits = SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))
+    alone = list(plan_scenes(vocabulary, splits, COUNTS, seed, objects))
+    return splits, alone, WithTwins(alone, splits, seed)
+
+
+def arrangement(objects: Any, kind: str) -> tuple[tuple[str, str], ...]:
+    return tuple((attributes[kind], category) for category, attributes in objects)
+
+
+@pytest.mark.parametrize(("family", "objects"), WORLDS)
+def test_each_scene_of_the_evaluation_splits_is_followed_by_its_twin(family: str, objects: tuple[int, int]) -> None:
+    splits, alone, paired = plan(family, objects)
+    scenes = list(paired)
+    assert [scene.scene_id for scene in scenes] == [f"{n:06d}" for n in range(len(scenes))]
+    assert [scene.objects for scene in scenes if scene.twin_of is None] == [scene.objects for scene in alone]
+    for before, scene in pairwise(scenes):
+        if scene.twin_of is not None:
+            assert (scene.twin_of, scene.exchange) == (before.scene_id, before.exchange)
+            assert (scene.objects, scene.depth_order, scene.cluster_id) == (
+                before.objects,
+                before.depth_order,
+                before.cluster_id,
+            )
+    split_of = {s.scene_id: splits.place(arrangement(s.objects, "color")).split for s in scenes}
+    twins = Counter(split_of[scene.scene_id] for scene in scenes if scene.twin_of)
+    kinds = Counter((split_of[s.scene_id], s.exchange.kind) for s in scenes if s.twin_of and s.exchange)
+    assert "train" not in twins
+    for split in ("val", "seen", "partial", "unseen"):
+        # of many objects, and in `unseen` of three categories, seldom two are the only ones of their categories
+        assert twins[split] == COUNTS[split] or (objects != (2, 2) and twins[split] >= (5 if split == "unseen" else 7))
+        assert abs(kinds[split, "color"] - kinds[split, None]) <= 1
+
+
+def test_a_plan_with_twins_is_made_anew_from_any_place() -> None:
+    _, _, paired = plan("clevr-many", (3, 6))
+    again = plan("clevr-many", (3, 6))[2]
+    assert [paired[n] for n in range(len(paired) - 1, -1, -1)] == list(again)[::-1]
+    assert len(list(paired)) == len(paired)
+    with pytest.raises(IndexError):
+        paired[len(paired)]
+    assert all(Planned.from_dict(json.loads(json.dumps(vars(scene)))) == scene for scene in again)
+
+
+def shown(scene: Scene) -> list[tuple[str, dict[str, str]]]:
+    return [(thing.category, thing.attributes) for thing in scene.objects]
+
+
+@pytest.mark.parametrize(("family", "objects"), WORLDS)
+def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: str, objects: tuple[int, int]) -> None:
+    splits, _, paired = plan(family, objects, 3)
+    vocabulary, checked = splits.vocabulary, Counter[str | None]()
+    for planned in (*paired, *plan(family, objects, 4)[2]):
+        if planned.twin_of is None or planned.exchange is None:
+            continue
+        first, twin = place_scenes(planned, vocabulary, 3, 0, 320, 240)
+        assert (first.camera, first.lamps, first.environment) == (twin.camera, twin.lamps, twin.environment)
+        assert [t.position for t in first.objects] == [t.position for t in twin.objects]
+        i, j = planned.exchange.first, planned.exchange.second
+        others = [k for k in range(len(first.objects)) if k not in (i, j)]
+        assert [first.objects[k] for k in others] == [twin.objects[k] for k in others]
+        own, after = (splits.place(arrangement(shown(scene), "color")) for scene in (first, twin))
+        assert (own.split, len(own.held_out)) == (after.split, len(after.held_out))
+        graphs = [scene.graph(vocabulary) for scene in (first, twin)]
+        if planned.exchange.kind is None:
+            assert shown(twin)[i] == shown(first)[j]
+            for name in ("left", "front"):
+                assert graphs[0][i][j][name]["holds"] is not None
+            # the same object, wherever it stands in the list
+            assert graphs[0][i][j]["left"]["holds"] is not graphs[1][j][i]["left"]["holds"]
+        else:
+            assert [t.category for t in twin.objects] == [t.category for t in first.objects]
+            assert [t.heading for t in twin.objects] == [t.heading for t in first.objects]
+            assert twin.objects[i].attributes == {
+                **first.objects[i].attributes,
+                "color": first.objects[j].attributes["color"],
+            }
+        directions = ground_directions(twin.camera)
+        scales = [vocabulary.attributes["size"][thing.attributes["size"]].scale or 0 for thing in twin.objects]
+        for a, b in combinations(range(len(scales)), 2):
+            one, two = twin.objects[a].position, twin.objects[b].position
+            assert math.dist(one, two) - scales[a] - scales[b] >= vocabulary.placement.gap
+            assert all(abs(along(directions[d], one, two)) >= vocabulary.placement.clearance for d in ("left", "front"))
+        back = exchanged(twin, planned.exchange)
+        assert shown(back) == shown(first)
+        assert all(abs(a.heading - b.heading) < 1e-5 for a, b in zip(back.objects, first.objects, strict=True))
+        checked[planned.exchange.kind] += 1
+    assert min(checked.values()) > 25
+
+
+def render(out: Path, *more: str | Path) -> Path:
+    done = run_command("gen", "render", "--scenes", "train=2,val=2,seen=2,partial=2,unseen=2", "--resolution", "64x64",
+                       "--quality", "draft", "--pairs", "--out", out, *more)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return render(tmp_path_factory.mktemp("pairs") / "dataset", "--workers", "1")
+
+
+@pytest.fixture
+def copy(paired: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(paired, tmp_path / "dataset"))
+
+
+def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
+    world = Dataset.open(paired).world
+    rows = {row["scene_id"]: row for row in world.scenes.to_pylist()}
+    twins = [row for row in rows.values() if row["twin_of"]]
+    assert (len(rows), len(twins)) == (18, 8)
+    for row in twins:
+        other = rows[row["twin_of"]]
+        scene, before = Scene.from_json(row["scene"]), Scene.from_json(other["scene"])
+        assert (scene.camera, scene.lamps) == (before.camera, before.lamps)
+        assert all(thing["visible"] >= 0.8 for thing in (*row["objects"], *other["objects"]))
+        images = [world.image(each).convert("L") for each in (row["scene_id"], row["twin_of"])]
+        changed = ImageChops.difference(*images).point(lambda value: 255 * (value > 40))
+        area: Image.Image = Image.new("L", changed.size)
+        for thing in (*row["objects"], *other["objects"]):
+            left, top, right, bottom = thing["box"]
+            area.paste(255, (left - 3, top - 3, right + 6, bottom + 3))  # and the shadow beside it
+        inside = ImageChops.multiply(changed, area).histogram()[255]
+        assert inside >= 0.8 * changed.histogram()[255]
+    assert any(
+        ImageChops.difference(world.image(row["scene_id"]), world.image(row["twin_of"])).getbbox() for row in twins
+    )
+
+
+def test_workers_change_nothing(paired: Path, tmp_path: Path) -> None:
+    assert Dataset.open(render(tmp_path / "two", "--workers", "2")).world.digest == Dataset.open(paired).world.digest
+
+
+def test_items_have_two_images_and_two_captions_of_the_same_words(paired: Path) -> None:
+    dataset = Dataset.open(paired)
+    benchmark = dataset.benchmark()
+    items = {row["item_id"]: row for row in benchmark.items_of("pairs").to_pylist()}
+    assert Counter(row["kind"] for row in items.values()) == {"attribute": 4, "relation": 4}
+    twin_of = {row["scene_id"]: row["twin_of"] for row in dataset.world.scenes.to_pylist()}
+    for item_id, item in items.items():
+        rows = [row for row in benchmark.candidates.to_pylist() if row["item_id"] == item_id]
+        assert Counter((row["slot"], row["truth"]) for row in rows) == {(s, t): 1 for s in "01" for t in (True, False)}
+        scenes = {row["scene_id"] for row in rows}
+        assert len(scenes) == 2
+        assert any(twin_of[scene] in scenes for scene in scenes)
+        words = [
+            sorted(benchmark.text_of[text].replace("an ", "a ").split()) for text in {row["text_id"] for row in rows}
+        ]
+        assert len(words) == 2
+        assert words[0] == words[1]
+        assert all((row["of"] is None) == row["truth"] == (not row["changed"]) for row in rows)
+        for row in rows:
+            if not row["truth"] and item["kind"] == "attribute":
+                source, told = benchmark.text_of[row["of"]].split(), benchmark.text_of[row["text_id"]].split()
+                place, _, change = row["changed"][0].split(":")
+                old, new = change.split(">")
+                assert (source.index(old) > 3, told.index(new) > 3) == (place == "1",) * 2
+        assert item["held_out_positive"] == item["held_out_negative"]
+
+
+def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> None:
+    world = Dataset.open(copy).world
+    holdout = Holdout.from_dict(Dataset.open(copy).block())
+    done = describe(copy, world, holdout, "all", Request())
+    assert {name: n for name, n in done.items.items() if "pairs" in name} == {"pairs attribute": 4, "pairs relation": 4}
+    verified = run_command("gen", "verify", copy)
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
+    done = run_command("gen", "describe", rendered, "--protocol", "pairs", "--name", "none")
+    assert done.returncode == 2
+    assert "it needs scenes with a twin (gen render --pairs)" in done.stderr
+
+
+def dim(rows: Rows) -> None:
+    twin = next(row for row in rows if row["twin_of"])
+    twin["scene"] = twin["scene"].replace('"energy":78.54', '"energy":70.0')
+
+
+def recolour(rows: Rows) -> None:
+    twin = next(row for row in rows if row["twin_of"])
+    scene = json.loads(twin["scene"])
+    value = scene["objects"][0]["attributes"]["material"]
+    other = {"metal": "rubber", "rubber": "metal"}[value]
+    scene["objects"][0]["attributes"]["material"] = other
+    twin["scene"] = json.dumps(scene)
+    twin["objects"][0]["attributes"] = [
+        (k, other if k == "material" else v) for k, v in twin["objects"][0]["attributes"]
+    ]
+
+
+def rename(rows: Rows) -> None:
+    next(row for row in rows if row["twin_of"])["twin_of"] = "000099"
+
+
+@pytest.mark.parametrize(
+    ("table", "harm", "fault", "what"),
+    [
+        ("scenes", dim, "wrong twin", "not with the same lamps"),
+        ("scenes", recolour, "wrong twin", "have not exchanged one value|of its objects are not the same"),
+        ("scenes", rename, "wrong twin", "which does not stand before it"),
+        ("candidates", lambda rows: [r.update(truth=not r["truth"]) for r in rows if r["slot"] == "0"], "true negative", "pairs-"),
+        ("candidates", lambda rows: [r.update(truth=True) for r in rows if r["slot"] == "1"], "false positive", "pairs-"),
+    ],
+)  # fmt: skip
+def test_planted_faults_are_found(
+    copy: Path, table: str, harm: Callable[[Rows], object], fault: str, what: str
+) -> None:
+    edit(copy / "world" if table == "scenes" else copy / "benchmarks/color-shape-3x3-b0", table, harm)
+    found = said(judged(copy), fault)
+    assert any(part in found for part in what.split("|")), found

@@ -1,0 +1,142 @@
+"""What a night of rendering meets: kills at any moment, a full disk, a missing file. The finished files are always the same."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
+from tests.generator.render.test_run import files, start
+from tests.paths import CHECKOUT as ROOT
+
+MORE = ["--scenes", "train=44,val=4,seen=4,partial=4,unseen=4", "--workers", "2"]
+
+
+def rendered_at(root: Path, *arguments: str) -> Path:
+    done = run_command(*render_arguments(root, *arguments))
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def children(process: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kills: int, pause: float) -> int:
+    """Render, killing a worker or the parent at random moments, so many times at most; returns how many times it did."""
+    killed = 0
+    while True:
+        process = start(*render_arguments(root, *arguments))
+        while killed < kills:
+            try:
+                process.wait(timeout=rng.uniform(0, pause))
+                break
+            except subprocess.TimeoutExpired:
+                target = rng.choice([process.pid, *children(process.pid) * 2])
+                try:
+                    os.kill(target, rng.choice([signal.SIGKILL, signal.SIGTERM]))
+                    killed += 1
+                except ProcessLookupError:
+                    continue
+        _, errors = process.communicate(timeout=300)
+        if process.returncode == 0:
+            return killed
+        assert process.returncode in (-signal.SIGKILL, -signal.SIGTERM), errors
+
+
+def test_kills_at_random_moments_leave_no_trace(undisturbed: Path, tmp_path: Path) -> None:
+    assert render_with_kills(tmp_path / "d", FEW, random.Random(0), 3, 3) > 0
+    assert files(tmp_path / "d") == files(undisturbed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("more", [[], ["--shards", "60KB"]])
+def test_twenty_kills_at_random_moments_leave_no_trace(tmp_path: Path, more: list[str]) -> None:
+    expected = files(rendered_at(tmp_path / "undisturbed", *MORE, *more))
+    rng, killed, runs = random.Random(1), 0, 0
+    while killed < 20:
+        runs += 1
+        killed += render_with_kills(tmp_path / f"d{runs}", [*MORE, *more], rng, 20 - killed, 4)
+        assert files(tmp_path / f"d{runs}") == expected
+    assert killed == 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> None:
+    refused = run_command(*render_arguments(disk / "d", "--scenes", "400"))
+    assert refused.returncode == 2
+    assert "free some space" in refused.stderr
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(200_000, id="images"),
+        pytest.param(260_000, id="tables"),
+        pytest.param(420_000, marks=pytest.mark.full, id="texts"),
+        pytest.param(560_000, marks=pytest.mark.full, id="more texts"),
+    ],
+)
+def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, disk: Path, left: int) -> None:
+    ballast = disk / "ballast"
+    ballast.write_bytes(b"0" * ((1 << 20) - left))
+    done = run_command(*render_arguments(disk / "d", *FEW))
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert "pace" in last
+    assert "run the same command again" in last
+    assert "Traceback" not in done.stderr
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
+    done = run_command(*render_arguments(disk / "d", *FEW))
+    assert done.returncode == 0, done.stderr
+    assert files(disk / "d") == files(undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (
+            "blender_assets/quality.toml",
+            "quality.toml is missing, so this installation is not whole; install Jackalope again.",
+        ),
+        pytest.param("scenes/clevr.toml", "Unknown family 'clevr'", marks=pytest.mark.full),
+        ("generator/render/blender/objects.py", "No module named 'generator.render.blender.objects'"),
+    ],
+)
+def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(tmp_path: Path, missing: str, said: str) -> None:
+    package = tmp_path / "package"
+    for part in ("generator", "scenes", "blender_assets"):
+        shutil.copytree(ROOT / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))
+    away = (package / missing).rename(tmp_path / "away")
+    arguments = render_arguments(tmp_path / "d", *FEWEST)
+    env = {**os.environ, "PYTHONPATH": str(package)}
+    done = run_process(*arguments, env=env, cwd=package)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith(("Error: ", "Unknown"))
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    away.rename(package / missing)
+    done = run_process(*arguments, env=env, cwd=package)
+    assert done.returncode == 0, done.stderr

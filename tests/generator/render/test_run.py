@@ -1,0 +1,249 @@
+"""Real renders in real processes: same bytes whatever the workers, kills and interruptions."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from generator.dataset.reader import Dataset
+from generator.dataset.resources import resource
+from generator.holdout.design import parse_scenes
+from generator.render.farm.local import Limits, render_scenes
+from generator.render.quality import read_quality
+from generator.render.run import Job, parse_objects, parse_resolution, prepare, seconds_a_scene, worker_setup
+from generator.vocabulary.schema import SHAPES, read_vocabulary
+from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
+
+
+def files(root: Path) -> dict[str, str]:
+    """Digest of every file of a dataset, by relative path."""
+    return {
+        str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(root.rglob("*"))
+        if p.is_file()
+    }
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    code = "import sys; sys.argv[0] = 'gen'; from generator.cli.main import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments[1:])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # a shell that starts the tests in the background has them, and all they start, ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 120
+    while len(list(root.glob("world/images/[0-9]*.png"))) < n:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = run_process(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "two") == files(undisturbed)
+    assert len(files(undisturbed)) > 28
+
+
+def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> None:
+    done = run_command(*render_arguments(tmp_path / "other", *FEWEST, "--seed", "1"))
+    assert done.returncode == 0, done.stderr
+    first, second = (set(Dataset.open(root).world.sums.values()) for root in (undisturbed, tmp_path / "other"))
+    assert len(first & second) <= 1  # vocabulary.toml
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full)])
+def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_path: Path, stop: signal.Signals) -> None:
+    root = tmp_path / "stopped"
+    for images in (3, 11):
+        process = start(*render_arguments(root, *FEW))
+        wait_for_images(root, images, process)
+        process.send_signal(stop)
+        _, errors = process.communicate(timeout=60)
+        if stop == signal.SIGINT:
+            assert process.returncode == 130
+            assert b"run the same command again to continue" in errors
+        unfinished = run_command("gen", "verify", root)
+        assert unfinished.returncode == 2
+        assert "is unfinished" in unfinished.stderr
+    done = run_command(*render_arguments(root, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert "images are already rendered" in done.stderr
+    assert files(root) == files(undisturbed)
+
+
+def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "killed"
+    process = start(*render_arguments(root, *FEW, "--workers", "2"))
+    for images in (2, 8, 14):
+        wait_for_images(root, images, process)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert files(root) == files(undisturbed)
+
+
+def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
+    job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64, "draft", 0, 0)
+    prepared = prepare(job)
+    digests: dict[str, str] = {}
+    setup = worker_setup(prepared, tmp_path)
+    for answer in render_scenes(prepared.planned, setup, workers=1, limits=Limits(timeout=10)):
+        if len(digests) == 3:
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+            os.kill(int(children[-1]), signal.SIGSTOP)
+        digests |= answer["scene"]["files"]
+    sums = Dataset.open(undisturbed).world.sums
+    assert digests == {f"images/{p.scene_id}.png": sums[f"images/{p.scene_id}.png"] for p in prepared.planned}
+
+
+def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
+    text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace("min_pixels = 200 ", "min_pixels = 90000 ")
+    (tmp_path / "blind.toml").write_text(text)
+    done = run_command(*render_arguments(tmp_path / "out", *FEWEST, "--family", tmp_path / "blind.toml"))
+    assert done.returncode == 2
+    assert "6 scenes failed" in done.stderr
+    assert "leaves no rendered scene for train, val, seen, partial, unseen" in done.stderr
+    rows = Dataset.open(tmp_path / "out").world.scenes.to_pylist()
+    assert {row["status"] for row in rows} == {"failed"}
+    assert "lessen [placement] min_pixels or min_visible" in rows[0]["reason"]
+
+
+def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "torn"
+    process = start(*render_arguments(root, *FEW))
+    wait_for_images(root, 6, process)
+    process.kill()
+    process.communicate()
+    journal = root / "world/.journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
+    image = root / "world/images" / f"{json.loads(lines[0])['scene_id']}.png"
+    image.write_bytes(image.read_bytes()[:50])
+    done = run_command(*render_arguments(root, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert files(root) == files(undisturbed)
+
+
+def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(undisturbed, tmp_path / "dataset"))
+    done = run_command(*render_arguments(root, *FEW))
+    assert done.returncode == 0, done.stderr
+    assert files(root) == files(undisturbed)
+
+
+def test_every_shape_that_a_family_may_name_can_be_built() -> None:
+    code = "from generator.render.blender.objects import build_mesh; from generator.assets.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
+
+
+RENDER_FROM_ROW = """
+import sys
+from generator.render.blender.stage import Stage
+from generator.dataset.outputs import png
+from generator.dataset.reader import Dataset
+from generator.render.quality import read_quality
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+from pathlib import Path
+root, out, threads = sys.argv[1:]
+world = Dataset.open(root).world
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, int(threads))
+for row in reversed(world.scenes.to_pylist()[:6]):
+    stage.pose(Scene.from_json(row["scene"]))
+    path = Path(out) / (row["scene_id"] + ".png")
+    path.write_bytes(png(stage.render(str(path), [tuple(thing["box"]) for thing in row["objects"]])))
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.full), "5"])
+def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
+    subprocess.run(
+        [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True
+    )
+    again = sorted(tmp_path.glob("*.png"))
+    assert len(again) == 6
+    for path in again:
+        assert path.read_bytes() == Dataset.open(undisturbed).world.image_path(path.stem).read_bytes()
+
+
+def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
+    path = Dataset.open(undisturbed).world.image_path("000000")
+    with Image.open(path) as image:
+        assert image.info == {}
+        assert (image.size, image.mode) == ((64, 64), "RGB")
+        assert np.asarray(image).std() > 5
+
+
+def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
+    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's box."""
+    world, checked = Dataset.open(rendered).world, 0
+    for row in world.scenes.to_pylist():
+        boxes = [o["box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
+        if len(boxes) != 1 or any(dict(o["attributes"])["color"] in ("brown", "red") for o in row["objects"]):
+            continue
+        with Image.open(world.image_path(row["scene_id"])) as image:
+            pixels = np.asarray(image).astype(int)
+        yellow = (pixels[..., 0] - pixels[..., 2] > 60) & (pixels[..., 1] - pixels[..., 2] > 40)
+        left, top, right, bottom = boxes[0]
+        inside = yellow[top:bottom, left:right].sum()
+        assert inside >= 0.9 * yellow.sum()
+        if inside > 20:
+            columns, rows = np.flatnonzero(yellow.any(0)), np.flatnonzero(yellow.any(1))
+            assert abs((columns[0] + columns[-1] + 1) / 2 - (left + right) / 2) <= 4
+            assert abs((rows[0] + rows[-1] + 1) / 2 - (top + bottom) / 2) <= 5
+            checked += 1
+    assert checked >= 5
+
+
+def test_missing_library_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bpy.py").write_text(
+        'raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")'
+    )
+    done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "bpy.py").write_text('import os; os.write(2, b"illegal instruction"); os.abort()')
+    done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "Rendering cannot start" in done.stderr
+    assert "illegal instruction" in done.stderr
+
+
+def test_numbers_of_scenes_and_sizes_are_read() -> None:
+    assert parse_scenes("3000") == parse_scenes(None)
+    assert sum(parse_scenes("777").values()) == 777
+    assert parse_scenes("train=5,seen=6")["partial"] == 300
+    assert parse_resolution("320x240") == (320, 240)
+    assert [parse_objects(spec) for spec in ("2", "3..10", "1..1")] == [(2, 2), (3, 10), (1, 1)]
+
+
+def test_the_time_said_beforehand_knows_of_landscapes_and_that_no_image_is_free() -> None:
+    standard = read_quality("standard")
+    clevr, pug = (
+        [seconds_a_scene(size, size, standard, (), read_vocabulary(name)) for size in (0, 64, 224)]
+        for name in ("clevr", "pug")
+    )
+    assert 0 < clevr[0] == pug[0] < clevr[1] < clevr[2] < pug[2] / 2

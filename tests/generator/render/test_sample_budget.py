@@ -1,0 +1,244 @@
+"""Rectangles about objects, which get the most samples."""
+
+import json
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from generator.dataset.outputs import Box
+from generator.render.quality import Quality
+from generator.render.sample_budget import LEAST, Shot, focus, shots
+
+ONE_MORE = 6000  # samples that one more render costs
+SIZES = st.tuples(st.integers(8, 900), st.integers(8, 900))
+
+
+@st.composite
+def images(draw: st.DrawFn) -> tuple[list[Box], int, int]:
+    width, height = draw(SIZES)
+
+    def box() -> Box:
+        left, top = draw(st.integers(0, width - 1)), draw(st.integers(0, height - 1))
+        return left, top, draw(st.integers(left + 1, width)), draw(st.integers(top + 1, height))
+
+    return [box() for _ in range(draw(st.integers(1, 10)))], width, height
+
+
+def area(box: Box) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+@given(images(), st.integers(1, 16))
+def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box], int, int], more: int) -> None:
+    boxes, width, height = image
+    parts, margin = focus(boxes, width, height, more), max(width, height) // 480
+    for left, top, right, bottom in boxes:
+        wanted = (
+            max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height)
+        )  # fmt: skip
+        assert any(p[0] <= wanted[0] and p[1] <= wanted[1] and p[2] >= wanted[2] and p[3] >= wanted[3] for p in parts)
+    assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
+
+
+@given(images(), st.integers(1, 16))
+def test_rectangles_never_cost_more_than_the_whole_image(image: tuple[list[Box], int, int], more: int) -> None:
+    boxes, width, height = image
+    parts = focus(boxes, width, height, more)
+    samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
+    assert parts == [(0, 0, width, height)] or samples < more * width * height
+
+
+@given(images(), st.integers(1, 16))
+def test_no_two_rectangles_would_cost_less_as_one(image: tuple[list[Box], int, int], more: int) -> None:
+    boxes, width, height = image
+    for a, b in combinations(focus(boxes, width, height, more), 2):
+        both = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+        assert more * area(both) >= more * (area(a) + area(b)) + ONE_MORE
+
+
+def test_far_objects_have_rectangles_of_their_own_and_near_ones_share() -> None:
+    far = focus([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 16)
+    assert sorted(far) == [(20, 100, 60, 140), (250, 110, 290, 150)]
+    assert focus([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(20, 100, 90, 150)]
+
+
+def test_the_fewer_samples_they_take_the_more_objects_share_a_rectangle() -> None:
+    boxes = [(20, 100, 60, 140), (70, 110, 110, 150)]
+    assert len(focus(boxes, 320, 240, 16)) == 2
+    assert len(focus(boxes, 320, 240, 4)) == 1
+
+
+def test_small_images_are_rendered_in_one_go() -> None:
+    assert focus([(5, 8, 25, 30), (24, 16, 44, 42)], 48, 48, 4) == [(0, 0, 48, 48)]
+
+
+FEW = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
+METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
+
+
+def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floor() -> None:
+    assert shots([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
+        Shot([MATT], 4, 0.0, 2), Shot([METAL], 64, 0.1, 2), Shot([(0, 0, 320, 240)], 2)
+    ]  # fmt: skip
+
+
+def test_a_pixel_takes_at_least_what_comes_before_the_first_look_at_its_noise() -> None:
+    assert [shot.least for shot in shots([METAL, MATT], [True, False], 320, 240, FEW, 2)] == [2, LEAST, 2]
+
+
+def test_where_matt_objects_fill_the_image_all_of_it_takes_their_samples() -> None:
+    full = (0, 0, 320, 240)
+    assert shots([METAL, full], [True, False], 320, 240, FEW, 2) == [
+        Shot([METAL], 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)
+    ]  # fmt: skip
+    assert shots([full], [False], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 4)]
+
+
+def test_a_landscape_has_no_more_for_metal_than_for_the_rest() -> None:
+    boxes = [METAL, MATT]
+    assert shots(boxes, [True, False], 320, 240, FEW, 4) == [Shot(boxes, 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)]
+
+
+@pytest.mark.parametrize("around", [0, 64])
+def test_without_fewer_samples_anywhere_the_image_is_one(around: int) -> None:
+    assert shots([METAL, MATT], [True, False], 320, 240, FEW, around) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
+    assert shots([], [], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
+
+
+PARTS = """
+import json, sys
+import bpy, OpenEXR
+import numpy as np
+from generator.render.blender.canvas import Canvas
+from generator.render.blender.stage import Stage
+from generator.render.quality import Quality
+from generator.plan.record import Planned
+from generator.placement.scenes import place_scene
+from generator.vocabulary.schema import read_vocabulary
+out, boxes, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+family = read_vocabulary("clevr")
+thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
+planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
+for width, height in sizes:
+    for name, given in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
+        quality = Quality(**{**dict(samples=32, denoise="", bounces=1, microseconds=1), **given})
+        stage = Stage(family, quality, width, height, 2)
+        stage.pose(place_scene(planned, family, 0, 0, width, height))
+        found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
+        stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
+standard = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
+shiny = Planned("1", "", (("sphere", {"color": "red", "material": "metal", "size": "large"}),), (0,), "studio", (None,), (0,))
+for name, order in {"one": (0, 1), "two": (1, 0)}.items():
+    for width, height, box in ((48, 36, (4, 4, 44, 34)), (160, 120, (60, 40, 100, 80))):
+        stage = Stage(family, standard, width, height, 2)
+        for turn in order:
+            stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, width, height))
+            stage.render(out + "/draft.png", [box]).save(f"{out}/order-{width}-{name}-{turn}.png")
+stage.pose(place_scene(planned, family, 0, 0, 160, 120))
+stage.render(out + "/draft.png", [(20, 70, 50, 95)]).save(out + "/bare.png")
+taken, shoot = {0: [], 1: []}, stage._shoot
+for turn in taken:
+    cycles = bpy.context.scene.cycles
+    stage._shoot = lambda *given: (taken[turn].append((cycles.samples, cycles.sample_offset)), shoot(*given))
+    stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, 160, 120))
+    stage.render(out + "/draft.png", [(20, 70, 50, 95)])
+with open(out + "/samples.json", "w") as file:
+    json.dump(taken, file)
+canvas = Canvas(bpy.context.scene, 12, 6, "")
+ones = np.ones((2, 3), np.float32)
+passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones, "Denoising Albedo.R": ones, "Denoising Albedo.G": ones,
+    "Denoising Albedo.B": ones, "Denoising Normal.X": -ones, "Denoising Normal.Y": 0 * ones, "Denoising Normal.Z": ones / 2,
+    "Debug Sample Count.X": np.float32([[0.25, 0.25, 1], [0.25, 0.25, 0.25]])}
+OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
+canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
+np.savez(out + "/laid.npz", **canvas._laid)
+canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 12, 4)
+np.savez(out + "/rougher.npz", **canvas._laid)
+canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 20, 4)
+np.savez(out + "/finer.npz", **canvas._laid)
+pug = read_vocabulary("pug").painted_with("color")
+where = next(name for name, each in pug.environments.items() if each.ground is not None)
+animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
+for name, given in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
+    stage = Stage(pug, Quality(**{**dict(samples=8, denoise="", bounces=1, microseconds=1), **given}), 160, 120, 2)
+    stage.pose(place_scene(animal, pug, 0, 0, 160, 120))
+    stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/pug-{name}.png")
+"""
+RELATIVE = [[0.37, 0.33, 0.62, 0.67], [0.83, 0.05, 0.93, 0.21]]
+RENDERED = [(161, 123), (200, 151)]
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    arguments = [sys.executable, "-c", PARTS, str(folder), json.dumps(RELATIVE), json.dumps(RENDERED)]
+    subprocess.run(arguments, check=True, capture_output=True)
+    return folder
+
+
+def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Path) -> None:
+    whole, floor, landscape = (
+        np.asarray(Image.open(rendered / f"pug-{name}.png")).astype(int) for name in ("whole", "floor", "landscape")
+    )
+    assert np.array_equal(floor, whole)
+    assert ((landscape - whole)[:30] ** 2).mean() > 0
+
+
+@pytest.mark.parametrize("width", [48, 160])
+@pytest.mark.parametrize("scene", [0, 1])
+def test_what_was_rendered_before_leaves_no_trace(rendered: Path, width: int, scene: int) -> None:
+    one, two = (np.asarray(Image.open(rendered / f"order-{width}-{name}-{scene}.png")) for name in ("one", "two"))
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("where", ["about a rectangle", "at the edge of the image"])
+def test_no_seam_shows_on_the_bare_floor(rendered: Path, where: str) -> None:
+    image = np.asarray(Image.open(rendered / "bare.png")).astype(int)
+    left, top, right, bottom = 20, 70, 50, 95
+    near = image[top - 2 : bottom + 2, left - 2 : right + 2] if where == "about a rectangle" else image[:12]
+    steps = max(np.abs(np.diff(near, axis=axis)).max() for axis in (0, 1))
+    assert steps < 8, steps
+
+
+def test_metal_takes_more_samples_than_a_matt_object(rendered: Path) -> None:
+    taken = json.loads((rendered / "samples.json").read_text())
+    assert taken == {"0": [[4, 2], [2, 0]], "1": [[64, 2], [2, 0]]}
+
+
+def test_pixels_weigh_by_the_samples_they_took(rendered: Path) -> None:
+    laid = np.load(rendered / "laid.npz")
+    assert np.allclose(laid["Image"][2:4, 5:8, 3], [[16 / 20, 16 / 20, 64 / 68], [16 / 20, 16 / 20, 16 / 20]])
+    assert np.allclose(laid["Image"][2, 7], [0.25 * 64 / 68, 0.5 * 64 / 68, 64 / 68, 64 / 68])
+    assert np.allclose(laid["Normal"][3, 5], [-0.8, 0.0, 0.4, 0.8])
+    assert laid["Image"][..., 3].astype(bool).sum() == 6
+
+
+def test_where_parts_overlap_the_one_with_the_most_samples_shows(rendered: Path) -> None:
+    laid, rougher, finer = (np.load(rendered / f"{name}.npz") for name in ("laid", "rougher", "finer"))
+    assert np.array_equal(rougher["Image"], laid["Image"])
+    assert np.allclose(finer["Image"][2:4, 5:8, 3], [[20 / 24, 20 / 24, 80 / 84], [20 / 24, 20 / 24, 20 / 24]])
+
+
+def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rendered: Path) -> None:
+    for width, height in RENDERED:
+        whole, image, rough = (
+            np.asarray(Image.open(rendered / f"{name}-{width}.png")).astype(int) for name in ("whole", "parts", "rough")
+        )
+        boxes = [
+            (round(left * width), round(top * height), round(right * width), round(bottom * height))
+            for left, top, right, bottom in RELATIVE
+        ]
+        within = np.zeros((height, width), bool)
+        for left, top, right, bottom in focus(boxes, width, height, 31):
+            within[top:bottom, left:right] = True
+        assert 0 < within.mean() < 0.5
+        assert np.abs(image - whole)[within].max() <= 1, "of 255, rounded twice"
+        noise, expected = (((each - whole)[~within] ** 2).mean() for each in (image, rough))
+        assert expected / 2 < noise < expected * 2

@@ -1,0 +1,216 @@
+"""Worlds in parts and in tars: the same files as one run makes, readable by everything that reads a dataset."""
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import mlcroissant
+import pytest
+import webdataset
+from PIL import Image
+
+from evaluator.training.data import read_training_set
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.plan.record import Planned
+from generator.render.merge import merge_worlds
+from generator.render.shards import Storage, Turn, parse_shard, parse_size
+from tests.conftest import run_command
+from tests.generator.worlds import rewrite
+
+TAR_BYTES = 100_000
+
+
+def files(root: Path) -> dict[str, str]:
+    """Digest of every file of a dataset, by relative path."""
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def parts(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("parts")
+    return [rewrite(rendered, folder / str(i), slice(i - 1, None, 3), shard=[i, 3]) for i in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def packed(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rendered dataset with its images in tars, one of its scenes failed after all, and its benchmark."""
+    root = rewrite(rendered, tmp_path_factory.mktemp("packed") / "dataset", tar_bytes=TAR_BYTES)
+    done = run_command("gen", "split", root)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def test_merged_parts_are_the_files_of_one_run(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
+    done = run_command("gen", "merge", *reversed(parts), "--out", tmp_path / "whole")
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "whole") == {name: d for name, d in files(rendered).items() if "verify.json" not in name}
+    again = run_command("gen", "merge", *parts, "--out", tmp_path / "whole", "--json")
+    assert json.loads(again.stdout)["scenes"]["train"] > 0
+    assert [Dataset.open(part).benchmark_names() for part in parts] == [[], [], []]
+
+
+def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: Path, monkeypatch: Any) -> None:
+    link, calls = os.link, iter(range(1000))
+
+    def stopping(*arguments: Any) -> None:
+        if next(calls) == 100:
+            raise KeyboardInterrupt
+        link(*arguments)
+
+    monkeypatch.setattr(os, "link", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        merge_worlds(parts, tmp_path / "whole")
+    assert not (tmp_path / "whole/world/manifest.json").exists()
+    monkeypatch.setattr(os, "link", lambda *arguments: (_ for _ in ()).throw(OSError("no links here")))
+    merge_worlds(parts, tmp_path / "whole")
+    assert files(tmp_path / "whole/world") == files(rendered / "world")
+
+
+@pytest.mark.parametrize(
+    ("give", "said"),
+    [
+        (lambda parts, whole: parts[:2], "Shards are missing: 3/3"),
+        (lambda parts, whole: [*parts, parts[0]], "are both shard 1/3; give each once"),
+        (lambda parts, whole: [*parts, whole], "is no shard but a whole dataset"),
+        (lambda parts, whole: [parts[0].parent], "is no dataset"),
+    ],
+)
+def test_parts_that_are_no_whole_are_refused(
+    rendered: Path, parts: list[Path], tmp_path: Path, give: Any, said: str
+) -> None:
+    done = run_command("gen", "merge", *give(parts, rendered), "--out", tmp_path / "whole")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "whole").exists()
+
+
+def test_parts_of_another_world_and_damaged_ones_are_refused(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
+    other = rewrite(rendered, tmp_path / "other", slice(2, None, 3), shard=[3, 3], seed=1)
+    with pytest.raises(UserError, match="is a shard of another world: it has seed = 1, not 0"):
+        merge_worlds([*parts[:2], other], tmp_path / "whole")
+    damaged = rewrite(rendered, tmp_path / "damaged", slice(2, None, 3), shard=[3, 3])
+    (damaged / "world/images/000002.png").write_bytes(b"")
+    with pytest.raises(UserError, match=r"000002\.png is damaged or missing"):
+        merge_worlds([*parts[:2], damaged], tmp_path / "whole")
+
+
+def test_the_card_of_a_part_says_how_to_render_it(parts: list[Path], packed: Path) -> None:
+    assert "--shard 2/3" in (parts[1] / "README.md").read_text()
+    assert f"--shards {TAR_BYTES}" in (packed / "README.md").read_text()
+
+
+def test_images_in_tars_are_those_of_the_folder(rendered: Path, packed: Path) -> None:
+    loose, tars = Dataset.open(rendered).world, Dataset.open(packed).world
+    assert not (tars.folder / "images").exists()
+    assert len(list(tars.folder.glob("shards/*.tar"))) > 3
+    assert all(path.stat().st_size <= TAR_BYTES for path in tars.folder.glob("shards/*.tar"))
+    for scene_id in loose.scenes["scene_id"].to_pylist():
+        assert tars.read(f"images/{scene_id}.png") == loose.image_path(scene_id).read_bytes()
+        assert tars.image_digest(scene_id) == loose.image_digest(scene_id)
+    with pytest.raises(UserError, match="has its images in tars"):
+        tars.image_path("000000")
+    with pytest.raises(UserError, match=r"lists no images/999999\.png"):
+        tars.image("999999")
+
+
+def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
+    rows = {row["scene_id"]: row for row in Dataset.open(rendered).world.scenes.to_pylist()}
+    tars = [str(path) for path in sorted(packed.glob("world/shards/*.tar"))]
+    samples = list(webdataset.WebDataset(tars, shardshuffle=False))
+    assert [sample["__key__"] for sample in samples] == sorted(rows)
+    for sample in samples:
+        shown, row = json.loads(sample["json"]), rows[sample["__key__"]]
+        assert {name: shown[name] for name in ("relations", "scene", "width")} == {
+            name: row[name] for name in ("relations", "scene", "width")
+        }
+        with Image.open(io.BytesIO(sample["png"])) as image:
+            assert image.size == (64, 64)
+
+
+def test_tars_hold_no_time_and_no_owner(packed: Path) -> None:
+    for path in packed.glob("world/shards/*.tar"):
+        with tarfile.open(path) as tar:
+            found = {(m.mtime, m.uid, m.gid, m.uname, m.gname, m.mode) for m in tar.getmembers()}
+        assert found == {(0, 0, 0, "", "", 0o644)}
+
+
+@pytest.mark.parametrize(
+    "stop", [pytest.param(n, marks=[pytest.mark.full] if n % 63 else []) for n in range(0, 190, 9)]
+)
+def test_a_stopped_packing_continues_to_the_same_files(
+    rendered: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    """Stopped at the n-th file that is removed or put in its place."""
+    calls = iter(range(10_000))
+    unlink, replace = Path.unlink, os.replace
+
+    def counted(does: Any) -> Any:
+        def stopping(*arguments: Any, **more: Any) -> None:
+            if "world" in str(arguments[0]) and next(calls) == stop:
+                raise KeyboardInterrupt
+            does(*arguments, **more)
+
+        return stopping
+
+    with monkeypatch.context() as patched:
+        patched.setattr("generator.dataset.packing.Path.unlink", counted(unlink))
+        patched.setattr("generator.dataset.tars.os.replace", counted(replace))
+        with pytest.raises(KeyboardInterrupt):
+            rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
+    rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
+    assert files(tmp_path / "again/world") == files(packed / "world")
+
+
+def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, packed: Path) -> None:
+    done = run_command("gen", "verify", packed)
+    assert done.returncode == 0, done.stderr
+    assert "clean" in done.stdout
+    done = run_command("gen", "preview", packed, "--n", "2")
+    assert done.returncode == 0, done.stderr
+    whole, other = (
+        read_training_set(each.world, each.benchmark(), 32, 32) for each in map(Dataset.open, (rendered, packed))
+    )
+    assert whole.images.equal(other.images)
+
+
+@pytest.mark.parametrize("harm", ["tar", "index"])
+def test_changed_tars_are_found_out(rendered: Path, tmp_path: Path, harm: str) -> None:
+    root = rewrite(rendered, tmp_path / "dataset", tar_bytes=TAR_BYTES)
+    assert run_command("gen", "split", root).returncode == 0
+    path = root / ("world/shards/000001.tar" if harm == "tar" else "world/packed.parquet")
+    data = bytearray(path.read_bytes())
+    data[700] ^= 1
+    path.write_bytes(data)
+    done = run_command("gen", "verify", root)
+    assert done.returncode == 1
+    assert f"{path.name} has other bytes than when it was made" in done.stderr
+
+
+def test_croissant_lists_the_tars(packed: Path) -> None:
+    described = mlcroissant.Dataset(str(packed / "croissant.json"))
+    assert not described.metadata.issues.errors
+    shown = next(iter(described.records("images")))
+    assert shown["images/image"].size == (64, 64)
+
+
+def test_parts_and_sizes_are_read() -> None:
+    assert parse_shard("3/3") == (3, 3)
+    assert [parse_size(spec) for spec in ("1", "2kb", "3 MB", "4G")] == [1, 2000, 3_000_000, 4_000_000_000]
+    for spec in ("0/3", "4/3", "1", "1/2/3", "a/b", "-1/2"):
+        with pytest.raises(UserError, match="Expected --shard to be i/n"):
+            parse_shard(spec)
+    for spec in ("0MB", "MB", "1TB", "-1MB", "1.5GB"):
+        with pytest.raises(UserError, match="Expected a size such as 256MB"):
+            parse_size(spec)
+    plan = [Planned(f"{i:03d}", "", (), (), "") for i in range(10)]
+    turns = [list(Turn(plan, Storage((i, 4)))) for i in (1, 2, 3, 4)]
+    assert sorted(each.scene_id for turn in turns for each in turn) == [each.scene_id for each in plan]
+    assert {len(turn) for turn in turns} == {2, 3}
+    assert list(Turn(plan, Storage())) == plan

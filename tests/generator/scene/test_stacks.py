@@ -1,0 +1,107 @@
+"""Objects that rest on others, in Blender: tops are flat, feet touch them, and nothing runs into anything."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from generator.dataset.resources import resource
+from generator.placement.scenes import place_scene
+from generator.plan.record import Planned
+from generator.render.run import Job, prepare
+from generator.scene.layouts import Layout
+from generator.scene.stacks import can_carry
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from tests.conftest import run_command
+
+TEXT = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
+VOCABULARY = parse_vocabulary(TEXT, "x")
+LAYOUT = Layout((0, 1), (None, 0), (0, 0))
+
+IN_BLENDER = """
+import json, sys
+import bpy
+from generator.render.blender.stage import Stage
+from generator.render.blender.flat_tops import check_tops
+from generator.dataset.errors import UserError
+from generator.render.quality import read_quality
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+given = json.load(sys.stdin)
+vocabulary = parse_vocabulary(given["text"], "x")
+stage = Stage(vocabulary, read_quality("draft"), 32, 32, 1)
+faults = []
+for text in given["texts"]:
+    try:
+        check_tops(parse_vocabulary(text, "x"), stage.meshes)
+        faults.append(None)
+    except UserError as error:
+        faults.append(error.message)
+touching = []
+for scene in given["scenes"]:
+    stage.pose(Scene.from_json(scene))
+    bpy.context.view_layer.update()
+    lower, upper = ([o.matrix_world @ v.co for v in o.data.vertices] for o in (bpy.data.objects["object0"], bpy.data.objects["object1"]))
+    touching.append((max(v.z for v in lower), min(v.z for v in upper)))
+print("ANSWER" + json.dumps([faults, touching]))
+"""
+
+
+def in_blender(texts: list[str], scenes: list[str]) -> tuple[list[str | None], list[tuple[float, float]]]:
+    given = json.dumps({"text": TEXT, "texts": texts, "scenes": scenes})
+    done = subprocess.run([sys.executable, "-c", IN_BLENDER], input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    faults, touching = json.loads(done.stdout.split("ANSWER")[1])
+    return faults, touching
+
+
+def stack(vocabulary: Vocabulary, lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
+    objects = tuple(
+        (name, {"color": "red", "material": "rubber", "size": size})
+        for name, size in zip((lower, upper), sizes, strict=True)
+    )
+    return Planned("000000", "", objects, LAYOUT.depth_order, "studio", LAYOUT.rests_on, LAYOUT.clumps)
+
+
+def test_what_rests_touches_the_top_and_neither_enters_the_other() -> None:
+    stacks = [(a, b) for a in VOCABULARY.objects for b in VOCABULARY.objects if can_carry(VOCABULARY, a, b)]
+    sizes = [(one, other) for one in ("large", "small") for other in ("large", "small")]
+    planned = [stack(VOCABULARY, *pair, sizes[n % 4]) for n, pair in enumerate(stacks)]
+    scenes = [place_scene(each, VOCABULARY, n, 0, 96, 96) for n, each in enumerate(planned)]
+    wrong = [
+        TEXT.replace("height = 1.7, radius = 0.93", "height = 1.71, radius = 0.93"),
+        TEXT.replace("height = 1.7, radius = 0.93", "height = 1.7, radius = 0.99"),
+        TEXT.replace("cone = { foot = 0 }", "cone = { foot = 0, top = { height = 2.0, radius = 0.5 } }"),
+        TEXT.replace('torus = { synonyms = ["ring"] }', 'torus = { synonyms = ["ring"], foot = 0.5 }'),
+    ]
+    faults, touching = in_blender([TEXT, *wrong], [scene.to_json() for scene in scenes])
+    assert faults[0] is None
+    for fault, name in zip(faults[1:], ("cylinder.top", "cylinder.top", "cone.top", "torus.foot"), strict=True):
+        assert fault is not None
+        assert fault.startswith(f"objects.{name}")
+    for scene, (top, foot) in zip(scenes, touching, strict=True):
+        # tops are the highest part of what carries: a plane lies between the two, and both touch it
+        assert foot == pytest.approx(top, abs=1e-3)
+        assert scene.objects[1].position[2] == pytest.approx(top, abs=1e-4)
+
+
+def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
+    (tmp_path / "mine.toml").write_text(TEXT.replace("radius = 0.93", "radius = 0.99"), encoding="utf-8")
+    done = run_command("gen", "render", "--family", tmp_path / "mine.toml", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1",
+                       "--resolution", "32x32", "--quality", "draft", "--out", tmp_path / "out")  # fmt: skip
+    assert done.returncode == 2
+    assert "objects.cylinder.top: height = 1.7 and radius = 0.99" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_stack_finds_a_place() -> None:
+    """The planner may ask for any of them in an image of any shape."""
+    counts = {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
+    assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, "draft", 0, 0, (2, 4))).planned
+    for lower in VOCABULARY.objects:
+        for upper in VOCABULARY.objects:
+            if can_carry(VOCABULARY, lower, upper):
+                for size in ((320, 240), (96, 96), (240, 320)):
+                    graph = place_scene(stack(VOCABULARY, lower, upper, ("small", "large")), VOCABULARY, 0, 0, *size)
+                    assert graph.graph(VOCABULARY).edges[1, 0, "on"]["holds"] is True

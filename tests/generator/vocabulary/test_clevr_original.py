@@ -1,0 +1,155 @@
+"""The family clevr-original is CLEVR: by its numbers, and by rendering CLEVR's own scenes again."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from generator.assets.lookup import mesh_height
+from generator.assets.sets import BUILTIN
+from generator.assets.shapes import unit_mesh
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SPLITS, SplitPlan
+from generator.placement.scenes import place_scene
+from generator.plan.plan import plan_scenes
+from generator.scene.relations import along, ground_directions
+from generator.vocabulary.schema import read_vocabulary
+from tests.generator.fidelity import REFERENCE, likeness, likeness_of, records, reference, structure
+from tests.paths import CHECKOUT
+
+CLEVR = read_vocabulary("clevr-original")
+FEW, QUICK = ["chart_metal", "scene_3"], 48
+FINE = 256  # samples; with fewer the denoiser smears the smallest and most hidden objects
+
+needs_reference = pytest.mark.skipif(
+    not REFERENCE.is_dir(), reason="needs CLEVR's reference images in ../shared, which are not part of the project"
+)
+
+
+def test_numbers_are_those_that_clevr_published() -> None:
+    assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
+    assert {name: value.linear for name, value in CLEVR.attributes["color"].items()} == {
+        "gray": (87, 87, 87), "red": (173, 35, 35), "blue": (42, 75, 215), "green": (29, 105, 20),
+        "brown": (129, 74, 25), "purple": (129, 38, 192), "cyan": (41, 208, 208), "yellow": (255, 238, 51),
+    }  # fmt: skip
+    assert set(CLEVR.attributes["material"]) == {"rubber", "metal"}
+    assert {name: value.scale for name, value in CLEVR.attributes["size"].items()} == {"large": 0.7, "small": 0.35}
+    assert (CLEVR.camera.position, CLEVR.camera.target) == ((7.4811, -6.5076, 5.3437), (0, 0, 0))
+    assert (CLEVR.camera.lens, CLEVR.camera.sensor, CLEVR.camera.jitter) == (35, 32, 0.5)
+    assert {name: lamp.jitter for name, lamp in CLEVR.lamps.items()} == {"key": 1, "fill": 1, "back": 1, "sun": 0}
+    assert {name: lamp.energy for name, lamp in CLEVR.lamps.items()} == {
+        "key": 78.54, "fill": 23.56, "back": 39.27, "sun": 0.45,
+    }  # fmt: skip
+    rules = CLEVR.placement
+    assert (rules.extent, rules.gap, rules.clearance, rules.min_pixels) == (3, 0.25, 0.4, 200)
+    assert {relation.margin for relation in CLEVR.relations.values()} == {0.2}
+    assert CLEVR.sky == 0
+
+
+@pytest.mark.parametrize(("shape", "half"), [("sphere", 1), ("cylinder", 1), ("cube", 1)])
+def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str, half: float) -> None:
+    mesh = CLEVR.meshes[shape]
+    vertices = np.array(unit_mesh(mesh).vertices)
+    assert np.allclose(vertices.min(axis=0), (-half, -half, 0), atol=0.002)
+    assert np.allclose(vertices.max(axis=0), (half, half, 2 * half), atol=0.002)
+    assert mesh_height(mesh, BUILTIN) == pytest.approx(2 * half, abs=0.002)
+
+
+@pytest.mark.parametrize("n", [3, 8, 10])
+def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
+    plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
+    planned = [p for p in plan_scenes(CLEVR, plan, dict.fromkeys(SPLITS, 4), 0, (n, n)) if len(p.objects) == n]
+    assert planned
+    for each in planned[:3]:
+        scene = place_scene(each, CLEVR, 0, 0, 320, 240)
+        directions = ground_directions(scene.camera)
+        radii = [CLEVR.attributes["size"][thing.attributes["size"]].scale or 0 for thing in scene.objects]
+        corners = [CLEVR.reach(thing.category, thing.attributes) for thing in scene.objects]
+        for i, one in enumerate(scene.objects):
+            assert max(abs(one.position[0]), abs(one.position[1])) <= 3
+            for j, other in enumerate(scene.objects[:i]):
+                assert math.dist(one.position, other.position) - radii[i] - radii[j] >= 0.25
+                assert math.dist(one.position, other.position) > corners[i] + corners[j]
+                assert abs(along(directions["front"], one.position, other.position)) >= 0.4
+                assert along(directions["right"], one.position, other.position) >= 0.4
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return render(tmp_path_factory.mktemp("few"), FEW, QUICK)
+
+
+def render(out: Path, names: list[str], samples: int) -> Path:
+    """CLEVR's scenes of these names, rendered anew into `out`."""
+    command = [sys.executable, "-m", "tests.generator.reference_renders", str(out), str(samples), *names]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def check(folder: Path, name: str) -> None:
+    ours = np.load(folder / f"{name}.npz")
+    found = likeness(ours["image"], ours["mask"], ours["without"], reference(name))
+    assert len(found) == len(records()[name]["objects"])
+    for each, thing in zip(found, records()[name]["objects"], strict=True):
+        assert each.good, (each, thing)
+    assert structure(ours["image"], reference(name)).mean() >= 0.97
+
+
+@needs_reference
+@pytest.mark.parametrize("name", FEW)
+def test_scenes_of_clevr_look_the_same(rendered: Path, name: str) -> None:
+    check(rendered, name)
+
+
+@needs_reference
+@pytest.mark.full
+def test_all_scenes_of_clevr_look_the_same(tmp_path: Path) -> None:
+    render(tmp_path, list(records()), FINE)
+    for name in records():
+        check(tmp_path, name)
+
+
+def gray(image: np.ndarray) -> np.ndarray:
+    return np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
+
+
+def hues_swapped(image: np.ndarray) -> np.ndarray:
+    return image[..., [1, 2, 0]]
+
+
+@needs_reference
+@pytest.mark.parametrize("change", [gray, hues_swapped])
+@pytest.mark.parametrize("name", FEW)
+def test_other_colours_are_told_in_every_coloured_object(rendered: Path, name: str, change) -> None:
+    ours = np.load(rendered / f"{name}.npz")
+    found = likeness(change(ours["image"]), ours["mask"], ours["without"], reference(name))
+    for each, thing in zip(found, records()[name]["objects"], strict=True):
+        assert thing["color"] == "gray" or not each.good, thing
+        assert thing["color"] == "gray" or each.color > 3, thing
+
+
+@needs_reference
+@pytest.mark.parametrize("name", FEW)
+def test_a_removed_object_is_told(rendered: Path, name: str) -> None:
+    ours = np.load(rendered / f"{name}.npz")
+    for i, behind in enumerate(ours["without"]):
+        removed = np.where((ours["mask"] == i + 1)[..., None], behind, ours["image"])
+        assert not likeness_of(i, removed, ours["mask"], ours["without"], reference(name)).good
+
+
+@needs_reference
+@pytest.mark.parametrize("name", FEW)
+def test_an_object_of_another_size_is_told(rendered: Path, name: str) -> None:
+    """The reference, with everything a twentieth larger about the middle of an object, has other outlines."""
+    ours = np.load(rendered / f"{name}.npz")
+    for i in range(len(ours["without"])):
+        middle = np.array(ndimage.center_of_mass(ours["mask"] == i + 1))
+        zoom = np.diag([1 / 1.05, 1 / 1.05, 1])
+        offset = np.append(middle - middle / 1.05, 0)
+        larger = ndimage.affine_transform(reference(name), zoom, offset, order=1, mode="nearest")
+        assert likeness_of(i, ours["image"], ours["mask"], ours["without"], larger).outline < 0.97

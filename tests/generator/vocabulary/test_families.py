@@ -1,0 +1,122 @@
+"""Families that extend others: what a few lines of TOML add, change and remove."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from skimage.color import rgb2lab
+
+from generator.dataset.errors import UserError
+from generator.holdout.blocks import kind_asked
+from generator.vocabulary.colors import linear_of
+from generator.vocabulary.families import shipped_families, vocabulary_text
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+
+TEAL = """
+extends = "clevr"
+remove = ["objects.star", "attributes.color.brown"]
+[attributes.color]
+teal = { srgb = "#0b7a75", synonyms = ["blue-green"] }
+red = { srgb = "#ff0000" }
+"""
+PAINTS = """
+extends = "clevr"
+paints = ["color", "coat"]
+[attributes.coat]
+chalk = { linear = [200, 200, 200] }
+coal = { linear = [9, 9, 9] }
+clay = { linear = [99, 40, 20] }
+"""
+
+
+def written(folder: Path, text: str, name: str = "mine.toml") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_a_family_that_extends_nothing_keeps_its_bytes(family: str) -> None:
+    path = shipped_families()[family]
+    if "extends" not in tomllib.loads(path.read_text(encoding="utf-8")):
+        assert vocabulary_text(family) == path.read_text(encoding="utf-8") == vocabulary_text(str(path))
+
+
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_a_family_written_anew_is_the_same_family(family: str) -> None:
+    vocabulary = read_vocabulary(family)
+    assert parse_vocabulary(vocabulary.toml(), "again") == vocabulary
+
+
+def test_additions_are_merged_by_table(tmp_path: Path) -> None:
+    clevr, mine = read_vocabulary("clevr"), read_vocabulary(written(tmp_path, TEAL))
+    assert mine.name == "mine"
+    assert mine.values("color") == ["gray", "red", "blue", "green", "purple", "cyan", "yellow", "teal"]
+    assert [*mine.objects] == [name for name in clevr.objects if name != "star"]
+    assert mine.attributes["color"]["red"].inputs() == {"linear": (255.0, 0.0, 0.0)}
+    assert mine.attributes["color"]["red"].synonyms == ("crimson",)
+    assert mine.lamps == clevr.lamps
+
+
+def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
+    written(tmp_path, TEAL, "teal.toml")
+    text = vocabulary_text(written(tmp_path, 'extends = "teal.toml"\n[attributes.size]\nvast = { scale = 1.0 }\n'))
+    assert "extends" not in tomllib.loads(text)
+    assert parse_vocabulary(text, "world/vocabulary.toml").values("size") == ["large", "small", "vast"]
+    assert "teal" in parse_vocabulary(text, "world/vocabulary.toml").values("color")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('extends = "mine.toml"', "'mine.toml' extends 'mine.toml', which has no end"),
+        ('extends = "clever"', "extends the unknown family 'clever': did you mean 'clevr'?"),
+        ('extends = "nowhere.toml"', "Cannot read the family 'nowhere.toml': No such file"),
+        ('extends = "clevr"\nremove = ["objects.str"]', "removes 'objects.str', which is not there; did you mean 'objects.star'"),
+        ('extends = "clevr"\nremove = "star"', 'remove is a list such as ["objects.star"]'),
+        ('extends = 3', "extends is the name of a family or the path of a file, got 3"),
+        ('extends = "clevr"\n[attributes.color]\nteal = { srgb = "teal" }', "attributes.color.teal.srgb"),
+        ('extends = "clevr"\n[attributes.color]\nteal = { srgb = "#0b7a75", linear = [1, 2, 3] }', "two ways to give one colour"),
+        ('extends = "clevr"\npaints = ["color", "coat"]', "paints names 'coat', which is no attribute kind"),
+        ('extends = "clevr"\npaints = ["color"]', "should name two or more attribute kinds"),
+        ('extends = "clevr"\npaints = ["color", "size"]', "no attribute kind sets 'scale'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_vocabulary(written(tmp_path, text))
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_an_srgb_colour_is_the_light_that_an_image_shows_as_it() -> None:
+    for code in ("#0b7a75", "#000000", "#ffffff", "#0a0a0a", "#7f3310"):
+        rgb = [int(code[i : i + 2], 16) for i in (1, 3, 5)]
+        linear = [channel / 255 for channel in linear_of(code)]
+        x = 0.412453 * linear[0] + 0.357580 * linear[1] + 0.180423 * linear[2]
+        y = 0.212671 * linear[0] + 0.715160 * linear[1] + 0.072169 * linear[2]
+        f = [t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x / 0.95047, y)]
+        assert [116 * f[1] - 16, 500 * (f[0] - f[1])] == pytest.approx(
+            rgb2lab([[[c / 255 for c in rgb]]])[0, 0, :2], abs=1e-3
+        )
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "tested"),
+    [
+        ((), "color", "color"),
+        (("3x3",), "color", "color"),
+        (("coat:shape=2x2",), "coat", "coat"),
+        (("coat:shape=k1..2",), "coat", "coat"),
+        (("material:shape=2x2",), "color", "color"),
+    ],
+)
+def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
+    tmp_path: Path, asked: tuple[str, ...], kept: str, tested: str
+) -> None:
+    both = read_vocabulary(written(tmp_path, PAINTS))
+    painted = both.painted_with(kind_asked(asked, both))
+    assert isinstance(painted, Vocabulary)
+    assert {*painted.attributes} == {kept, "material", "size"}
+    assert painted.tested == tested
+    assert {*painted.adjective_order} == {*painted.attributes}
+    assert parse_vocabulary(painted.toml(), "world/vocabulary.toml") == painted

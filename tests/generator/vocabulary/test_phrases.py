@@ -1,0 +1,108 @@
+"""Attribute kinds that are said after the noun, articles and plurals: what the grammar says the judge reads back."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generator.dataset.errors import UserError
+from generator.judge.decide import decide as judge
+from generator.judge.geometry import Terms, read_scene
+from generator.judge.words import Lexicon, UnreadableError, read_sentence
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar
+from generator.language.truth import decide
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
+from tests.generator.scenes import VOCABULARY_TEXT, facts_of, forms, random_scene
+
+KINDS = """
+[kinds.material]
+phrase = "made of {value}"
+[kinds.size]
+phrase = "of {value} build"
+"""
+TEXT = VOCABULARY_TEXT.replace("purple = {", 'purple = { article = "an",').replace("[objects]", f"{KINDS}[objects]", 1)
+PHRASES = parse_vocabulary(TEXT, "phrases")
+GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
+
+METAL, RUBBER, LARGE = ("material", "metal"), ("material", "rubber"), ("size", "large")
+RED, PURPLE = ("color", "red"), ("color", "purple")
+
+
+@pytest.mark.parametrize(
+    ("form", "template", "text"),
+    [
+        (Form((Mention("cube", (RED, METAL)), Mention("cone"))), "a-and-a", "a red cube made of metal and a cone"),
+        (Form((Mention("cube", (METAL, LARGE)),)), "there-is", "There is a cube of large build and made of metal."),
+        (Form((Mention("torus", (METAL,), count=2),)), "there-is", "There are two toruses made of metal."),
+        (Form((Mention("cube", (PURPLE, METAL)),)), "in-image", "There is an purple cube made of metal in the image."),
+        (Form((Mention("cube", without=(METAL,)),)), "there-is", "There is a cube that is not made of metal."),
+        (Form((Mention("cube", (RED, METAL, LARGE)), Mention("cone"))), "then-attributes", "There is a cube and a cone. The cube is red, of large build and made of metal."),
+        (Form((Mention("cube", (METAL,)), Mention("cube", (RUBBER,))), (Link(0, "left", 1),)), "list-then-relate", "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the cube made of rubber."),
+        (Form((Mention("cube", (METAL,)), Mention("cone", (RED,)))), "spare", "cube made of metal and red cone"),
+        (Form((Mention("cube", (RED, METAL)), Mention("cone", (METAL,))), (Link(0, "left", 1),)), "crepe", "red cube made of metal to the left of cone made of metal"),
+        (Form((Mention("cube", (METAL,)),), environment="studio"), "a-and-a", "a cube made of metal in a bright studio with a plain floor"),
+    ],
+)  # fmt: skip
+def test_values_are_said_in_the_phrase_of_their_kind(form: Form, template: str, text: str) -> None:
+    assert GRAMMAR.realise(form, template) == text
+
+
+@pytest.mark.parametrize("examples", [100, pytest.param(500, marks=pytest.mark.full)])
+def test_the_judge_reads_every_template_back_and_decides_it_alike(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(forms(), st.integers(0, 10**6))
+    def check(form: Form, seed: int) -> None:
+        scene = random_scene(random.Random(seed), 1, 5, list(PHRASES.objects)[:4], PHRASES)
+        shown = read_scene(scene.to_json(), TERMS)
+        for name in GRAMMAR.templates(form):
+            text = GRAMMAR.realise(form, name)
+            said = read_sentence(text, LEXICON)
+            assert said.to_dict() == form.to_dict(), (name, text)
+        assert decide(form, facts_of(scene, PHRASES)) is judge(said, shown)
+
+    check()
+
+
+def test_synonyms_stand_in_the_phrase_too() -> None:
+    form = Form((Mention("cube", (METAL,)),))
+    text = GRAMMAR.realise(form, "there-is", {(0, "material"): "metallic"})
+    assert text == "There is a cube made of metallic."
+    assert read_sentence(text, LEXICON).to_dict() == form.to_dict()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a metal cube",
+        "a cube made of metal and of large build",
+        "a cube made of metal made of rubber",
+        "a cube made of red",
+        "a purple cube",
+        "two toruss",
+        "a cube of large build made of metal",
+        "There is a cube and a cone. The cube is made of metal and red.",
+    ],
+)
+def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
+    with pytest.raises(UnreadableError):
+        read_sentence(text, LEXICON)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ('[kinds.material]\nphrase = "that is {value}"', "begins with 'that', which captions need for themselves"),
+        ('[kinds.material]\nphrase = "made of"', "kinds.material.phrase"),
+        ('[kinds.material]\nphrases = "made of {value}"', "did you mean 'phrase'"),
+        ('[kinds.materiel]\nphrase = "made of {value}"', "did you mean 'material'"),
+        ('[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"', "'made of metal' means both"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(tmp_path: Path, kinds: str, said: str) -> None:
+    (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{kinds}\n')
+    with pytest.raises(UserError) as caught:
+        read_vocabulary(str(tmp_path / "mine.toml"))
+    assert said in caught.value.message
