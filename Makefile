@@ -21,8 +21,8 @@ test: .venv/dev  ## Every test that CI runs.
 test-full: .venv/dev  ## Every test.
 	$(BIN)/pytest -n 2
 
-lint: .venv/dev  ## Style and types.
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+lint: .venv/dev  ## Style, types, and which folder may import which.
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 bench: .venv/dev  ## Speed and memory of rendering, planning, verifying and scoring.
 	$(BIN)/python -m bench
