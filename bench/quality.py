@@ -17,13 +17,13 @@ from contextlib import ExitStack
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 from platformdirs import user_cache_path
 
 from bench.figures import Figure
+from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.dataset.commands import say
 from generator.dataset.streams import Stream
 from generator.placement.scenes import place_scene
@@ -31,23 +31,11 @@ from generator.plan.record import Planned
 from generator.render.device import Drive
 from generator.render.quality import Quality, qualities, read_quality
 from generator.scene.scene import Scene
-from generator.vocabulary.schema import read_vocabulary
 
-SCENES, CROWDED, WIDTH, HEIGHT = 20, 7, 320, 240
-FAMILY = read_vocabulary("clevr-original")
+SCENES, CROWDED = 20, 7
 Objects = Iterable[tuple[str, str, str, str]]
-Shot = tuple[np.ndarray, float]
 CLEVR = read_quality("reference")
 REFERENCE = {"samples": 4096, "use_denoising": False}
-
-
-class Point(NamedTuple):
-    """One way of rendering: a quality, what drives it, whether it is denoised as well as can be, settings of Cycles."""
-
-    quality: Quality
-    drive: Drive = Drive()
-    well: bool = False
-    settings: Mapping[str, Any] = {}
 
 
 def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 0.0) -> Quality:
@@ -91,14 +79,14 @@ def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> lis
     return found
 
 
-def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[Shot]]:
+def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[TimedImage]]:
     """What each point, in a process of its own, makes of each scene."""
     with ExitStack() as stack:
         processes = {
             name: stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, 1)))
             for name, point in points.items()
         }
-        shots: dict[str, list[Shot]] = {name: [] for name in points}
+        shots: dict[str, list[TimedImage]] = {name: [] for name in points}
         for scene in drawn:
             for name, process in processes.items():
                 shots[name].append(process.submit(_render, scene).result())
@@ -161,12 +149,14 @@ def _folder() -> Path:
 
 
 def _begin(point: Point, threads: int) -> None:
-    import_module("bench.shooting").begin(point, threads)  # Blender spoils the import path of the processes that follow
+    import_module("bench.blender_process").begin(
+        point, threads
+    )  # Blender spoils the import path of the processes that follow
 
 
-def _render(scene: Scene) -> Shot:
-    shot: Shot = import_module("bench.shooting").render(scene)
-    return shot
+def _render(scene: Scene) -> TimedImage:
+    image: TimedImage = import_module("bench.blender_process").render(scene)
+    return image
 
 
 def psnr(image: np.ndarray, reference: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""A process that renders scenes in one way, and says how long each took."""
+"""Renders scenes with the settings of one point, in a process with Blender, and times each."""
 
 import tempfile
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from bench.quality import FAMILY, HEIGHT, WIDTH, Point, Shot
+from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.dataset.outputs import png
 from generator.render.blender.stage import Stage, material_inputs
 from generator.render.blender.visibility import Eye
@@ -29,7 +29,7 @@ def begin(point: Point, threads: int) -> None:
     _eye = Eye(_stage.meshes, WIDTH, HEIGHT)
 
 
-def render(scene: Scene) -> Shot:
+def render(scene: Scene) -> TimedImage:
     """The image of a scene and the seconds that it took; placing and posing are not counted."""
     boxes = [view.box for view in _eye.look(scene, [material_inputs(o, FAMILY)["scale"] for o in scene.objects])]
     _stage.pose(scene)

@@ -1,0 +1,24 @@
+"""The ways of rendering that bench/quality.py compares, as its process with Blender needs them too."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from generator.render.device import Drive
+from generator.render.quality import Quality
+from generator.vocabulary.schema import read_vocabulary
+
+WIDTH, HEIGHT = 320, 240
+FAMILY = read_vocabulary("clevr-original")
+TimedImage = tuple[np.ndarray, float]
+"""An image, uint8 (height, width, 3), and the seconds that it took."""
+
+
+class Point(NamedTuple):
+    """One way of rendering: a quality, what drives it, whether it is denoised as well as can be, settings of Cycles."""
+
+    quality: Quality
+    drive: Drive = Drive()
+    well: bool = False
+    settings: Mapping[str, Any] = {}
