@@ -62,7 +62,7 @@ def reach(mesh: str) -> float:
     """How far a unit mesh reaches from its vertical axis: 1 at most, and more for CLEVR's cube.
 
     >>> reach("sphere"), round(reach("clevr-cube"), 3)
-    (1.0, 1.34)
+    (1.0, 1.342)
     """
     return max(math.hypot(x, y) for x, y, _ in unit_mesh(mesh).vertices) if mesh in HALF_WIDTH else 1.0
 
