@@ -45,21 +45,21 @@ def split(
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
     from generator.describe.benchmark import check_name, describe, first_request
-    from generator.holdout.design import Design, benchmark_name, parse_seeds, said
+    from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 
     opened = Dataset.open(dataset)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
-    holdouts = Design(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
+    holdouts = HoldoutRequest(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
     if name and len(holdouts) > 1:
         raise UserError(
             f"--name {name}: {len(holdouts)} benchmarks are made, each needs a name of its own; leave --name out."
         )
     made = {}
     for each in holdouts:
-        called = check_name(name) if name else benchmark_name(each)
+        called = check_name(name) if name else design_of(each).benchmark_name(each)
         made[called] = describe(dataset, opened.world, each, called, first_request(each, exposed_negatives)).scenes
-        say(f"Held out: {said(each)}.")
+        say(f"Held out: {design_of(each).summary(each)}.")
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
         say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
     first = next(iter(made))
@@ -118,8 +118,8 @@ def describe(
     from generator.describe.benchmark import KINDS, Request, check_name, check_request, kept_splits
     from generator.describe.benchmark import describe as write
     from generator.describe.protocols.train import parse_statistics
-    from generator.holdout.design import benchmark_name
     from generator.holdout.holdout import Holdout
+    from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
 
     request = Request(
@@ -129,7 +129,7 @@ def describe(
     check_request(request)
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
-    name = check_name(name) if name else f"{benchmark_name(holdout)}-texts"
+    name = check_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
     done = write(dataset, opened.world, holdout, name, request, kept_splits(opened, holdout))
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")

@@ -2,6 +2,8 @@
 
 import click
 
+from generator.holdout.designs.registry import design_names
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 SEED = click.IntRange(min=0)
 HOLDOUT = click.option(
@@ -15,7 +17,7 @@ HOLDOUT = click.option(
 DESIGN = click.option(
     "--design",
     default="bindsplit",
-    help="bindsplit, coverage (each object is seen with k values), systematicity (unseen atoms too) or gzsl (class lists).",
+    help=f"How combinations are held out: {', '.join(design_names())} (docs/splits.md).",
 )
 BLOCK_SEED = click.option(
     "--block-seed", "block_seed", default="0", help="Seed of the block and of the splits, or several such as 0..2."

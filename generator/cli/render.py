@@ -91,7 +91,7 @@ def render(
     """
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.store import settle, shown
-    from generator.holdout.design import parse_seeds, said
+    from generator.holdout.request import design_of, parse_seeds
     from generator.render.device import find_drive
     from generator.render.farm.choice import Farm
     from generator.render.farm.local import default_workers
@@ -125,7 +125,7 @@ def render(
         f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     for each in prepared.holdouts:
-        say(f"Held out: {said(each)}.")
+        say(f"Held out: {design_of(each).summary(each)}.")
     world = render_world(prepared, root, farm)
     if shard:
         say(f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out DIR")
@@ -174,6 +174,7 @@ def _of_preset(preset: str, family: str, scenes: str | None) -> tuple[str, tuple
 
 
 def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_seed: str) -> str:
+    from generator.holdout.request import design_of
     from generator.vocabulary.schema import read_vocabulary
 
     job = prepared.job
@@ -181,13 +182,14 @@ def _folder_name(preset: str | None, prepared: "Prepared", objects: str, block_s
     if preset is not None:
         return f"{preset}-{size}"
     many = "" if job.objects == (2, 2) else f"-n{objects.replace('..', '-')}"
-    design = "" if job.design == "bindsplit" else f"-{job.design}"
-    drawn = job.holdout if job.design in ("coverage", "gzsl") else prepared.holdouts[0].asked
+    design = design_of(prepared.holdout)
+    asked = job.holdout or design.default_holdout(prepared.vocabulary)
+    drawn = prepared.holdout.asked if asked[0].endswith(".json") else asked
     usual = f"{read_vocabulary(job.family).tested}:{prepared.vocabulary.category}="
     held = "+".join(spec.removeprefix(usual) for spec in drawn)
-    block = f"-{held}".replace(":", "-").replace("=", "-").replace("..", "-") if held else ""
+    block = f"-{design.prefix}{held}".replace(":", "-").replace("=", "-").replace("..", "-")
     assets = f"-{job.assets}" if job.assets else ""
-    return f"{prepared.vocabulary.name}{assets}{many}{design}{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
+    return f"{prepared.vocabulary.name}{assets}{many}{block}-b{block_seed.replace('..', '-').replace(',', '-')}-{size}"
 
 
 @click.command()

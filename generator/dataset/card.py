@@ -142,24 +142,7 @@ def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:
 
 def _held_out(manifest: Manifest) -> str:
     held = manifest.get("holdout")
-    if not held:
-        return "nothing"
-    said = []
-    if held["design"] == "gzsl":
-        said.append(
-            f"{sum(each['split'] != 'train' for each in held['classes'])} of {len(held['classes'])} labels ({held['task']})"
-        )
-    elif held["design"] == "coverage":
-        said.append(
-            f"all but {held['asked'][0].rpartition('k')[2]} values of {held['kind']} with each {held['category']}"
-        )
-    elif held["bindings"]:
-        said.append(f"{held['kind']} {', '.join(held['values'])} with {held['category']} {', '.join(held['objects'])}")
-    if held["triples"] and held["design"] != "gzsl":
-        said.append(f"{len(held['triples'])} relation triples")
-    if absent := held["absent_values"] + held["absent_objects"]:
-        said.append(f"every {', '.join(absent)}")
-    return f"{'; '.join(said)} (block seed {held['block_seed']})"
+    return f"{manifest['held_out']} (block seed {held['block_seed']})" if held else "nothing"
 
 
 def _reading(benchmarks: Mapping[str, Manifest], in_tars: bool) -> str:
@@ -240,7 +223,7 @@ def _render(request: Manifest, made: Sequence[str]) -> list[str]:
     return [
         "gen", "render", "--family", "world/vocabulary.toml",
         *(["--assets", request["assets"]["set"]] if "assets" in request else []),
-        *(["--design", request["design"]] if request["design"] != "bindsplit" else []),
+        "--design", request["design"],
         *(part for spec in holdout for part in ("--holdout", spec)), *([] if request["opposites"] else ["--no-opposites"]),
         "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_look(request),
         "--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"])),

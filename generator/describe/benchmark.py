@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +20,7 @@ from generator.describe.protocols.binary import KINDS, Binary
 from generator.describe.protocols.class_gzsl import ClassGzsl, Labels
 from generator.describe.protocols.confusion import Confusion
 from generator.describe.protocols.context import Context
-from generator.describe.protocols.gzsl import STYLE, Gzsl
+from generator.describe.protocols.gzsl import Gzsl
 from generator.describe.protocols.hard_positives import HardPositives
 from generator.describe.protocols.integration import Integration
 from generator.describe.protocols.pairs import Pairs
@@ -29,13 +29,14 @@ from generator.describe.protocols.retrieval import Retrieval
 from generator.describe.protocols.skill import Skill
 from generator.describe.protocols.systematicity import Systematicity
 from generator.describe.protocols.train import Statistics, Train
-from generator.holdout.class_lists import ClassRule, shared_labels
+from generator.holdout.class_lists import ClassRule
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Fact, Rule, cluster_of, held_out_facts, may_lack
+from generator.holdout.membership import Fact, Rule, cluster_of, held_out_facts
+from generator.holdout.request import design_of
 from generator.language.complexity import LEVELS, cells
 from generator.language.grammar import TEMPLATES
 from generator.language.truth import Facts
-from generator.plan.plan import Assigned, rule_of
+from generator.plan.plan import Assigned
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
@@ -115,17 +116,18 @@ def describe(
     protocol that was asked for gets no item.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    design = design_of(holdout)
     language = Language(vocabulary, holdout, _equal_familiarity(request, holdout), request.template)
     askers = make_askers(language, request, _most_objects(world))
     train: Train | Labels = Train(language, request.statistics, request.exposed_negatives)
-    if holdout.design == "gzsl" and request.statistics is None:
+    if design.label_captions and request.statistics is None:
         train = Labels(ClassGzsl(language, ClassRule(vocabulary, holdout)))
-    rule = rule_of(vocabulary, holdout)
+    rule = design.rule(vocabulary, holdout)
     with BenchmarkWriter(root, name) as writer:
         tables = _Tables(writer, language, rule.splits)
         for row in _rendered(world, request.statistics is not None):
             tables.add_scene(row, rule, train, askers, request.seed, assigned)
-        if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack(holdout)]:
+        if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in design.may_lack(holdout)]:
             raise UserError(
                 f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
                 f"render more scenes."
@@ -152,17 +154,12 @@ def describe(
 
 def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
     """The texts of a benchmark that is made with its world, or with a new holdout."""
-    if holdout.design == "gzsl":
-        return Request(("gzsl",), template=STYLE)
-    kinds = (*FIRST.binary, "flip") if holdout.triples else FIRST.binary
-    protocols = (*(FIRST.protocols or ()), *(["systematicity"] if holdout.design == "systematicity" else []))
-    return replace(
-        FIRST,
-        protocols=protocols,
-        binary=kinds,
-        template=None if holdout.triples else PLAIN,
-        exposed_negatives=exposed_negatives,
-    )
+    design = design_of(holdout)
+    texts = design.first_texts(holdout)
+    return Request(
+        texts.protocols, texts.binary, template=texts.template, strict=False,
+        exposed_negatives=exposed_negatives and not design.label_captions,  # labels come without negatives
+    )  # fmt: skip
 
 
 def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
@@ -207,7 +204,7 @@ def make_askers(language: Language, request: Request, most: int) -> list[Asker]:
         "context": lambda: Context(language),
         "gzsl": lambda: (
             ClassGzsl(language, ClassRule(language.vocabulary, language.holdout))
-            if language.holdout.design == "gzsl"
+            if language.holdout.classes
             else Gzsl(language)
         ),
         # a first benchmark has no relations but those of its pairs
@@ -387,11 +384,10 @@ def _manifest(
     declared = ["train negatives show held-out bindings (--exposed-negatives)"] if request.exposed_negatives else []
     if not request.equal_familiarity:
         declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
-    if holdout.triples and not holdout.opposites and holdout.design != "gzsl":
-        declared.append("a flipped relation is more familiar than its held-out truth (--no-opposites)")
-    declared += shared_labels(holdout)
+    design = design_of(holdout)
+    declared += design.declared_leaks(holdout)
     return {
-        "world": world.digest, "design": holdout.design, "holdout": json.loads(json.dumps(holdout.to_dict())),
+        "world": world.digest, "design": design.name, "held_out": design.summary(holdout), "holdout": json.loads(json.dumps(holdout.to_dict())),
         "scenes": described.scenes, "exposed_negatives": request.exposed_negatives,
         "equal_familiarity": _equal_familiarity(request, holdout), "declared_leaks": declared,
         "texts": {
@@ -402,9 +398,8 @@ def _manifest(
 
 
 def _equal_familiarity(request: Request, holdout: Holdout) -> bool:
-    """Whether every foil must be as familiar as its caption. The design gzsl pits unseen labels against seen ones; a block
-    that is not closed under opposites makes a flipped relation more familiar than its truth."""
-    return request.equal_familiarity and holdout.design != "gzsl" and (holdout.opposites or not holdout.triples)
+    """Whether every foil must be as familiar as its caption."""
+    return request.equal_familiarity and design_of(holdout).equal_familiarity(holdout)
 
 
 def _filled(askers: Sequence[Asker]) -> dict[str, dict[str, int]]:

@@ -1,119 +1,51 @@
-"""Which combinations `--holdout` means: blocks drawn by seed, or a file that spells them out."""
+"""Blocks of bindings, of relation triples and of unseen atoms, drawn by seed."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.streams import Stream
-from generator.holdout.class_lists import draw_classes
-from generator.holdout.holdout import DESIGNS, Binding, Holdout, check_fits, closed
+from generator.holdout.holdout import Holdout, closed
 from generator.vocabulary.schema import Vocabulary
 
 RELATION_BLOCK = ("relation", "pair")
 ATOMS = "atoms"
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
-_NAMED = re.compile(r"(?P<kind>[^:=]+):")
 _PLAIN = re.compile(r"\d+x\d+")
 _ATOMS = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
-_COVERAGE = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?")
-DEFAULTS = {
-    "bindsplit": ("{block}",),
-    "coverage": ("k1..{most}",),
-    "systematicity": ("{block}", f"{ATOMS}=1x2"),
-    "gzsl": ("classes",),
-}
 
 
-def draw_holdouts(
-    asked: Sequence[str], design: str, vocabulary: Vocabulary, block_seed: int, opposites: bool = True
-) -> list[Holdout]:
-    """The holdouts that were asked for: one, or for the designs coverage and gzsl one a point of the curve or a dataset.
-
-    `asked` are blocks (`3x3`, `color:shape=2x4`, `relation:pair=2x3`; several combine), `atoms=1x2`, `k1..7`,
-    `classes`, or a holdout.json; empty for the design's default. Chosen by seed, the same everywhere. Raises UserError
-    when something is malformed or impossible, saying what would make it possible.
-    """
-    if design not in DESIGNS:
-        raise UserError(f"Unknown design '{design}'; {did_you_mean(design, list(DESIGNS))}")
-    given = tuple(spec.strip() for spec in asked) or _default(design, vocabulary)
-    if len(given) == 1 and given[0].endswith(".json"):
-        return [read_holdout(Path(given[0]), vocabulary, block_seed)]
-    if design == "gzsl":
-        return draw_classes(given, vocabulary, block_seed)
-    if design == "coverage":
-        return _coverage(given, vocabulary, block_seed)
-    return [draw_block(given, vocabulary, block_seed, design, opposites)]
-
-
-def _default(design: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """What a design holds out where nothing is said: a block of 3x3, less where that would hold out everything."""
+def default_block(vocabulary: Vocabulary) -> str:
+    """A block of 3x3, or less where that would hold out everything."""
     values, objects = len(vocabulary.values(vocabulary.tested)), len(vocabulary.objects)
-    block = f"{min(3, values - 1)}x{min(3, objects - 1)}"
-    return tuple(spec.format(block=block, most=values - 1) for spec in DEFAULTS[design])
+    return f"{min(3, values - 1)}x{min(3, objects - 1)}"
 
 
-def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
-    """The attribute kind that a holdout names (`texture:animal=2x2`, or a holdout.json), else the tested one."""
-    for spec in asked:
-        if spec.strip().endswith(".json"):
-            return read_holdout(Path(spec.strip()), vocabulary).kind
-        named = _NAMED.match(spec.strip())
-        if named and named["kind"] in vocabulary.attributes:
-            return named["kind"]
-    return vocabulary.tested
+def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True) -> Holdout:
+    """Draw by seed the blocks that `asked` describes; all of them are held out together.
 
-
-def read_holdout(path: Path, vocabulary: Vocabulary, block_seed: int = 0) -> Holdout:
-    """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
-    try:
-        holdout = Holdout.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"--holdout {path} is no holdout.json as a benchmark has it; see docs/dataset.md.") from None
-    if unknown := check_fits(holdout, vocabulary):
-        raise UserError(
-            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give the family "
-            f"it was made for."
-        )
-    return holdout
-
-
-def draw_block(
-    asked: str | Sequence[str],
-    vocabulary: Vocabulary,
-    block_seed: int,
-    design: str = "bindsplit",
-    opposites: bool = True,
-) -> Holdout:
-    """Choose by seed the blocks that `asked` describes; blocks of bindings and of relations combine.
-
-    Bindings of a block occur in no training image or text (Peng et al. 2026, BindSplit, section 4.1); triples of a
-    relation block neither, in any phrasing. Raises UserError when a description is malformed, or when the block would leave a value or an
-    object without a seen binding, or a split without a scene.
+    A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and with
+    `opposites` under opposite), or `atoms=1x2` (values and objects that training never shows). Raises UserError when one is
+    malformed, or when the blocks would leave a value or an object without a seen binding, or a split without a scene.
     """
     kinds = f"{vocabulary.tested}:{vocabulary.category}"
     specs = tuple(
         f"{kinds}={spec.strip()}" if _PLAIN.fullmatch(spec.strip()) else spec.strip()
         for spec in ((asked,) if isinstance(asked, str) else asked)
     )
-    holdout = Holdout(vocabulary.tested, vocabulary.category, block_seed=block_seed, design=design, asked=specs)
+    holdout = Holdout(vocabulary.tested, vocabulary.category, block_seed=block_seed, opposites=opposites, asked=specs)
     for spec in specs:
-        relations = spec.strip().startswith(f"{RELATION_BLOCK[0]}:")
+        relations = spec.startswith(f"{RELATION_BLOCK[0]}:")
         add = _add_atoms if spec.startswith(ATOMS) else _add_relations if relations else _add_bindings
-        holdout = add(replace(holdout, opposites=opposites), spec, vocabulary)
+        holdout = add(holdout, spec, vocabulary)
     if not holdout.bindings and not holdout.triples:
         raise UserError(f"--holdout {' '.join(specs)} holds out no combination; add a block such as 3x3.")
-    if design == "systematicity" and not (holdout.absent_values or holdout.absent_objects):
-        raise UserError(f"The design systematicity needs unseen atoms too; add --holdout {ATOMS}=1x2.")
     return holdout
 
 
 def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _SPEC.fullmatch(spec.strip())
+    match = _SPEC.fullmatch(spec)
     if not match:
         raise UserError(
             f"Expected --holdout to be values x objects such as 3x3 or {vocabulary.tested}:{vocabulary.category}=3x3, "
@@ -121,7 +53,7 @@ def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdou
         )
     if holdout.bindings:
         raise UserError(f"--holdout {spec}: a second block of bindings; give one, and relation:pair=2x3 beside it.")
-    kind = _kind(spec, match["kind"], match["category"], vocabulary)
+    kind = check_kind(spec, match["kind"], match["category"], vocabulary)
     values = [value for value in vocabulary.values(kind) if value not in holdout.absent_values]
     objects = [thing for thing in vocabulary.objects if thing not in holdout.absent_objects]
     rows, columns = int(match["rows"]), int(match["columns"])
@@ -133,7 +65,8 @@ def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdou
     return replace(holdout, kind=kind, values=chosen, objects=things, bindings=bindings)
 
 
-def _kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
+def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
+    """The attribute kind that a description names, else the tested one. Raises UserError for names that the world lacks."""
     if kind is not None and kind not in vocabulary.attributes:
         raise UserError(
             f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
@@ -163,7 +96,7 @@ def _check_size(spec: str, size: int, what: str, available: int, starved: str) -
 
 
 def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _SPEC.fullmatch(spec.strip())
+    match = _SPEC.fullmatch(spec)
     if not match or (match["kind"], match["category"]) != RELATION_BLOCK:
         raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
     if holdout.triples:
@@ -210,11 +143,9 @@ def _possible(pair: tuple[str, str], relation: str, vocabulary: Vocabulary) -> b
 
 
 def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _ATOMS.fullmatch(spec.strip())
+    match = _ATOMS.fullmatch(spec)
     if not match:
         raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
-    if holdout.design != "systematicity":
-        raise UserError(f"--holdout {spec}: unseen atoms belong to --design systematicity; add it.")
     kind = holdout.kind
     values = [value for value in vocabulary.values(kind) if value not in holdout.values]
     objects = [thing for thing in vocabulary.objects if thing not in holdout.objects and not _related(holdout, thing)]
@@ -235,36 +166,3 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
 
 def _related(holdout: Holdout, thing: str) -> bool:
     return any(thing in (subject, other) for subject, _, other in holdout.triples)
-
-
-def _coverage(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) -> list[Holdout]:
-    """(n, k) coverage: each object is seen with k of the n values (Uselis et al.; protocols, section 1).
-
-    An object's values are k in a row on a ring in random order, and the objects start at even distances around it, so each
-    value is seen with as many objects as every other up to one; what is seen at k is seen at k + 1.
-    """
-    match = _COVERAGE.fullmatch(asked[0]) if len(asked) == 1 else None
-    if not match:
-        raise UserError(f"Expected --holdout of the design coverage to be like k4 or k1..7, got '{' '.join(asked)}'.")
-    kind = _kind(asked[0], match["kind"], match["category"], vocabulary)
-    values, objects = vocabulary.values(kind), list(vocabulary.objects)
-    least, most = int(match["least"]), int(match["most"] or match["least"])
-    if not 1 <= least <= most < len(values):
-        raise UserError(
-            f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must stay unseen with each object; k runs "
-            f"from 1 to {len(values) - 1}."
-        )
-    stream = Stream("coverage", block_seed, kind)
-    order, things = stream.shuffled(values), stream.shuffled(objects)
-    first = {thing: i * len(values) // len(things) for i, thing in enumerate(things)}
-    made = []
-    for k in range(least, most + 1):
-        bindings: list[Binding] = [
-            (value, thing) for value in values for thing in objects
-            if (order.index(value) - first[thing]) % len(values) >= k
-        ]  # fmt: skip
-        made.append(
-            Holdout(kind, vocabulary.category, tuple(values), tuple(objects), block_seed, tuple(bindings),
-                    design="coverage", asked=(f"{kind}:{vocabulary.category}=k{k}",))
-        )  # fmt: skip
-    return made

@@ -9,7 +9,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.holdout.holdout import Binding, Class, Holdout, Triple, check_fits, closed
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
-from generator.holdout.presets import preset_names, read_preset
+from generator.holdout.presets import read_preset
 from generator.vocabulary.schema import Vocabulary
 
 TASKS = ("single", "two-object", "relational")
@@ -35,8 +35,6 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene. Raises
     UserError when the vocabulary is too small, or when the numbers of classes cannot be.
     """
-    if len(asked) == 1 and asked[0] in preset_names():
-        return _published(asked[0], vocabulary)
     match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
     if not match:
         raise UserError(
@@ -57,7 +55,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     held_out = tuple(sorted(lists["ood_val"] + lists["ood_test"]))
     made = []
     for task in TASKS:
-        common: dict[str, Any] = {"design": "gzsl", "asked": tuple(asked), "block_seed": block_seed, "task": task}
+        common: dict[str, Any] = {"asked": tuple(asked), "block_seed": block_seed, "task": task}
         if task == "relational":
             if not {*SIDES} <= {*vocabulary.relations}:
                 raise UserError(
@@ -80,11 +78,15 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     return made
 
 
-def _published(name: str, vocabulary: Vocabulary) -> list[Holdout]:
+def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
+    """The holdouts of the three datasets over the class lists of a preset.
+
+    Raises UserError when the preset has none, or when they do not fit the vocabulary.
+    """
     preset = read_preset(name)
     if preset.bindings is None or preset.relations is None:
         raise UserError(f"--holdout {name}: this preset has no class lists; take pearson2025 or pearson2025-clean.")
-    common: dict[str, Any] = {"design": "gzsl", "asked": (name,)}
+    common: dict[str, Any] = {"asked": (name,)}
     kind, made = vocabulary.tested, []
     bound = [Class(split, bindings=(_binding(label),)) for split in LISTS for label in getattr(preset.bindings, split)]
     related = [Class(split, triple=_triple(label)) for split in LISTS for label in getattr(preset.relations, split)]
@@ -191,6 +193,11 @@ def shared_labels(holdout: Holdout) -> list[str]:
     return found
 
 
+def list_of(split: str) -> str:
+    """The class list that the scenes of a split have their labels from."""
+    return "train" if split.startswith("id_") else split
+
+
 class ClassRule:
     """Which scenes belong to which split of class lists: the labels of a scene are all of one list.
 
@@ -217,6 +224,12 @@ class ClassRule:
     def related_labels(self, name: str) -> list[Triple]:
         """The labels of a list of the relational dataset."""
         return [each.triple for each in self.holdout.classes if each.split == name and each.triple]
+
+    def published_counts(self) -> dict[str, int]:
+        """Scenes of each split as published: so many for each label."""
+        shares = PER_LABEL[str(self.holdout.task)]
+        labels = self.related_labels if self.holdout.task == "relational" else self.labels
+        return {name: n * len(labels(list_of(name))) for name, n in shares.items()}
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and held-out labels of a scene."""

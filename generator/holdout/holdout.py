@@ -4,14 +4,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from generator.vocabulary.schema import Relation, Vocabulary
 
 Binding = tuple[str, str]
 Triple = tuple[str, str, str]
-
-DESIGNS = ("bindsplit", "coverage", "systematicity", "gzsl")
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,11 @@ class Holdout:
         for value, thing in self.bindings:
             found[thing].add(value)
         return {thing: frozenset(values) for thing, values in found.items()}
+
+    @cached_property
+    def is_block(self) -> bool:
+        """Whether every value of `values` is held out with every object of `objects`."""
+        return self._bindings == frozenset(product(self.values, self.objects))
 
     def holds_out(self, value: str, thing: str) -> bool:
         """Whether the binding is held out."""

@@ -63,20 +63,11 @@ class Placing:
     triples: tuple[Triple, ...] = ()
 
 
-def may_lack(holdout: Holdout) -> tuple[str, ...]:
-    """Splits that a holdout need not have scenes for.
-
-    Little coverage leaves nothing that is familiar in every pairing, much leaves nothing between; of two objects a held-out
-    relation concerns both or none.
-    """
-    if holdout.design == "coverage":
-        return ("val", "seen", "partial")
-    return () if holdout.bindings else ("partial",)
-
-
 class Rule(Protocol):
     """Assigns scenes to the splits of a holdout."""
 
+    @property
+    def vocabulary(self) -> Vocabulary: ...
     @property
     def holdout(self) -> Holdout: ...
     @property
@@ -127,8 +118,6 @@ class SplitPlan:
     def _familiar_split(self, arrangement: Arrangement) -> str:
         block = self.holdout
         key = [*block.values, *block.objects, *(" ".join(triple) for triple in block.triples)]
-        if block.design == "coverage":
-            key = [block.design]  # a curve over k: what is seen at one k stays in its split at the next
         stream = Stream("splits", block.block_seed, block.kind, *key, cluster_of(arrangement))
         draw = stream.uniform(0, 1)
         if draw < _VAL_SHARE:

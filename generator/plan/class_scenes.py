@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.dataset.streams import Stream
-from generator.holdout.class_lists import PER_LABEL, ClassRule
+from generator.holdout.class_lists import ClassRule, list_of
 from generator.holdout.holdout import Binding, Triple
 from generator.plan.many_objects import impossible
 from generator.plan.two_objects import Content
@@ -17,19 +17,13 @@ class ClassContents:
         self._rule = rule
         self._vocabulary = rule.vocabulary
 
-    def counts(self) -> dict[str, int]:
-        """Scenes of each split as published: so many a label."""
-        shares = PER_LABEL[str(self._rule.holdout.task)]
-        labels = self._rule.related_labels if self._rule.holdout.task == "relational" else self._rule.labels
-        return {name: n * len(labels(_list(name))) for name, n in shares.items()}
-
     def draw(self, split: str, n: int, stream: Stream) -> Iterator[Content]:
         """Contents for `n` scenes of a split. The object that a label names first is on the left as often as on the right."""
         if self._rule.holdout.task == "relational":
-            related = stream.shuffled(self._rule.related_labels(_list(split)))
+            related = stream.shuffled(self._rule.related_labels(list_of(split)))
             yield from (self._related(related[i % len(related)], split, stream) for i in range(n))
             return
-        labels = stream.shuffled(self._rule.labels(_list(split)))
+        labels = stream.shuffled(self._rule.labels(list_of(split)))
         if not labels:
             raise impossible(split, 1 if self._rule.holdout.task == "single" else 2)
         for i in range(n):
@@ -52,7 +46,3 @@ class ClassContents:
                 if (order[0], relation, order[1]) in facts(layout, self._vocabulary):
                     return Content(tuple(zip(values, ends, strict=True)), layout, split, order)
         raise impossible(split, 2)
-
-
-def _list(split: str) -> str:
-    return "train" if split.startswith("id_") else split

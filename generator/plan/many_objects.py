@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.holdout.holdout import Binding
-from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, SplitPlan
+from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule
 from generator.plan.balance.dealing import deal
 from generator.plan.balance.evenness import OBJECT, VALUE, Evenness
 from generator.plan.split_pools import Casts
@@ -32,7 +32,7 @@ class Many:
     `conflicts` are pairs of categories that show a held-out relation however they stand.
     """
 
-    def __init__(self, rule: SplitPlan, conflicts: Collection[tuple[str, str]]):
+    def __init__(self, rule: Rule, conflicts: Collection[tuple[str, str]]):
         self._rule, self._holdout, self._conflicts = rule, rule.holdout, conflicts
         self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
         self._fitting: dict[tuple[str, int], dict[str, list[Binding]]] = {}
@@ -98,7 +98,7 @@ class Many:
     def _like(self, split: str) -> tuple[list[object], list[object]]:
         """What must be equal of names that are to be equally frequent: nothing where any may stand for any other, else what
         they are held out with; names that the split has no use for are alike only among themselves."""
-        if split in ("train", "val", "seen") and self._holdout.design != "coverage":
+        if split in ("train", "val", "seen") and self._holdout.is_block:
             absent = self._absent
             return [absent(name) for name in self._names[VALUE]], [absent(name) for name in self._names[OBJECT]]
         return [self._holdout.value_like(name) for name in self._names[VALUE]], [

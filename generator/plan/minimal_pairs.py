@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from generator.dataset.streams import Stream
-from generator.holdout.membership import Arrangement, SplitPlan
+from generator.holdout.membership import Arrangement, Rule
 from generator.plan.record import Planned
 from generator.scene.exchange import Exchange, swapped
 from generator.scene.layouts import facts
@@ -27,7 +27,7 @@ class WithTwins(Sequence[Planned]):
     A scene is made when it is asked for; beyond the plan itself 5 bytes are kept for each pair.
     """
 
-    def __init__(self, plan: Sequence[Planned], splits: SplitPlan, seed: int):
+    def __init__(self, plan: Sequence[Planned], splits: Rule, seed: int):
         self._plan, self._splits, self._seed = plan, splits, seed
         self._twinned, self._kinds = array("I"), bytearray()
         made: Counter[tuple[str, int]] = Counter()

@@ -9,8 +9,9 @@ from typing import overload
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.holdout.class_lists import ClassRule
-from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Rule, SplitPlan, arrangements, cluster_of, may_lack
+from generator.holdout.membership import Rule, arrangements, cluster_of
+from generator.holdout.request import WorldPart, design_of
+from generator.holdout.scene_counts import GRID
 from generator.plan.balance.search import Option, Tally, choose
 from generator.plan.class_scenes import ClassContents
 from generator.plan.record import Planned
@@ -18,21 +19,7 @@ from generator.plan.two_objects import Content, Contents
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.vocabulary.schema import Vocabulary
 
-GRID = "grid"
 _BLOCK = 2_000
-
-
-def rule_of(vocabulary: Vocabulary, holdout: Holdout) -> SplitPlan | ClassRule:
-    """What assigns scenes to the splits of a holdout."""
-    return ClassRule(vocabulary, holdout) if holdout.design == "gzsl" else SplitPlan(vocabulary, holdout)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Scenes that are made for one holdout: so many of each split; without counts, every arrangement of two objects once."""
-
-    holdout: Holdout
-    counts: Mapping[str, int] | None
 
 
 @dataclass(frozen=True)
@@ -82,10 +69,12 @@ def plan_scenes(
     vocabulary: Vocabulary, rule: Rule, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
 ) -> Plan:
     """The plan of a world that is made for one holdout alone, see `plan_parts`."""
-    return plan_parts(vocabulary, [Part(rule.holdout, counts)], seed, objects)
+    return plan_parts(vocabulary, [WorldPart(rule.holdout, counts)], seed, objects)
 
 
-def plan_parts(vocabulary: Vocabulary, parts: Sequence[Part], seed: int, objects: tuple[int, int] = (2, 2)) -> Plan:
+def plan_parts(
+    vocabulary: Vocabulary, parts: Sequence[WorldPart], seed: int, objects: tuple[int, int] = (2, 2)
+) -> Plan:
     """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least, most).
 
     Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the number of
@@ -96,7 +85,8 @@ def plan_parts(vocabulary: Vocabulary, parts: Sequence[Part], seed: int, objects
     code = _Code(vocabulary)
     rows: list[bytes] = []
     for number, part in enumerate(parts):
-        rule = rule_of(vocabulary, part.holdout)
+        design = design_of(part.holdout)
+        rule = design.rule(vocabulary, part.holdout)
         if part.counts is None:
             stream = Stream("plan", seed, GRID)
             rows += _encoded(_grid(vocabulary, part.holdout.kind, stream), number, rule, code, vocabulary, stream)
@@ -110,16 +100,14 @@ def plan_parts(vocabulary: Vocabulary, parts: Sequence[Part], seed: int, objects
                 contents = _contents(rule, split, n, objects, stream)
                 rows += _encoded(contents, number, rule, code, vocabulary, stream)
             except UserError:
-                if split not in may_lack(part.holdout):
+                if split not in design.may_lack(part.holdout):
                     raise
     if all(part.counts is not None for part in parts):
         rows = Stream("order", seed).shuffled(rows)
     return Plan(vocabulary, parts[0].holdout.kind, rows)
 
 
-def _contents(
-    rule: SplitPlan | ClassRule, split: str, n: int, objects: tuple[int, int], stream: Stream
-) -> Iterator[Content]:
+def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Content]:
     if isinstance(rule, ClassRule):
         return ClassContents(rule).draw(split, n, stream)
     least, most = objects

@@ -29,7 +29,7 @@ class Casts:
         """A cast for each of the `numbers` of objects; nothing where pools cannot make names equally frequent."""
         if split == "train":
             return [[self._free] * n for n in numbers]
-        block = self._holdout.bindings and not self._holdout.triples and self._holdout.design != "coverage"
+        block = self._holdout.bindings and not self._holdout.triples and self._holdout.is_block
         if split not in ("val", "seen", "partial", "unseen") or not block:
             return []
         if split == "unseen":

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from generator.dataset.streams import Stream
-from generator.holdout.membership import Arrangement, Fact, SplitPlan, arrangements, cluster_of, held_out_facts
+from generator.holdout.membership import Arrangement, Fact, Rule, arrangements, cluster_of, held_out_facts
 from generator.plan.balance.search import Family, choose_alike, choose_by_groups
 from generator.plan.many_objects import Many, impossible
 from generator.scene.layouts import Layout, draw_layout, facts
@@ -37,7 +37,7 @@ class Contents:
     one; where the split itself favours some (partial, unseen), as every other that is held out with the same.
     """
 
-    def __init__(self, rule: SplitPlan):
+    def __init__(self, rule: Rule):
         self._rule, self._vocabulary, self._holdout = rule, rule.vocabulary, rule.holdout
         self._values = self._vocabulary.values(self._holdout.kind)
         self._objects = list(self._vocabulary.objects)
@@ -57,7 +57,7 @@ class Contents:
         if not found:
             raise impossible(split, 2)
         # the split itself favours some of what is held out: even among what is held out with the same
-        coarse = split not in ("train", "val", "seen") or self._holdout.design == "coverage"
+        coarse = split not in ("train", "val", "seen") or not self._holdout.is_block
         tried: list[tuple[int, list[int]]] = []
         for grouped in (True, False):
             families = self._families(found, coarse, grouped)

@@ -14,13 +14,12 @@ from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
-from generator.holdout.blocks import kind_asked
-from generator.holdout.design import Design
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import SplitPlan
+from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
+from generator.holdout.scene_counts import GRID
 from generator.placement.scenes import place_scene
 from generator.plan.minimal_pairs import WithTwins
-from generator.plan.plan import GRID, Part, Plan, plan_parts
+from generator.plan.plan import Plan, plan_parts
 from generator.plan.record import Planned
 from generator.render.device import Drive
 from generator.render.farm.choice import Farm
@@ -75,7 +74,7 @@ class Prepared:
     vocabulary: Vocabulary
     quality: Quality
     holdouts: list[Holdout]
-    parts: list[Part]
+    parts: list[WorldPart]
     plan: Plan
     planned: Sequence[Planned]
     assets: Mapping[str, Any] | None
@@ -121,9 +120,9 @@ def prepare(job: Job) -> Prepared:
     quality = read_quality(job.quality)
     _check_number(job, vocabulary)
     _check_assets(job, vocabulary)
-    design = Design(job.design, _several(job.holdout), _several(job.block_seed), job.opposites, job.scenes)
-    holdouts = design.holdouts(vocabulary)
-    parts = design.parts(holdouts, vocabulary)
+    asked = HoldoutRequest(job.design, _several(job.holdout), _several(job.block_seed), job.opposites, job.scenes)
+    holdouts = asked.holdouts(vocabulary)
+    parts = asked.parts(holdouts, vocabulary)
     plan = plan_parts(vocabulary, parts, job.seed, job.objects)
     planned = _twinned(plan, holdouts, vocabulary, job) if job.pairs else plan
     _check_room(planned, vocabulary, job)
@@ -132,12 +131,13 @@ def prepare(job: Job) -> Prepared:
 
 
 def _twinned(plan: Plan, holdouts: Sequence[Holdout], vocabulary: Vocabulary, job: Job) -> WithTwins:
-    if len(holdouts) > 1 or holdouts[0].design == "gzsl":
+    design = design_of(holdouts[0])
+    if len(holdouts) > 1 or not design.pairs:
         raise UserError(
             f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one --block-seed and a design "
             f"with one holdout."
         )
-    return WithTwins(plan, SplitPlan(vocabulary, holdouts[0]), job.seed)
+    return WithTwins(plan, design.rule(vocabulary, holdouts[0]), job.seed)
 
 
 def _several(given: Any) -> tuple[Any, ...]:

@@ -21,8 +21,8 @@ from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import FIRST, describe
 from generator.holdout.blocks import draw_block
-from generator.holdout.design import benchmark_name
 from generator.holdout.membership import SplitPlan
+from generator.holdout.request import design_of
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.scene.scene import Scene
@@ -110,7 +110,7 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
             (writer.images / f"{planned.scene_id}.png").write_bytes(png)
             writer.add(_record(planned.scene_id, planned.cluster_id, scene, boxes, vocabulary, png))
         writer.finish(text)
-    describe(root, World(root / "world"), holdout, benchmark_name(holdout), FIRST)
+    describe(root, World(root / "world"), holdout, design_of(holdout).benchmark_name(holdout), FIRST)
     return root
 
 

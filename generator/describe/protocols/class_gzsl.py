@@ -6,7 +6,7 @@ from dataclasses import replace
 from generator.dataset.streams import Stream
 from generator.describe.items import Candidate, Item, Language, Subject, Text
 from generator.describe.protocols.gzsl import STYLE
-from generator.holdout.class_lists import ClassRule
+from generator.holdout.class_lists import ClassRule, list_of
 from generator.holdout.holdout import Binding, Triple
 from generator.language.form import Form, Link, Mention
 
@@ -37,14 +37,11 @@ class ClassGzsl:
         things = [subject.facts.categories[i] for i in named]
         if self._task != "relational":
             return _bound(self._kind, (subject.facts.values[named[0]][self._kind], things[0]))
-        labels = {label for name in self._lists(subject.split) for label in self._rule.related_labels(name)}
+        labels = self._rule.related_labels(list_of(subject.split))
         for relation in self._language.vocabulary.relations:
             if (things[0], relation, things[-1]) in labels and subject.facts.holds[relation][named[0]][named[-1]]:
                 return _related((things[0], relation, things[-1]))
         return None
-
-    def _lists(self, split: str) -> list[str]:
-        return ["train" if split.startswith("id_") or split == "train" else split]
 
     def _single(self, subject: Subject, named: Sequence[int], stream: Stream) -> Item | None:
         caption = self.caption(subject, named)
@@ -56,7 +53,7 @@ class ClassGzsl:
         own, other = ((facts.values[i][kind], facts.categories[i]) for i in named)
         hard = [(kind, (other[0], own[1])), (self._rule.holdout.category, (own[0], other[1]))]
         taken = [own, other, *(binding for _, binding in hard)]
-        listed = [each.bindings[0] for each in self._rule.holdout.classes if each.split in self._lists(subject.split)]
+        listed = [each.bindings[0] for each in self._rule.holdout.classes if each.split == list_of(subject.split)]
         drawn: list[Binding] = stream.shuffled([binding for binding in listed if binding not in taken])[:_DISTRACTORS]
         if len(drawn) < _DISTRACTORS:
             return None
@@ -69,7 +66,7 @@ class ClassGzsl:
             return None
         flipped = self._language.foils.flipped(caption, 0).form
         hard = [("flip", flipped), ("order", replace(caption, objects=caption.objects[::-1]))]
-        others = [_related(label) for name in self._lists(subject.split) for label in self._rule.related_labels(name)]
+        others = [_related(label) for label in self._rule.related_labels(list_of(subject.split))]
         free = [
             form for form in others if form not in (caption, hard[0][1], hard[1][1]) and subject.decide(form) is False
         ]

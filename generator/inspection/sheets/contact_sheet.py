@@ -22,8 +22,8 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
     dataset = Dataset.open(root)
     chosen = dataset.benchmark(benchmark)
     numbers = chosen.manifest["scenes"]
-    there = [split for split in (*SPLITS, UNSEEN_ATOMS, *ClassRule.splits) if numbers.get(split)]
-    there = list(dict.fromkeys(there))
+    known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
+    there = [split for split in known if numbers.get(split)]
     for split in splits:
         if split not in there:
             raise UserError(f"{chosen.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")

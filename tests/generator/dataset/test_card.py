@@ -27,8 +27,7 @@ from generator.dataset.writer import WorldWriter, write_benchmark, write_index
 from generator.describe.benchmark import FIRST as FIRST_TEXTS
 from generator.describe.benchmark import describe
 from generator.describe.first_benchmarks import write_benchmarks
-from generator.holdout.blocks import read_holdout
-from generator.holdout.design import parse_seeds
+from generator.holdout.request import parse_seeds, read_holdout
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, parse_resolution, prepare, request_of

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
-from generator.holdout.blocks import draw_block, draw_holdouts
+from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, Arrangement, SplitPlan
+from generator.holdout.request import draw_holdouts
 from generator.plan.two_objects import Contents
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 

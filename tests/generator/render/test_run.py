@@ -16,7 +16,7 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.resources import resource
-from generator.holdout.design import parse_scenes
+from generator.holdout.scene_counts import parse_scenes
 from generator.render.farm.local import Limits, render_scenes
 from generator.render.quality import read_quality
 from generator.render.run import Job, parse_objects, parse_resolution, prepare, seconds_a_scene, worker_setup

@@ -7,7 +7,7 @@ import pytest
 from skimage.color import rgb2lab
 
 from generator.dataset.errors import UserError
-from generator.holdout.blocks import kind_asked
+from generator.holdout.request import kind_asked
 from generator.vocabulary.colors import linear_of
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary

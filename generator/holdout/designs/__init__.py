@@ -1,0 +1,1 @@
+"""The designs: ways to hold combinations out. One module each; the registry names them."""

@@ -1,0 +1,110 @@
+"""What every design answers; a new design overrides what is its own (docs/splits.md)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from generator.holdout.holdout import Holdout
+from generator.holdout.membership import Rule, SplitPlan
+from generator.holdout.scene_counts import DEFAULT_COUNTS, parse_scenes
+from generator.vocabulary.schema import Vocabulary
+
+_SHOWN = 3  # triples that a summary spells out
+
+
+@dataclass(frozen=True)
+class FirstTexts:
+    """The texts of a benchmark that is made with its world: protocols, kinds of binary foils, and the template that says
+    every text; None draws templates by chance."""
+
+    protocols: tuple[str, ...]
+    binary: tuple[str, ...] = ("swap",)
+    template: str | None = "a-and-a"
+
+
+class Design(ABC):
+    """A way to hold combinations out of training. It has no state: everything follows from its arguments.
+
+    `name` is what `--design` takes, `prefix` what names of its benchmarks and folders start with. `pairs` says whether
+    scenes may have minimal pairs (`--pairs`), `grid` whether its splits may lie over the grid of all arrangements of two
+    objects (`--scenes grid`), `label_captions` whether training captions are the labels of its class lists.
+    """
+
+    name: ClassVar[str]
+    prefix: ClassVar[str] = ""
+    pairs: ClassVar[bool] = True
+    grid: ClassVar[bool] = True
+    label_captions: ClassVar[bool] = False
+    counts: ClassVar[Mapping[str, int]] = DEFAULT_COUNTS
+    """Scenes of each split where `--scenes` is not given."""
+
+    @abstractmethod
+    def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """What `--holdout` is where it is not given."""
+
+    @abstractmethod
+    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+        """The holdouts that `--holdout` means, each of which becomes a benchmark; the same for the same seed everywhere.
+
+        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError when a description is
+        malformed or impossible, saying what would make it possible.
+        """
+
+    def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
+        """What assigns scenes to splits."""
+        return SplitPlan(vocabulary, holdout)
+
+    def scene_counts(
+        self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
+    ) -> list[dict[str, int]]:
+        """Scenes of each split, for each holdout. `asked` is what `--scenes` takes, or numbers by split.
+
+        Raises UserError for a malformed number, or where a split would have no scene.
+        """
+        if asked is None or isinstance(asked, str):
+            asked = parse_scenes(asked, self.counts)
+        return [dict(asked) for _ in holdouts]
+
+    def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
+        """Splits that need not have a scene. Of two objects, a held-out relation concerns both or neither."""
+        return () if holdout.bindings else ("partial",)
+
+    def benchmark_name(self, holdout: Holdout) -> str:
+        """The default name of a benchmark: what is held out, and the seed of the block."""
+        words = []
+        for spec in holdout.asked:
+            whole = spec if ":" in spec or "=" in spec else f"{holdout.kind}:{holdout.category}={spec}"
+            words.append(whole.replace(":", "-").replace("=", "-"))
+        return f"{self.prefix}{'+'.join(words)}-b{holdout.block_seed}"
+
+    def summary(self, holdout: Holdout) -> str:
+        """What is held out, in one line for people."""
+        parts = []
+        if holdout.bindings and holdout.is_block:
+            values, objects = ", ".join(holdout.values), ", ".join(holdout.objects)
+            parts.append(f"{holdout.kind} {values} with {holdout.category} {objects}")
+        elif holdout.bindings:
+            parts.append(f"{len(holdout.bindings)} bindings of {holdout.kind} and {holdout.category}")
+        if holdout.triples:
+            first = [" ".join(triple) for triple in holdout.triples[:_SHOWN]]
+            more = ", ..." * (len(holdout.triples) > _SHOWN)
+            parts.append(f"{len(holdout.triples)} relation triples ({', '.join(first)}{more})")
+        if absent := (*holdout.absent_values, *holdout.absent_objects):
+            parts.append(f"every {', '.join(absent)}")
+        return "; ".join(parts)
+
+    def first_texts(self, holdout: Holdout) -> FirstTexts:
+        """The texts of the benchmark that is made with its world."""
+        protocols = ("binary", "retrieval", "pairs")
+        return FirstTexts(protocols, ("swap", "flip"), None) if holdout.triples else FirstTexts(protocols)
+
+    def equal_familiarity(self, holdout: Holdout) -> bool:
+        """Whether every foil must be as familiar as its caption. Without opposites, a flipped relation is more familiar."""
+        return holdout.opposites or not holdout.triples
+
+    def declared_leaks(self, holdout: Holdout) -> list[str]:
+        """What a benchmark must declare to be otherwise than clean, a phrase each."""
+        if self.equal_familiarity(holdout):
+            return []
+        return ["a flipped relation is more familiar than its held-out truth (--no-opposites)"]

@@ -1,0 +1,73 @@
+"""The design coverage: each object is seen with k of the n values (Uselis et al.; docs/protocols.md, section 1)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from generator.dataset.errors import UserError
+from generator.dataset.streams import Stream
+from generator.holdout.blocks import check_kind
+from generator.holdout.designs.base import Design
+from generator.holdout.holdout import Binding, Holdout
+from generator.vocabulary.schema import Vocabulary
+
+_SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?")
+
+
+class Coverage(Design):
+    """Holds out all but k values of each object; one holdout for each k."""
+
+    name = "coverage"
+    counts: ClassVar[Mapping[str, int]] = {"train": 1000, "val": 50, "seen": 150, "partial": 150, "unseen": 150}
+
+    def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """The whole curve."""
+        return (f"k1..{len(vocabulary.values(vocabulary.tested)) - 1}",)
+
+    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+        """A holdout for each k.
+
+        An object's values are k neighbours on a ring of all values in random order. The objects start at even distances
+        around it, so each value is seen with as many objects as every other up to one, and what is seen at k is seen at
+        k + 1.
+        """
+        match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
+        if not match:
+            raise UserError(
+                f"Expected --holdout of the design coverage to be like k4 or k1..7, got '{' '.join(asked)}'."
+            )
+        kind = check_kind(asked[0], match["kind"], match["category"], vocabulary)
+        values, objects = vocabulary.values(kind), list(vocabulary.objects)
+        least, most = int(match["least"]), int(match["most"] or match["least"])
+        if not 1 <= least <= most < len(values):
+            raise UserError(
+                f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must stay unseen with each object; k runs "
+                f"from 1 to {len(values) - 1}."
+            )
+        stream = Stream("coverage", block_seed, kind)
+        ring, things = stream.shuffled(values), stream.shuffled(objects)
+        start = {thing: i * len(values) // len(things) for i, thing in enumerate(things)}
+        made = []
+        for k in range(least, most + 1):
+            bindings: list[Binding] = [
+                (value, thing) for value in values for thing in objects
+                if (ring.index(value) - start[thing]) % len(values) >= k
+            ]  # fmt: skip
+            spec = f"{kind}:{vocabulary.category}=k{k}"
+            made.append(
+                Holdout(kind, vocabulary.category, tuple(values), tuple(objects), block_seed, tuple(bindings),
+                        design=self.name, asked=(spec,))
+            )  # fmt: skip
+        return made
+
+    def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
+        """Little coverage leaves no scene that is familiar in every pairing; much coverage leaves none in between."""
+        return ("val", "seen", "partial")
+
+    def summary(self, holdout: Holdout) -> str:
+        """What is held out, in one line for people."""
+        k = holdout.asked[0].rpartition("k")[2]
+        return f"all but {k} of {len(holdout.values)} values of {holdout.kind} with each {holdout.category}"
+
+
+DESIGN = Coverage()

@@ -1,0 +1,85 @@
+"""The design gzsl: class lists of zero-shot and generalised zero-shot classification (Pearson et al. 2025, section 3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from generator.dataset.errors import UserError
+from generator.holdout.class_lists import TASKS, ClassRule, draw_classes, published_classes, shared_labels
+from generator.holdout.designs.base import Design, FirstTexts
+from generator.holdout.holdout import Holdout
+from generator.holdout.presets import preset_names
+from generator.vocabulary.schema import Vocabulary
+
+_SCENES = 6000
+
+
+class Gzsl(Design):
+    """Shares labels out to lists; one holdout for each of the three datasets. Scenes are made label by label."""
+
+    name = "gzsl"
+    prefix = "gzsl-"
+    pairs = False
+    grid = False
+    label_captions = True
+
+    def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """Class lists in the published proportions."""
+        return ("classes",)
+
+    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+        """A holdout for each dataset: drawn class lists (`classes`, `classes=17/4/11`), or those of a preset."""
+        if len(asked) == 1 and asked[0] in preset_names():
+            made = published_classes(asked[0], vocabulary)
+        else:
+            made = draw_classes(asked, vocabulary, block_seed)
+        return [replace(holdout, design=self.name) for holdout in made]
+
+    def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> ClassRule:
+        """The labels of a scene decide its split."""
+        return ClassRule(vocabulary, holdout)
+
+    def scene_counts(
+        self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
+    ) -> list[dict[str, int]]:
+        """Scenes of each split as published, or so many in all, shared out in the published proportions."""
+        published = [self.rule(vocabulary, holdout).published_counts() for holdout in holdouts]
+        if asked is None and holdouts[0].asked[0] in preset_names():
+            return published
+        scenes = str(_SCENES) if asked is None else asked
+        if not isinstance(scenes, str) or not scenes.strip().isdigit():
+            raise UserError(
+                f"Expected --scenes of the design gzsl to be a number for its {len(TASKS)} datasets together, got '{asked}'."
+            )
+        total = sum(sum(counts.values()) for counts in published)
+        made = [{split: int(scenes) * n // total for split, n in counts.items()} for counts in published]
+        if short := [split for counts in made for split, n in counts.items() if n == 0]:
+            raise UserError(
+                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take {total // 100:,} or more."
+            )
+        return made
+
+    def benchmark_name(self, holdout: Holdout) -> str:
+        """The preset or `gzsl`, the dataset, and the seed that drew the lists."""
+        if holdout.asked[0] in preset_names():
+            return f"{holdout.asked[0]}-{holdout.task}"
+        return f"{self.prefix}{holdout.task}-b{holdout.block_seed}"
+
+    def summary(self, holdout: Holdout) -> str:
+        """What is held out, in one line for people."""
+        labels = sum(each.split != "train" for each in holdout.classes)
+        return f"{labels} of {len(holdout.classes)} labels ({holdout.task})"
+
+    def first_texts(self, holdout: Holdout) -> FirstTexts:
+        """A label of each image against its distractors."""
+        return FirstTexts(("gzsl",), template="photo")
+
+    def equal_familiarity(self, holdout: Holdout) -> bool:
+        """No: unseen labels compete with seen ones."""
+        return False
+
+    def declared_leaks(self, holdout: Holdout) -> list[str]:
+        """Arrangements that stand in two lists."""
+        return shared_labels(holdout)
+
+
+DESIGN = Gzsl()

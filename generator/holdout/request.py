@@ -1,0 +1,116 @@
+"""What `gen` was asked to hold out, and how many scenes: from options to holdouts and their numbers of scenes."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from generator.dataset.errors import UserError
+from generator.holdout.designs.base import Design
+from generator.holdout.designs.registry import find_design
+from generator.holdout.holdout import Holdout, check_fits
+from generator.holdout.scene_counts import GRID
+from generator.vocabulary.schema import Vocabulary
+
+_NAMED = re.compile(r"(?P<kind>[^:=]+):")
+
+
+@dataclass(frozen=True)
+class WorldPart:
+    """The scenes of a world that are made for one holdout: so many of each split; without counts, the grid."""
+
+    holdout: Holdout
+    counts: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class HoldoutRequest:
+    """What is to be held out: the design's name, `--holdout` as given, block seeds, whether the opposites of held-out
+    relations are held out too; and `scenes`, numbers by split or what `--scenes` takes, None for the design's own."""
+
+    design: str = "bindsplit"
+    holdout: tuple[str, ...] = ()
+    block_seeds: tuple[int, ...] = (0,)
+    opposites: bool = True
+    scenes: Mapping[str, int] | str | None = None
+
+    def holdouts(self, vocabulary: Vocabulary) -> list[Holdout]:
+        """Every holdout, each of which becomes a benchmark. Raises UserError for what is impossible."""
+        return [
+            holdout
+            for block_seed in self.block_seeds
+            for holdout in draw_holdouts(self.holdout, self.design, vocabulary, block_seed, self.opposites)
+        ]
+
+    def parts(self, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[WorldPart]:
+        """The scenes that are made for each holdout; over the grid, all holdouts share the same scenes."""
+        design = design_of(holdouts[0])
+        if isinstance(self.scenes, str) and self.scenes.strip() == GRID:
+            if not design.grid:
+                raise UserError(
+                    f"--scenes grid has two objects in each scene; the design {design.name} makes its own scenes: leave --scenes out."
+                )
+            return [WorldPart(holdouts[0], None)]
+        counts = design.scene_counts(holdouts, vocabulary, self.scenes)
+        return [WorldPart(holdout, each) for holdout, each in zip(holdouts, counts, strict=True)]
+
+
+def design_of(holdout: Holdout) -> Design:
+    """The design that a holdout was drawn by."""
+    return find_design(holdout.design)
+
+
+def draw_holdouts(
+    asked: Sequence[str], design: str, vocabulary: Vocabulary, block_seed: int, opposites: bool = True
+) -> list[Holdout]:
+    """The holdouts of a design, by its name, for what `--holdout` was given.
+
+    `asked` is in the words of the design, or the path of a holdout.json; empty for the design's default. Raises UserError
+    when something is malformed or impossible, saying what would make it possible.
+    """
+    found = find_design(design)
+    given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
+    if len(given) == 1 and given[0].endswith(".json"):
+        return [read_holdout(Path(given[0]), vocabulary)]
+    return found.draw(given, vocabulary, block_seed, opposites)
+
+
+def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
+    """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
+    try:
+        holdout = Holdout.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"--holdout {path} is no holdout.json as a benchmark has it; see docs/dataset.md.") from None
+    find_design(holdout.design)
+    if unknown := check_fits(holdout, vocabulary):
+        raise UserError(
+            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give the family "
+            f"it was made for."
+        )
+    return holdout
+
+
+def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
+    """The attribute kind that `--holdout` names (`texture:animal=2x2`, or a holdout.json), else the tested one."""
+    for spec in asked:
+        if spec.strip().endswith(".json"):
+            return read_holdout(Path(spec.strip()), vocabulary).kind
+        named = _NAMED.match(spec.strip())
+        if named and named["kind"] in vocabulary.attributes:
+            return named["kind"]
+    return vocabulary.tested
+
+
+def parse_seeds(spec: str) -> tuple[int, ...]:
+    """Block seeds from `0`, `0..2` or `1,5`. Raises UserError when malformed."""
+    try:
+        first, dots, last = spec.partition("..")
+        seeds = tuple(range(int(first), int(last) + 1)) if dots else tuple(int(part) for part in spec.split(","))
+    except ValueError:
+        seeds = ()
+    if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
+        raise UserError(f"Expected --block-seed to be a number from 0, or several such as 0..2 or 1,5, got '{spec}'.")
+    return seeds

@@ -1,0 +1,36 @@
+"""Blocks: triples are closed, and every value and object keeps a seen binding."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generator.holdout.blocks import draw_block
+from generator.vocabulary.schema import read_vocabulary
+
+CLEVR = read_vocabulary("clevr")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 5), st.booleans(), st.integers(0, 999))
+def test_held_out_triples_are_closed(rows: int, columns: int, opposites: bool, seed: int) -> None:
+    """(cube, left, sphere) and (sphere, right, cube) are one fact: held out together or not at all."""
+    block = draw_block(f"relation:pair={rows}x{columns}", CLEVR, seed, opposites=opposites)
+    held = {*block.triples}
+    assert len(held) == len(block.triples) >= rows * columns
+    for subject, name, thing in held:
+        relation = CLEVR.relations[name]
+        assert (thing, relation.converse, subject) in held
+        assert not opposites or (subject, relation.opposite, thing) in held
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 5), st.integers(2, 8), st.integers(1, 2), st.integers(1, 3), st.integers(0, 999))
+def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int, things: int, seed: int) -> None:
+    """Those that are absent from training as a whole aside."""
+    holdout = draw_block((f"{r}x{c}", f"atoms={values}x{things}"), CLEVR, seed)
+    seen = [
+        (value, thing) for value in CLEVR.values("color") for thing in CLEVR.objects
+        if not holdout.holds_out(value, thing) and not holdout.absent(value, thing)
+    ]  # fmt: skip
+    assert (len(holdout.absent_values), len(holdout.absent_objects)) == (values, things)
+    assert {value for value, _ in seen} == {*CLEVR.values("color")} - {*holdout.absent_values}
+    assert {thing for _, thing in seen} == {*CLEVR.objects} - {*holdout.absent_objects}

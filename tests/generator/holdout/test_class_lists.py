@@ -1,0 +1,61 @@
+"""Class lists: what is drawn, and the published lists and numbers."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from generator.holdout.class_lists import ClassRule, shared_labels
+from generator.holdout.request import draw_holdouts
+from generator.vocabulary.schema import read_vocabulary
+
+PUBLISHED = {"single": [1360, 340, 340, 400, 1100], "two-object": [7440, 1860, 1860, 600, 3700]}
+
+
+@settings(max_examples=30, deadline=None)
+@example(215, "clevr")
+@given(st.integers(0, 10**6), st.sampled_from(["clevr", "pearson2025"]))
+def test_class_lists_are_disjoint_and_training_has_every_name(seed: int, family: str) -> None:
+    vocabulary = read_vocabulary(family)
+    for holdout in draw_holdouts((), "gzsl", vocabulary, seed):
+        labels = [each.triple or each.bindings for each in holdout.classes]
+        assert len({*labels}) == len(labels)
+        train = [each for each in holdout.classes if each.split == "train"]
+        objects = {
+            thing for each in train for thing in (each.triple[::2] if each.triple else [o for _, o in each.bindings])
+        }
+        assert objects == {*vocabulary.objects}
+        if holdout.task != "relational":
+            assert {value for each in train for value, _ in each.bindings} == {*vocabulary.values("color")}
+            assert len(labels) == len(vocabulary.objects) * len(vocabulary.values("color"))
+        assert shared_labels(holdout) == []
+
+
+@pytest.mark.parametrize(
+    ("preset", "relational"),
+    [("pearson2025", [440, 110, 110, 250, 400]), ("pearson2025-clean", [480, 120, 120, 200, 400])],
+)
+def test_published_numbers_of_images(preset: str, relational: list[int]) -> None:
+    """Protocols, section 2; Pearson et al. 2025, table 1."""
+    vocabulary = read_vocabulary("pearson2025")
+    found = {
+        holdout.task: ClassRule(vocabulary, holdout).published_counts()
+        for holdout in draw_holdouts((preset,), "gzsl", vocabulary, 0)
+    }
+    for task, numbers in {**PUBLISHED, "relational": relational}.items():
+        assert found[task] == dict(zip(["train", "id_val", "id_test", "ood_val", "ood_test"], numbers, strict=True))
+
+
+def test_three_published_arrangements_stand_in_two_lists_and_none_in_the_mended_ones() -> None:
+    vocabulary = read_vocabulary("pearson2025")
+    found = {
+        preset: [leak for holdout in draw_holdouts((preset,), "gzsl", vocabulary, 0) for leak in shared_labels(holdout)]
+        for preset in ("pearson2025", "pearson2025-clean")
+    }
+    assert found == {
+        "pearson2025": [
+            "cylinder left sphere (train) = sphere right cylinder (ood_val)",
+            "sphere left cylinder (ood_val) = cylinder right sphere (ood_test)",
+            "cube right cone (ood_val) = cone left cube (ood_test)",
+        ],
+        "pearson2025-clean": [],
+    }
