@@ -55,7 +55,7 @@ def render(vocabulary: Vocabulary, scenes: list[Planned], side: int, folder: Pat
         if "scene" not in answer:
             raise RuntimeError(answer["failed"])
         record = answer["scene"]
-        (folder / "boxes" / f"{record['scene_id']}.json").write_text(json.dumps(record["objects"][0]["box"]))
+        (folder / "boxes" / f"{record['scene_id']}.json").write_text(json.dumps(record["objects"][0]["amodal_box"]))
         if done % _ABOUT == 0:
             click.echo(f"{done} of {len(missing)} rendered", err=True)
     objects, values = list(vocabulary.objects), vocabulary.values(vocabulary.tested)

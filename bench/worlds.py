@@ -63,7 +63,8 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
     return {
         "scene_id": planned.scene_id,
         "cluster_id": planned.cluster_id,
-        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [0, 0, WIDTH, HEIGHT], "visible": 1.0}
+        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [0, 0, WIDTH, HEIGHT],
+                     "visible_fraction_estimate": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
                       for i, j, name, data in scene.graph(prepared.vocabulary).edges(keys=True, data=True)],

@@ -1,6 +1,6 @@
-"""What a world can hold beside its images, pixel by pixel: masks, depth, normals, boxes; and the files they are in.
+"""The pixel outputs of a world: masks, depth, normals and boxes beside its images, and the files that hold them.
 
-All are taken from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on the
+All come from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on the
 engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
 column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
 """
@@ -21,45 +21,47 @@ _COMPRESSION = 4  # of 9; Pillow's own 6 takes three times as long for files tha
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Where an image shows an object, counted in pixels whose centre it covers.
+class ObjectBoxes:
+    """Where an image shows an object.
 
-    `index`: its place in the scene. `center`: column and row, in pixels, of the middle of its body, at half its height
-    above the point it stands on; it may lie outside the image, or in a hole of the object. `whole`: left, top, right,
-    bottom of the object as if nothing hid it, clipped to the image, right and bottom exclusive; `box`: the same of what
-    is seen of it. Both are None where no pixel shows it. `pixels`: how many show it; `visible`: that number over the
-    number that would if nothing hid it, 0..1.
+    `index`: its place in the scene, from 0. `center`: column and row, in pixels, of the middle of its body, at half its
+    height above the point it stands on; it may lie outside the image, or in a hole of the object. `amodal_box`: left,
+    top, right, bottom of the object as if nothing hid it, clipped to the image, in whole pixels, right and bottom
+    exclusive; it bounds the outline. `visible_box`: the same around the pixels whose centre shows the object, None where
+    no pixel does. `visible_pixels`: how many pixels show it. `visible_fraction`: that number over the number that would
+    show it if nothing hid it, 0..1.
     """
 
     index: int
     category: str
     center: tuple[float, float]
-    whole: Box | None
-    box: Box | None
-    pixels: int
-    visible: float
+    amodal_box: Box
+    visible_box: Box | None
+    visible_pixels: int
+    visible_fraction: float
 
 
 @dataclass(frozen=True)
-class Surfaces:
+class PixelOutputs:
     """What the centre of each pixel of an image shows.
 
     `mask`: uint8 [height, width], 0 where no object is, i + 1 where object i of the scene is. `depth`: float32 [height,
     width], metres along the viewing axis (not along the ray), infinite where there is neither object nor floor.
     `normals`: float32 [height, width, 3], unit vectors in the axes of the camera: x to the right, y up, z towards the
     camera; smooth as the surface is shaded, so near an outline z can be slightly negative; 0 where depth is infinite.
+    `boxes`: one entry an object, in the scene's order.
     """
 
     mask: np.ndarray
     depth: np.ndarray
     normals: np.ndarray
-    extents: Sequence[Extent]
+    boxes: Sequence[ObjectBoxes]
 
 
 class _Format(NamedTuple):
     suffix: str
     bytes_a_pixel: float
-    encode: Callable[[Surfaces], bytes]
+    encode: Callable[[PixelOutputs], bytes]
     decode: Callable[[bytes], Any]
 
 
@@ -82,13 +84,13 @@ def bytes_a_pixel(outputs: Sequence[str]) -> float:
     return sum(_FORMATS[output].bytes_a_pixel for output in outputs)
 
 
-def encode(output: str, surfaces: Surfaces) -> bytes:
-    """An output as the bytes of its file; equal outputs are equal bytes."""
-    return _FORMATS[output].encode(surfaces)
+def encode(output: str, pixels: PixelOutputs) -> bytes:
+    """The bytes of an output's file; equal outputs have equal bytes."""
+    return _FORMATS[output].encode(pixels)
 
 
 def decode(output: str, data: bytes) -> Any:
-    """An output from the bytes of its file: an array as Surfaces has it, or for boxes a list of Extent."""
+    """An output from the bytes of its file: an array as in PixelOutputs, or for `boxes` a list of ObjectBoxes."""
     return _FORMATS[output].decode(data)
 
 
@@ -99,40 +101,40 @@ def png(image: Image.Image) -> bytes:
     return file.getvalue()
 
 
-def _pixels(data: bytes) -> np.ndarray:
+def _read_png(data: bytes) -> np.ndarray:
     with Image.open(io.BytesIO(data)) as image:
         return np.asarray(image)
 
 
-def _npy(array: np.ndarray) -> bytes:
+def _write_npy(array: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, array, allow_pickle=False)
     return file.getvalue()
 
 
-def _array(data: bytes) -> np.ndarray:
+def _read_npy(data: bytes) -> np.ndarray:
     return np.asarray(np.load(io.BytesIO(data), allow_pickle=False), dtype=np.float32)
 
 
-def _json(surfaces: Surfaces) -> bytes:
-    return (json.dumps([asdict(extent) for extent in surfaces.extents], sort_keys=True) + "\n").encode()
+def _write_boxes(pixels: PixelOutputs) -> bytes:
+    return (json.dumps([asdict(each) for each in pixels.boxes], sort_keys=True) + "\n").encode()
 
 
-def _extents(data: bytes) -> list[Extent]:
-    return [_extent(entry) for entry in json.loads(data)]
+def _read_boxes(data: bytes) -> list[ObjectBoxes]:
+    return [_read_entry(entry) for entry in json.loads(data)]
 
 
-def _extent(data: Mapping[str, Any]) -> Extent:
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    return Extent(**values)
+def _read_entry(entry: Mapping[str, Any]) -> ObjectBoxes:
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    return ObjectBoxes(**values)
 
 
 _FORMATS = {
-    "masks": _Format(".png", 0.1, lambda surfaces: png(Image.fromarray(surfaces.mask)), _pixels),
-    "depth": _Format(".npy", 4, lambda surfaces: _npy(surfaces.depth), _array),
+    "masks": _Format(".png", 0.1, lambda pixels: png(Image.fromarray(pixels.mask)), _read_png),
+    "depth": _Format(".npy", 4, lambda pixels: _write_npy(pixels.depth), _read_npy),
     # half precision: a direction to within 0.03 degrees, in half the space
-    "normals": _Format(".npy", 6, lambda surfaces: _npy(surfaces.normals.astype(np.float16)), _array),
-    "boxes": _Format(".json", 0.02, _json, _extents),
+    "normals": _Format(".npy", 6, lambda pixels: _write_npy(pixels.normals.astype(np.float16)), _read_npy),
+    "boxes": _Format(".json", 0.02, _write_boxes, _read_boxes),
 }
 OUTPUTS = tuple(_FORMATS)
 """What `gen render --with` takes."""

@@ -16,7 +16,7 @@ from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
-from generator.dataset.outputs import Extent, decode, output_path
+from generator.dataset.outputs import ObjectBoxes, decode, output_path
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 from generator.dataset.store import fetch, is_url, mirror
 
@@ -110,8 +110,8 @@ class World(Component):
         """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where there is nothing."""
         return np.asarray(self._output("normals", scene_id))
 
-    def boxes(self, scene_id: str) -> list[Extent]:
-        """Where the image shows each object, in pixels, and how much of it is hidden."""
+    def boxes(self, scene_id: str) -> list[ObjectBoxes]:
+        """Where the image shows each object, in pixels, and how much of it is visible; in the scene's order."""
         return list(self._output("boxes", scene_id))
 
     def _output(self, output: str, scene_id: str) -> Any:

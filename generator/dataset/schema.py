@@ -21,8 +21,8 @@ SCENES = pa.schema(
                         ("index", pa.int32()),
                         ("category", pa.string()),
                         ("attributes", pa.map_(pa.string(), pa.string())),
-                        ("box", pa.list_(pa.int32(), 4)),
-                        ("visible", pa.float32()),
+                        ("amodal_box", pa.list_(pa.int32(), 4)),
+                        ("visible_fraction_estimate", pa.float32()),
                     ]
                 )
             ),

@@ -256,8 +256,8 @@ def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
     width, height = row["width"], row["height"]
     found = []
     for thing in row["objects"]:
-        left, top, right, bottom = thing["box"]
-        area = max(0, right - left) * max(0, bottom - top) * thing["visible"] / (width * height)
+        left, top, right, bottom = thing["amodal_box"]
+        area = max(0, right - left) * max(0, bottom - top) * thing["visible_fraction_estimate"] / (width * height)
         x, y = (left + right) / width - 1, (top + bottom) / height - 1
         found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
     return tuple(found)

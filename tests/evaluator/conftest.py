@@ -121,7 +121,13 @@ def _record(
         "scene_id": scene_id,
         "cluster_id": cluster_id,
         "objects": [
-            {"index": i, "category": thing.category, "attributes": thing.attributes, "box": box, "visible": 1.0}
+            {
+                "index": i,
+                "category": thing.category,
+                "attributes": thing.attributes,
+                "amodal_box": box,
+                "visible_fraction_estimate": 1.0,
+            }
             for i, (thing, box) in enumerate(zip(scene.objects, boxes, strict=True))
         ],
         "relations": [

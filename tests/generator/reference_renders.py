@@ -12,8 +12,9 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from generator.render.blender.passes import Passes
-from generator.render.blender.stage import Stage, material_inputs
+from generator.render.blender.passes import trace_pixels
+from generator.render.blender.rays import RayCaster
+from generator.render.blender.stage import Stage
 from generator.render.quality import read_quality
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import read_vocabulary
@@ -47,13 +48,13 @@ def render(stage: Stage, path: Path) -> np.ndarray:
 def main(out: Path, samples: int, names: list[str]) -> None:
     quality = read_quality("reference").model_copy(update={"samples": samples, "denoise": "fast"})
     stage = Stage(VOCABULARY, quality, WIDTH, HEIGHT, 2)
-    passes = Passes(stage.meshes, stage.ground, WIDTH, HEIGHT)
+    caster = RayCaster(VOCABULARY, stage.meshes, stage.ground, WIDTH, HEIGHT)
     draft, settings = out / "draft.png", bpy.context.scene.render
     for name in names:
         scene = scene_of(records()[name])
         stage.pose(scene)
         image = render(stage, draft)
-        mask = passes.look(scene, [material_inputs(o, VOCABULARY)["scale"] for o in scene.objects]).mask
+        mask = trace_pixels(scene, caster).mask
         without = np.zeros((len(scene.objects), HEIGHT, WIDTH, 3), np.uint8)
         settings.use_border = True
         for i in range(len(scene.objects)):

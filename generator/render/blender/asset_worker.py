@@ -1,8 +1,12 @@
-"""Reads and shows meshes of users, in a process of its own: a file that crashes Blender crashes nothing else.
+"""A worker process that reads, cleans and draws users' meshes. A file that crashes Blender crashes nothing else.
 
-Each line on stdin is a request, answered by a line of JSON: {"read": file, "facing", "up", "out": npz} by {"mended": [...]};
-{"clean": npz of vertices and faces, ...the same} likewise; {"show": names, "assets", "side", "out": png} by {}. What cannot
-be done is answered by {"refused": sentence}.
+Each line on stdin is a request in JSON; a line of JSON answers it:
+
+- {"read": file, "facing", "up", "out": npz}: reads a mesh file, cleans the mesh, writes it; answers {"mended": [sentences]}
+- {"clean": npz of vertices and faces, "facing", "up", "out": npz}: the same for a mesh that is read already
+- {"show": names, "assets", "side", "out": png}: draws meshes of an asset set from eight sides; answers {}
+
+A request that cannot be met is answered by {"refused": sentence}.
 """
 
 import json
@@ -21,9 +25,9 @@ _LEAST_AREA = 1e-4  # of a mesh of unit size
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Do what a line asks for."""
+    """Meet a request and return its answer. Raises UserError where it cannot be met."""
     if "show" in request:
-        return _show(request)
+        return _draw(request)
     from generator.render.blender.cleaning import clean
     from generator.render.blender.reading import read_file
 
@@ -32,15 +36,15 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     else:
         with np.load(request["clean"], allow_pickle=False) as arrays:
             vertices, faces, mended = arrays["vertices"], arrays["faces"], []
-    vertices, faces = _used(vertices, faces)
+    vertices, faces = _without_loose_vertices(vertices, faces)
     check_coordinates(vertices)
     mended += filter(None, [far_away(vertices)])
-    arrays, more = clean(normalise(vertices, request["facing"], request["up"]), faces)
+    arrays, cleaned = clean(normalise(vertices, request["facing"], request["up"]), faces)
     if _area(**arrays) < _LEAST_AREA:
         raise UserError("all its faces are lines or points, so there is nothing to show: export the mesh again.")
     arrays["vertices"] = normalise(arrays["vertices"], "x", "z").astype(np.float32)
     np.savez(request["out"], **arrays)
-    return {"mended": mended + more}
+    return {"mended": mended + cleaned}
 
 
 def _area(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> float:
@@ -48,13 +52,13 @@ def _area(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> float
     return float(np.linalg.norm(np.cross(b - a, c - a), axis=-1).sum() / 2)
 
 
-def _used(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Without the vertices that no face has: they would count in its size."""
+def _without_loose_vertices(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Drop the vertices that no face has: they would count in the mesh's size."""
     kept, faces = np.unique(faces, return_inverse=True)
     return vertices[kept], faces.reshape(-1, 3)
 
 
-def _show(request: dict[str, Any]) -> dict[str, Any]:
+def _draw(request: dict[str, Any]) -> dict[str, Any]:
     from generator.render.blender.turntable import Turntable
 
     table = Turntable(request["side"])
@@ -64,19 +68,19 @@ def _show(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve the protocol above; whatever Blender prints goes to stderr."""
+    """Answer requests until stdin ends. Blender's own output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         try:
-            said = answer(json.loads(line))
+            answered = answer(json.loads(line))
         except UserError as error:
-            said = {"refused": error.message}
+            answered = {"refused": error.message}
         except ImportError as error:
             from generator.render.blender.system import missing_library
 
-            said = {"refused": missing_library(error) + "."}
-        answers.write(json.dumps(said) + "\n")
+            answered = {"refused": missing_library(error) + "."}
+        answers.write(json.dumps(answered) + "\n")
         answers.flush()
 
 

@@ -10,12 +10,15 @@ from generator.render.quality import Quality
 
 
 def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, drive: Drive) -> None:
-    """Set the renderer up for images of that size and quality. Raises UserError where the device is not there."""
+    """Set the renderer up: size in pixels, quality, CPU threads, engine and device.
+
+    Raises UserError where Blender finds no such device.
+    """
     render = scene.render
     render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
     render.threads_mode, render.threads = "FIXED", threads
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
-    render.image_settings.compression = 0  # it is read at once
+    render.image_settings.compression = 0  # the file is read back at once
     scene.view_settings.view_transform = "Standard"
     if drive.engine == "eevee":
         _configure_eevee(scene, quality)
@@ -26,9 +29,9 @@ def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int,
 
 
 def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:
-    """How many samples a pixel takes in Cycles, at most; none where less than `noise` is left, unless that is 0.
+    """Limit the samples a pixel of Cycles to numbers `after` up to `samples` of its sequence.
 
-    The first `after` of them are left out.
+    With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
     """
     cycles = scene.cycles
     cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
@@ -37,7 +40,7 @@ def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after:
 
 
 def devices_of(preferences: Any, kind: str) -> list[Any]:
-    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, by its preferences; without CPUs."""
+    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, without CPUs. `preferences` are those of Cycles."""
     try:
         preferences.compute_device_type = kind
     except TypeError:  # this build of Blender does not know the kind
@@ -50,33 +53,32 @@ def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
     scene.render.use_persistent_data = True
     cycles.device, cycles.seed = "CPU", 0
     set_samples(scene, quality.samples, quality.noise)
-    cycles.adaptive_min_samples = (
-        4  # so that the first look at the noise is after 16 samples (`generator.render.sample_budget.LEAST`)
-    )
+    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.LEAST`)
+    cycles.adaptive_min_samples = 4
     cycles.use_denoising = bool(quality.denoise)
     cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
     cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()
     cycles.max_bounces = cycles.glossy_bounces = quality.bounces
     cycles.diffuse_bounces = min(quality.bounces, 4)
     cycles.blur_glossy = 2.0
-    cycles.use_light_tree = False  # a handful of lamps: choosing among them costs more than it saves
+    cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
     cycles.caustics_reflective = cycles.caustics_refractive = False
 
 
 def _use_gpu(scene: bpy.types.Scene, device: str) -> None:
     preferences = bpy.context.preferences.addons["cycles"].preferences
-    found = devices_of(preferences, device.upper())
-    if not found:
+    devices = devices_of(preferences, device.upper())
+    if not devices:
         raise UserError(f"Blender finds no {device} device for this worker")
     for each in preferences.devices:
-        each.use = each in found
+        each.use = each in devices
     scene.cycles.device = "GPU"
 
 
 def _configure_eevee(scene: bpy.types.Scene, quality: Quality) -> None:
     eevee, scene.render.engine = scene.eevee, "BLENDER_EEVEE_NEXT"
     eevee.taa_render_samples = quality.eevee_samples
-    eevee.light_threshold = 1e-5  # by default lamps of a few watts reach no farther than some metres
+    eevee.light_threshold = 1e-5  # by default lamps of a few watts reach only some metres
     eevee.use_raytracing, eevee.ray_tracing_method = True, "SCREEN"
     eevee.ray_tracing_options.resolution_scale = "1"
     eevee.ray_tracing_options.use_denoise = True

@@ -1,4 +1,4 @@
-"""The landscapes of a vocabulary: each one mesh and one sky, built when a scene first needs them."""
+"""Builds the environments of a vocabulary: for each one mesh and one sky, when a scene first needs them."""
 
 import math
 from typing import NamedTuple
@@ -9,10 +9,10 @@ from mathutils import Matrix
 from generator.dataset.streams import Stream
 from generator.render.blender.floor import build_floor
 from generator.render.blender.ground_materials import ground_material, painted_material, water_material
+from generator.render.blender.mesh_builder import MeshBuilder
 from generator.render.blender.primitives import moved
-from generator.render.blender.room import build_hall
-from generator.render.blender.scattered_objects import UNTURNED, build_thing
-from generator.render.blender.sculpture import Sculpture
+from generator.render.blender.room import build_room
+from generator.render.blender.scattered_objects import FACING_CAMERA, build_scattered_object
 from generator.render.blender.sky import build_sky
 from generator.render.blender.terrain import Terrain
 from generator.vocabulary.environments import Environment, Scattered
@@ -20,20 +20,20 @@ from generator.vocabulary.schema import Vocabulary
 
 _GROUND, _PAINTED, _WATER = range(3)
 _TRIES = 30
-_APART = 0.5  # least distance of two things over the sum of their sizes
-_SINK = 0.03  # how deep a thing stands in the ground, lest it hover on a slope, share of its size
-_OPENING = 0.55  # half the breadth in which things stand over the distance from the camera
+_APART = 0.5  # least distance of two scattered objects, over the sum of their sizes
+_SINK = 0.03  # how deep a scattered object stands in the ground, over its size: on a slope it would hover
+_OPENING = 0.55  # half the breadth in which objects are scattered, over the distance from the camera
 
 
 class Landscape(NamedTuple):
-    """The ground with all that stands on it but objects, in world coordinates; and the sky."""
+    """The mesh of the ground and all scenery on it, in world coordinates; and the sky."""
 
     ground: bpy.types.Mesh
     sky: bpy.types.World
 
 
 class Landscapes:
-    """The landscapes of a vocabulary by the name of their environment."""
+    """Builds landscapes by the name of their environment, and keeps them."""
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
@@ -41,47 +41,52 @@ class Landscapes:
         self._floor: bpy.types.Mesh | None = None
 
     def of(self, name: str) -> Landscape:
-        """The landscape of an environment; the same whatever was built before."""
+        """The landscape of an environment. It does not depend on what was built before."""
         if name not in self._built:
-            where = self._vocabulary.environments[name]
-            light = self._vocabulary.sky if where.light is None else where.light
-            ground = self._plain() if where.ground is None else self._landscape(name, where)
-            self._built[name] = Landscape(ground, build_sky(name, light, where.sky))
+            environment = self._vocabulary.environments[name]
+            light = self._vocabulary.sky if environment.light is None else environment.light
+            ground = self._plain() if environment.ground is None else self._landscape(name, environment)
+            self._built[name] = Landscape(ground, build_sky(name, light, environment.sky))
         return self._built[name]
 
     def _plain(self) -> bpy.types.Mesh:
         self._floor = self._floor or build_floor(self._vocabulary.floor)
         return self._floor
 
-    def _landscape(self, name: str, where: Environment) -> bpy.types.Mesh:
+    def _landscape(self, name: str, environment: Environment) -> bpy.types.Mesh:
         x, y = (
             a - b for a, b in zip(self._vocabulary.camera.position[:2], self._vocabulary.camera.target[:2], strict=True)
         )
-        far = math.hypot(x, y)
-        terrain, heap = Terrain(where, far), Sculpture()
-        heap.add(*terrain.sheet(), _GROUND, smooth=True)
-        heap.add(*terrain.water(), _WATER)
+        distance = math.hypot(x, y)
+        terrain, builder = Terrain(environment, distance), MeshBuilder()
+        builder.add(*terrain.sheet(), _GROUND, smooth=True)
+        builder.add(*terrain.water(), _WATER)
         stream = Stream("environment", name)
-        if where.hall:
-            for part, color in build_hall(where.hall, far, stream):
-                heap.add(part, (*color, 1.0), _PAINTED)
-        for kind, things in where.things.items():
-            _scatter(heap, terrain, things, far, Stream("environment", name, kind))
-        assert where.ground is not None
-        mesh = heap.build(name, [ground_material(name, where.ground), painted_material(name), water_material(name)])
-        mesh.transform(_world_from_view(x / far, y / far))
+        if environment.hall:
+            for panel, color in build_room(environment.hall, distance, stream):
+                builder.add(panel, (*color, 1.0), _PAINTED)
+        for group, scattered in environment.things.items():
+            _scatter(builder, terrain, scattered, distance, Stream("environment", name, group))
+        assert environment.ground is not None
+        mesh = builder.build(
+            name, [ground_material(name, environment.ground), painted_material(name), water_material(name)]
+        )
+        mesh.transform(_world_from_view(x / distance, y / distance))
         return mesh
 
 
-def _scatter(heap: Sculpture, terrain: Terrain, things: Scattered, far: float, stream: Stream) -> None:
-    """Put things where they keep apart from one another and out of the water; those that find no place are left out."""
+def _scatter(builder: MeshBuilder, terrain: Terrain, scattered: Scattered, distance: float, stream: Stream) -> None:
+    """Scatter objects apart from one another and out of the water; one that finds no place in some tries is left out.
+
+    `distance` is that of the camera from the origin, metres.
+    """
     placed: list[tuple[float, float, float]] = []
-    for _ in range(things.count):
-        size = stream.uniform(*things.size)
+    for _ in range(scattered.count):
+        size = stream.uniform(*scattered.size)
         for _try in range(_TRIES):
-            near, last = (edge + far for edge in things.between)  # as many on each square metre
-            ahead = math.sqrt(stream.uniform(near * near, last * last)) - far
-            right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + far))
+            near, last = (edge + distance for edge in scattered.between)  # equally many on each square metre
+            ahead = math.sqrt(stream.uniform(near * near, last * last)) - distance
+            right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + distance))
             height, _ = terrain.at(right, ahead)
             if height > -0.05 and all(
                 math.hypot(right - x, ahead - y) > _APART * (size + other) for x, y, other in placed
@@ -90,11 +95,11 @@ def _scatter(heap: Sculpture, terrain: Terrain, things: Scattered, far: float, s
         else:
             continue
         placed.append((right, ahead, size))
-        turn = 0.0 if things.kind in UNTURNED else stream.uniform(0, 2 * math.pi)
-        for part, color in build_thing(things.kind, things.colors, stream):
-            heap.add(moved(part, (right, ahead, height - _SINK * size), size, turn), (*color, 1.0), _PAINTED)
+        turn = 0.0 if scattered.kind in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
+        for mesh, color in build_scattered_object(scattered.kind, scattered.colors, stream):
+            builder.add(moved(mesh, (right, ahead, height - _SINK * size), size, turn), (*color, 1.0), _PAINTED)
 
 
 def _world_from_view(x: float, y: float) -> Matrix:
-    """Turns right and ahead into world axes, (x, y) being the direction to the camera; columns right, ahead, up."""
+    """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit direction to the camera."""
     return Matrix(((-y, -x, 0.0, 0.0), (x, -y, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))

@@ -1,4 +1,4 @@
-"""What everything stands on: a wide plane, or a sheet that bends up into a wall, as behind a photographer's table."""
+"""Builds the plain floor: a wide plane, or a sheet that bends up into a wall like a photographer's backdrop."""
 
 import math
 
@@ -9,11 +9,11 @@ from generator.vocabulary.materials import FloorSpec, WallSpec
 
 _SIDE = 100.0
 _GRAY = 0.8
-_STEPS = 24  # of the bend; the shading between them is smooth
+_STEPS = 24  # faces along the bend, shaded smoothly
 
 
 def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
-    """The floor in world coordinates, with its material."""
+    """The floor's mesh in world coordinates (metres), with its material."""
     mesh = bpy.data.meshes.new("floor")
     if spec.wall is None:
         half = _SIDE / 2
@@ -30,7 +30,7 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 
 
 def _simplify(material: bpy.types.Material) -> None:
-    """The same matt surface by the shader that has nothing else: Cycles traces it in nine tenths of the time."""
+    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 0.9 of the time."""
     tree = material.node_tree
     matt = tree.nodes.new("ShaderNodeBsdfDiffuse")
     matt.inputs["Color"].default_value = tree.nodes["Principled BSDF"].inputs["Base Color"].default_value
@@ -49,7 +49,7 @@ def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:
 
 
 def _profile(wall: WallSpec) -> list[tuple[float, float]]:
-    """The sheet from the side, as (distance, height): the floor, a parabola that leaves it and meets the wall, the wall."""
+    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to the wall, the wall."""
     bend = [step / _STEPS for step in range(_STEPS + 1)]
     curve = [(wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t) for t in bend]
     return [(-_SIDE / 2, 0.0), *curve, (wall.distance, wall.rise + wall.height)]

@@ -1,22 +1,22 @@
-"""What landscapes are made of: ground in spots, stones or plates, water, and surfaces painted corner by corner."""
+"""Materials of landscapes: ground in spots, stones or plates; water; surfaces painted by vertex colour."""
 
 import bpy
 
+from generator.render.blender.mesh_builder import PAINT
 from generator.render.blender.nodes import Nodes, Socket
-from generator.render.blender.sculpture import PAINT
 from generator.vocabulary.environments import GroundLook, color_of
 
-_JOINT = 0.02
-_SHADE = 0.8  # of every other stone
+_JOINT = 0.02  # width, over the size of a stone
+_SHADE = 0.8  # brightness of every other stone
 
 
 def ground_material(name: str, look: GroundLook) -> bpy.types.Material:
-    """Two colours by noise, in stones or in plates, uneven; the mesh's colour covers it by its alpha."""
+    """Uneven ground of two colours in spots, stones or plates; the mesh's vertex colour covers it by its alpha."""
     material, nodes, shader = _matt(f"{name} ground", 0.95, 0.1)
     place = nodes.place()
     fine = nodes.noise(place, 8 / look.grain)
     own = nodes.mix(
-        0.5, _spots(nodes, place, look) if look.pattern == "spots" else _laid(nodes, place, look), fine, "SOFT_LIGHT"
+        0.5, _spots(nodes, place, look) if look.pattern == "spots" else _bricks(nodes, place, look), fine, "SOFT_LIGHT"
     )
     paint = nodes.add("Attribute")
     paint.attribute_name = PAINT
@@ -27,7 +27,7 @@ def ground_material(name: str, look: GroundLook) -> bpy.types.Material:
 
 
 def painted_material(name: str) -> bpy.types.Material:
-    """The mesh's own colour."""
+    """A matt material in the mesh's vertex colour."""
     material, nodes, shader = _matt(f"{name} painted", 0.85, 0.1)
     paint = nodes.add("Attribute")
     paint.attribute_name = PAINT
@@ -36,7 +36,7 @@ def painted_material(name: str) -> bpy.types.Material:
 
 
 def water_material(name: str) -> bpy.types.Material:
-    """The mesh's own colour with small waves."""
+    """A half-glossy material in the mesh's vertex colour, with small waves."""
     material, nodes, shader = _matt(f"{name} water", 0.3, 0.5)
     paint = nodes.add("Attribute")
     paint.attribute_name = PAINT
@@ -58,8 +58,8 @@ def _spots(nodes: Nodes, place: Socket, look: GroundLook) -> Socket:
     return nodes.ramp(nodes.noise(place, 1 / look.grain), [color_of(color) for color in look.colors], (0.4, 0.6))
 
 
-def _laid(nodes: Nodes, place: Socket, look: GroundLook) -> Socket:
-    """Paving stones or plates."""
+def _bricks(nodes: Nodes, place: Socket, look: GroundLook) -> Socket:
+    """Paving stones, each row shifted by half a stone, or plates."""
     stone, joint = (color_of(color) for color in look.colors)
     node = nodes.add("TexBrick", Vector=place, Scale=1 / look.grain, Mortar_Size=_JOINT, Mortar=(*joint, 1.0))
     nodes.set(node.inputs["Color1"], (*stone, 1.0))

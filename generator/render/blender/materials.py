@@ -1,4 +1,4 @@
-"""Materials: one per object of a scene, recoloured from scene to scene."""
+"""Materials of objects: one for each object of a scene, set anew for every scene."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import bpy
 
 from generator.render.blender.textures import set_texture
+from generator.scene.scene import SceneObject
+from generator.vocabulary.schema import Vocabulary
 
-_UNSEEN = (0.0, 0.0, 0.0)  # the colour of what a texture covers with its own
+_BLACK = (0.0, 0.0, 0.0)  # of an object without a colour, which a texture covers
 
 
 def new_material(name: str) -> bpy.types.Material:
@@ -17,10 +19,19 @@ def new_material(name: str) -> bpy.types.Material:
     return material
 
 
+def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What the attribute values of an object declare, by input name: its material, and the `scale` of its mesh."""
+    return {
+        name: value
+        for kind, chosen in thing.attributes.items()
+        for name, value in vocabulary.attributes[kind][chosen].inputs().items()
+    }
+
+
 def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
-    """Set what the attribute values of an object declare (docs/vocabularies.md says what each means)."""
+    """Set a material to what `material_inputs` gives (docs/vocabularies.md says what each input means)."""
     nodes = material.node_tree.nodes
-    red, green, blue = inputs.get("linear", _UNSEEN)
+    red, green, blue = inputs.get("linear", _BLACK)
     shade = inputs.get("albedo", 1.0)
     color = (red / 255 * shade, green / 255 * shade, blue / 255 * shade)
     shader = nodes["Principled BSDF"].inputs
@@ -54,22 +65,22 @@ def _set_gloss(node: bpy.types.Node, color: tuple[float, ...], roughness: float,
 
 
 def _add_metal(tree: bpy.types.NodeTree) -> None:
-    """A metal of two glossy lobes, of the same reflectance at every angle, in place of the Principled BSDF's own.
+    """Mix in a metal of two glossy lobes whose reflectance is the same at every angle.
 
-    Without a tangent of its own a lobe is stretched around the vertical axis of its object.
+    No tangent is set, so a lobe is stretched around the vertical axis of its object.
     """
     polished, brushed = (_gloss(tree, name) for name in ("Polished", "Brushed"))
     _cover(tree, _mix(tree, "Lobes", polished, brushed), "Metal")
 
 
 def _add_glaze(tree: bpy.types.NodeTree) -> None:
-    """A white gloss over all else, the more the flatter one looks at it."""
+    """Add a white gloss over everything, stronger at grazing angles (Fresnel)."""
     cover = _cover(tree, _gloss(tree, "Glaze"), "Glazed")
     tree.links.new(_add(tree, "ShaderNodeFresnel", "Fresnel").outputs[0], cover.inputs["Fac"])
 
 
 def _cover(tree: bpy.types.NodeTree, layer: bpy.types.Node, name: str) -> bpy.types.Node:
-    """Mix what the surface has been so far with a layer."""
+    """Mix the surface so far with a layer; returns the mixing node."""
     surface = tree.nodes["Material Output"].inputs["Surface"]
     mix = _mix(tree, name, surface.links[0].from_node, layer)
     tree.links.new(mix.outputs[0], surface)
@@ -85,7 +96,7 @@ def _mix(tree: bpy.types.NodeTree, name: str, first: bpy.types.Node, second: bpy
 
 def _gloss(tree: bpy.types.NodeTree, name: str) -> bpy.types.Node:
     node = _add(tree, "ShaderNodeBsdfAnisotropic", name)
-    node.distribution = "GGX"  # once: every change of it rebuilds the tree
+    node.distribution = "GGX"  # set once, because every change rebuilds the tree
     return node
 
 

@@ -1,4 +1,4 @@
-"""Short ways to add nodes to a tree: each returns the socket that has the result."""
+"""Short ways to add shader nodes to a tree; each returns the output socket of the result."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -10,18 +10,18 @@ Rgb = tuple[float, float, float]
 
 
 class Nodes:
-    """Adds nodes to a tree; those of one purpose share a `label`, by which they are found again."""
+    """Adds nodes to a tree. All get one `label`, by which `clear` finds them again."""
 
     def __init__(self, tree: bpy.types.NodeTree, label: str = ""):
         self._tree, self._label = tree, label
 
     def clear(self) -> None:
-        """Remove all nodes of the label."""
+        """Remove all nodes that have the label."""
         for node in [node for node in self._tree.nodes if node.label == self._label]:
             self._tree.nodes.remove(node)
 
     def add(self, kind: str, **inputs: object) -> bpy.types.Node:
-        """A node; inputs by name with `_` for a space: a socket, or a value."""
+        """Add a node. Inputs are given by name, with `_` for a space, as a socket to link or as a value."""
         node = self._tree.nodes.new(f"ShaderNode{kind}")
         node.label = self._label
         for name, value in inputs.items():
@@ -56,14 +56,14 @@ class Nodes:
         return node.outputs[0]
 
     def between(self, value: Socket, low: float, high: float) -> Socket:
-        """0 at `low`, 1 at `high`, smooth between; `low` may be the larger."""
+        """A smooth step: 0 at `low`, 1 at `high`. `low` may be the larger number."""
         ends = {"To_Min": float(low > high), "To_Max": float(low < high)}
         node = self.add("MapRange", Value=value, From_Min=min(low, high), From_Max=max(low, high), **ends)
         node.interpolation_type = "SMOOTHSTEP"
         return node.outputs[0]
 
     def mix(self, share: object, under: object, over: object, how: str = "MIX") -> Socket:
-        """A colour over another, to a share; colours are sockets or red, green, blue."""
+        """Blend colour `over` onto colour `under` by a share 0..1, in Blender's mode `how`. Colours are sockets or RGB."""
         node = self.add("Mix")
         node.data_type, node.blend_type = "RGBA", how
         for target, value in zip((node.inputs[0], node.inputs[6], node.inputs[7]), (share, under, over), strict=True):
@@ -71,17 +71,17 @@ class Nodes:
         return node.outputs[2]
 
     def ramp(self, value: Socket, colors: Sequence[Rgb], ends: tuple[float, float] = (0.0, 1.0)) -> Socket:
-        """Colours in turn as a value goes from one end to the other."""
+        """A gradient through colours as a value goes from one end to the other."""
         node = self.add("ValToRGB", Fac=value)
         elements = node.color_ramp.elements
         while len(elements) < len(colors):
             elements.new(1.0)
-        for i in range(len(colors)):  # first the places, as elements are kept in their order
+        for i in range(len(colors)):  # positions first, because Blender keeps the elements sorted by them
             elements[i].position = ends[0] + (ends[1] - ends[0]) * i / (len(colors) - 1)
         for element, color in zip(elements, colors, strict=True):
             element.color = (*color, 1.0)
         return node.outputs[0]
 
     def bump(self, height: Socket, strength: float, depth: float) -> Socket:
-        """The normal of a surface that stands out by a height of 0..1 times `depth` metres."""
+        """The normal of a surface raised by `height` (0..1) times `depth` metres."""
         return self.add("Bump", Height=height, Strength=strength, Distance=depth).outputs[0]

@@ -1,17 +1,22 @@
-"""The parts that things of a landscape are made of: rings on an axis, lumps, boxes."""
+"""Primitives that scenery is built from: surfaces of revolution, lumps and boxes."""
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 from generator.dataset.streams import Stream
-from generator.render.blender.sculpture import Part
+from generator.render.blender.mesh_builder import PolygonMesh
 
 Vector = tuple[float, float, float]
 
 
-def turned(profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tuple[float, float]] = ()) -> Part:
-    """A profile of (radius, height), from the foot up, turned about the vertical; `lean` moves each ring aside."""
+def revolved(
+    profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tuple[float, float]] = ()
+) -> PolygonMesh:
+    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the vertical axis, with a lid.
+
+    `lean` moves each ring aside by (x, y).
+    """
     shifts = lean or [(0.0, 0.0)] * len(profile)
     vertices = [
         (radius * math.cos(turn) + dx, radius * math.sin(turn) + dy, height)
@@ -26,8 +31,8 @@ def turned(profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tu
     return vertices, [*faces, list(range(len(vertices) - sides, len(vertices)))]
 
 
-def lump(stream: Stream, center: Vector, radii: Vector, rough: float, steps: int = 5) -> Part:
-    """A round body of uneven surface: each vertex is up to the share `rough` nearer to the centre."""
+def lump(stream: Stream, center: Vector, radii: Vector, rough: float, steps: int = 5) -> PolygonMesh:
+    """An ellipsoid with an uneven surface: each vertex is nearer to the centre by up to the share `rough`."""
     sides = 2 * steps
     vertices = [_on_ball(0.0, 0.0)]
     vertices += [
@@ -53,8 +58,8 @@ def _on_ball(down: float, turn: float) -> Vector:
     return math.sin(down) * math.cos(turn), math.sin(down) * math.sin(turn), math.cos(down)
 
 
-def box(center: Vector, size: Vector) -> Part:
-    """A box about a centre, with its lengths along the axes."""
+def box(center: Vector, size: Vector) -> PolygonMesh:
+    """A box with the given centre and edge lengths."""
     x, y, z = center
     vertices = [
         (x + a * size[0] / 2, y + b * size[1] / 2, z + c * size[2] / 2)
@@ -66,10 +71,10 @@ def box(center: Vector, size: Vector) -> Part:
     return vertices, faces
 
 
-def moved(part: Part, place: Vector, size: float, turn: float) -> Part:
-    """A part scaled, turned about the vertical and put in a place."""
+def moved(mesh: PolygonMesh, place: Vector, size: float, turn: float) -> PolygonMesh:
+    """A mesh scaled, turned about the vertical by `turn` radians, and moved to a place."""
     cos, sin = math.cos(turn) * size, math.sin(turn) * size
     vertices = [
-        (x * cos - y * sin + place[0], x * sin + y * cos + place[1], z * size + place[2]) for x, y, z in part[0]
+        (x * cos - y * sin + place[0], x * sin + y * cos + place[1], z * size + place[2]) for x, y, z in mesh[0]
     ]
-    return vertices, part[1]
+    return vertices, mesh[1]

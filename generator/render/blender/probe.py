@@ -1,8 +1,8 @@
-"""What Blender finds on this machine, in a process of its own that may crash: `python -m generator.render.blender.probe devices`.
+"""Prints what Blender finds on this machine; run as a process that may crash: `python -m generator.render.blender.probe devices`.
 
-Prints one line of JSON: for `devices` the names of the devices of each kind that Cycles can render on; for `opengl`,
-after EEVEE has rendered an image, `renderer` (the driver's name) and `vendor` (SOFTWARE, NVIDIA, AMD ...); or
-`broken`, why Blender does not load.
+It prints one line of JSON. `devices`: the names of the devices of each kind that Cycles can render on. `opengl`: renders
+an image with EEVEE, and prints `renderer` (the driver's name) and `vendor` (SOFTWARE, NVIDIA, AMD ...). Where Blender does
+not load, `broken` says why.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def devices() -> dict[str, list[str]]:
-    """Names of the devices by kind: CPU, OPTIX, CUDA, HIP, METAL, ONEAPI; kinds without one are left out."""
+    """Names of the devices by kind: CPU, OPTIX, CUDA, HIP, METAL, ONEAPI; kinds without a device are missing."""
     import bpy
 
     from generator.render.blender.engine import devices_of
@@ -47,10 +47,10 @@ if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:
-        said: object = {"devices": devices, "opengl": opengl}[sys.argv[1]]()
+        found: object = {"devices": devices, "opengl": opengl}[sys.argv[1]]()
     except ImportError as error:
         from generator.render.blender.system import missing_library
 
-        said = {"broken": missing_library(error)}
-    answers.write(json.dumps(said) + "\n")
+        found = {"broken": missing_library(error)}
+    answers.write(json.dumps(found) + "\n")
     answers.flush()

@@ -1,4 +1,4 @@
-"""Meshes of files that Blender reads; scripts in them are never run."""
+"""Reads the meshes of a file with Blender; scripts in the file are never run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,18 +7,18 @@ from typing import Any
 import bpy
 import numpy as np
 
-from generator.assets.finite import check_obj, check_ply
+from generator.assets.finite_coordinates import check_obj, check_ply
 from generator.dataset.errors import UserError
-from generator.render.blender.finite import check_fbx, check_gltf
+from generator.render.blender.finite_coordinates import check_fbx, check_gltf
 
-MOST_FACES = 2_000_000
+MAX_FACES = 2_000_000
 
 
 def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Vertices [n, 3] and triangles [m, 3] of all meshes of a file, joined where they stand in its scene, as Blender shows it
-    (z up); and what was left aside that a person should know.
+    """Read all meshes of a file, joined where they stand in its scene, as Blender shows it (z up).
 
-    Raises UserError where the file is not what its name says, or has no faces or too many.
+    Returns vertices float [n, 3], triangles int [m, 3], and a sentence for anything skipped that the user should know of.
+    Raises UserError where the file is not of the format of its suffix, or has no faces or more than MAX_FACES.
     """
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.context.preferences.filepaths.use_scripts_auto_execute = False
@@ -55,27 +55,27 @@ _CHECKS: dict[str, Callable[[str], None]] = {
 
 
 def _joined() -> tuple[np.ndarray, np.ndarray]:
-    """All faces of the scene in world coordinates, as they render: with modifiers, without what is hidden from renders."""
-    things = [thing for thing in bpy.context.scene.objects if thing.type == "MESH" and not thing.hide_render]
-    _check_number(sum(len(thing.data.polygons) for thing in things))
+    """Vertices and triangles of the scene in world coordinates, as rendered: modifiers applied, hidden objects skipped."""
+    objects = [each for each in bpy.context.scene.objects if each.type == "MESH" and not each.hide_render]
+    _check_number(sum(len(each.data.polygons) for each in objects))
     graph = bpy.context.evaluated_depsgraph_get()
-    bodies = [(thing.evaluated_get(graph), np.array(thing.evaluated_get(graph).matrix_world)) for thing in things]
-    _check_number(sum(len(body.data.polygons) for body, _ in bodies))
-    places, triangles, before = [], [], 0
-    for body, world in bodies:
-        mesh = body.data
+    evaluated = [each.evaluated_get(graph) for each in objects]
+    _check_number(sum(len(each.data.polygons) for each in evaluated))
+    vertices, triangles, before = [], [], 0
+    for each in evaluated:
+        mesh, world_from_mesh = each.data, np.array(each.matrix_world)
         mesh.calc_loop_triangles()
         points, corners = np.empty(len(mesh.vertices) * 3, np.float32), np.empty(len(mesh.loop_triangles) * 3, np.int32)
         mesh.vertices.foreach_get("co", points)
         mesh.loop_triangles.foreach_get("vertices", corners)
-        places.append(points.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3])
+        vertices.append(points.reshape(-1, 3) @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
         triangles.append(corners.reshape(-1, 3) + before)
         before += len(mesh.vertices)
-    return np.concatenate(places), np.concatenate(triangles)
+    return np.concatenate(vertices), np.concatenate(triangles)
 
 
 def _scripts() -> list[str]:
-    """What of the file is code: its texts, and drivers that Blender would not evaluate."""
+    """The code in the file: names of its texts, and `a driver` where Blender refused to evaluate one."""
     blocked = bpy.app.autoexec_fail and bpy.app.autoexec_fail_message.startswith("Driver")
     return sorted(text.name for text in bpy.data.texts) + ["a driver"] * blocked
 
@@ -83,7 +83,7 @@ def _scripts() -> list[str]:
 def _check_number(faces: int) -> None:
     if faces == 0:
         raise UserError("it has no faces, so there is nothing to show: export a mesh with faces.")
-    if faces > MOST_FACES:
+    if faces > MAX_FACES:
         raise UserError(
-            f"it has {faces:,} faces, and at most {MOST_FACES:,} are taken: decimate it in the program that made it."
+            f"it has {faces:,} faces, and at most {MAX_FACES:,} are taken: decimate it in the program that made it."
         )

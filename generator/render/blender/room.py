@@ -1,10 +1,10 @@
-"""A hall of panels: two side walls, and a back wall with a window."""
+"""Builds a room of panels: two side walls, and a back wall with a window."""
 
 from collections.abc import Iterator
 
 from generator.dataset.streams import Stream
+from generator.render.blender.mesh_builder import PolygonMesh
 from generator.render.blender.primitives import box
-from generator.render.blender.sculpture import Part
 from generator.vocabulary.environments import Hall, color_of
 
 _PANEL = 2.0  # metres
@@ -13,8 +13,8 @@ _SILL, _LINTEL, _REVEAL = 0.28, 0.85, 0.1  # of the window: shares of the height
 _STRIP = (0.85, 0.95, 1.0)
 
 
-def build_hall(hall: Hall, behind: float, stream: Stream) -> Iterator[tuple[Part, tuple[float, float, float]]]:
-    """Its parts with their colours, between `behind` the camera and the back wall; right and ahead of the origin, up."""
+def build_room(hall: Hall, behind: float, stream: Stream) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+    """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind` it."""
     dark, light = (color_of(color) for color in hall.colors)
     half, height = hall.breadth / 2, hall.height
     length = hall.distance + behind
@@ -29,7 +29,7 @@ def build_hall(hall: Hall, behind: float, stream: Stream) -> Iterator[tuple[Part
 
 def _panels(
     right: float, ahead: float, height: float, color: tuple[float, float, float], stream: Stream
-) -> Iterator[tuple[Part, tuple[float, float, float]]]:
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
     """The panels of a side wall above one another, and a strip of light between them."""
     for low, high in ((0.0, 0.3), (0.3, 0.62), (0.68, 1.0)):
         shade = stream.uniform(0.75, 1)
@@ -43,7 +43,7 @@ def _panels(
 
 def _back(
     hall: Hall, dark: tuple[float, float, float], light: tuple[float, float, float], stream: Stream
-) -> Iterator[tuple[Part, tuple[float, float, float]]]:
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
     sill, lintel, height, ahead = _SILL * hall.height, _LINTEL * hall.height, hall.height, hall.distance
     inner = hall.breadth * (1 - 2 * _REVEAL)
     yield box((0, ahead + 0.3, sill / 2), (hall.breadth, 0.4, sill)), dark

@@ -1,23 +1,23 @@
-"""What stands about in a landscape: rocks, plants, crates, houses; each about one metre high on the ground at the origin."""
+"""Objects scattered in a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the origin."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 
 from generator.dataset.streams import Stream
-from generator.render.blender.primitives import box, lump, turned
-from generator.render.blender.sculpture import Part
+from generator.render.blender.mesh_builder import PolygonMesh
+from generator.render.blender.primitives import box, lump, revolved
 from generator.vocabulary.environments import color_of
 
 Rgb = tuple[float, float, float]
-Colored = tuple[Part, Rgb]
-_SHADES = 0.25  # how much things of a kind differ in brightness
+Colored = tuple[PolygonMesh, Rgb]
+_SHADES = 0.25  # by how much objects of one kind differ in brightness
 
 
-def build_thing(kind: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
-    """The parts of a thing, each with its colour; its look is drawn from the stream."""
+def build_scattered_object(kind: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
+    """The meshes that an object of a kind consists of, each with its colour; proportions and shades come from the stream."""
     shade = 1 - _SHADES * stream.uniform(0, 1)
     first, *others = [_shaded(color_of(color), shade) for color in colors]
-    return list(_KINDS[kind](stream, first, others[0] if others else first))
+    return list(_BUILDERS[kind](stream, first, others[0] if others else first))
 
 
 def _shaded(color: Rgb, shade: float) -> Rgb:
@@ -35,24 +35,24 @@ def _bush(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
 
 
 def _tree(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
-    yield turned([(0.07, 0), (0.045, 0.5)], 6), bark
+    yield revolved([(0.07, 0), (0.045, 0.5)], 6), bark
     for _ in range(4):
         at = (stream.uniform(-0.16, 0.16), stream.uniform(-0.16, 0.16), stream.uniform(0.5, 0.82))
         yield lump(stream, at, (0.24, 0.24, 0.2), 0.3, 4), _shaded(color, stream.uniform(0.75, 1))
 
 
 def _fir(stream: Stream, color: Rgb, tips: Rgb) -> Iterator[Colored]:
-    yield turned([(0.04, 0), (0.03, 0.25)], 5), (0.06, 0.035, 0.02)
+    yield revolved([(0.04, 0), (0.03, 0.25)], 5), (0.06, 0.035, 0.02)
     for foot, radius, top in ((0.15, 0.24, 0.6), (0.38, 0.18, 0.8), (0.6, 0.12, 1.0)):
         middle = foot + 0.55 * (top - foot)
-        yield turned([(radius, foot), (radius * 0.4, middle)], 8), _shaded(color, stream.uniform(0.8, 1))
-        yield turned([(radius * 0.45, middle - 0.02), (0.005, top)], 8), tips
+        yield revolved([(radius, foot), (radius * 0.4, middle)], 8), _shaded(color, stream.uniform(0.8, 1))
+        yield revolved([(radius * 0.45, middle - 0.02), (0.005, top)], 8), tips
 
 
 def _palm(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
     bend, heights = stream.uniform(-0.2, 0.2), [0.0, 0.25, 0.5, 0.72, 0.88]
     lean = [(bend * h * h, 0.0) for h in heights]
-    yield turned([(0.035 - 0.015 * h, h) for h in heights], 6, lean), bark
+    yield revolved([(0.035 - 0.015 * h, h) for h in heights], 6, lean), bark
     crown, start = lean[-1][0], stream.uniform(0, 1)
     for leaf in range(9):
         turn = 2 * math.pi * (leaf + start) / 9
@@ -62,7 +62,7 @@ def _palm(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
         )
 
 
-def _frond(crown: float, turn: float, length: float, rise: float) -> Part:
+def _frond(crown: float, turn: float, length: float, rise: float) -> PolygonMesh:
     """A leaf that rises from the crown, spreads and hangs down."""
     vertices = []
     for out, width, up in ((0.0, 0.02, 0.0), (0.35, 0.07, rise), (0.7, 0.06, rise * 0.6), (1.0, 0.01, -0.1)):
@@ -73,12 +73,12 @@ def _frond(crown: float, turn: float, length: float, rise: float) -> Part:
 
 
 def _cactus(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
-    yield turned([(0.1, 0), (0.11, 0.5), (0.1, 0.92), (0.05, 1.0)], 8), color
+    yield revolved([(0.1, 0), (0.11, 0.5), (0.1, 0.92), (0.05, 1.0)], 8), color
     for side in (-1, 1):
         low, high = stream.uniform(0.3, 0.5), stream.uniform(0.65, 0.9)
         yield box((side * 0.17, 0, low), (0.2, 0.1, 0.1)), color
-        part = turned([(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)], 8, [(side * 0.25, 0.0)] * 3)
-        yield part, _shaded(color, 0.9)
+        arm = revolved([(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)], 8, [(side * 0.25, 0.0)] * 3)
+        yield arm, _shaded(color, 0.9)
 
 
 def _tuft(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
@@ -90,7 +90,7 @@ def _tuft(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
 
 
 def _flower(stream: Stream, color: Rgb, leaf: Rgb) -> Iterator[Colored]:
-    yield turned([(0.06, 0), (0.04, 0.7)], 3), leaf
+    yield revolved([(0.06, 0), (0.04, 0.7)], 3), leaf
     yield lump(stream, (0, 0, 0.8), (0.28, 0.28, 0.16), 0.2, 3), color
 
 
@@ -104,13 +104,13 @@ def _crate(stream: Stream, color: Rgb, frame: Rgb) -> Iterator[Colored]:
 
 
 def _barrel(stream: Stream, color: Rgb, band: Rgb) -> Iterator[Colored]:
-    yield turned([(0.32, 0), (0.38, 0.5), (0.32, 1.0)], 12), color
+    yield revolved([(0.32, 0), (0.38, 0.5), (0.32, 1.0)], 12), color
     for low in (0.2, 0.7):
-        yield turned([(0.38, low), (0.39, low + 0.1)], 12), band
+        yield revolved([(0.38, low), (0.39, low + 0.1)], 12), band
 
 
 def _house(stream: Stream, color: Rgb, glass: Rgb) -> Iterator[Colored]:
-    """Its windows look to where the scene is seen from."""
+    """A house whose windows face the camera."""
     wide, floors, columns = stream.uniform(0.35, 0.6), 6 + stream.below(4), 4 + stream.below(3)
     yield box((0, 0, 0.5), (wide, 0.4, 1.0)), color
     for floor in range(floors):
@@ -120,7 +120,7 @@ def _house(stream: Stream, color: Rgb, glass: Rgb) -> Iterator[Colored]:
             yield box((x, -0.2, 0.04 + 0.94 * (floor + 0.5) / floors), size), _shaded(glass, stream.uniform(0.5, 1))
 
 
-_KINDS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
+_BUILDERS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
     "rock": _rock,
     "bush": _bush,
     "tree": _tree,
@@ -133,5 +133,5 @@ _KINDS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
     "barrel": _barrel,
     "house": _house,
 }
-UNTURNED = ("house",)
-"""Things that show their front to the camera."""
+FACING_CAMERA = ("house",)
+"""Kinds that are not turned at random, since they show their front to the camera."""

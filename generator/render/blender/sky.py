@@ -1,16 +1,16 @@
-"""Skies: even white light for everything but the camera, which sees a gradient, clouds or stars."""
+"""Builds skies: objects are lit by even white light, while the camera sees a gradient, clouds or stars."""
 
 import bpy
 
 from generator.render.blender.nodes import Nodes, Socket
 from generator.vocabulary.environments import SkyLook, color_of
 
-_TOP = 0.35  # sine of the height above the horizon at which the gradient has reached the zenith
+_TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of the zenith
 _WHITE = (1.0, 1.0, 1.0)
 
 
 def build_sky(name: str, light: float, look: SkyLook | None) -> bpy.types.World:
-    """A world that lights evenly; without a look the camera sees that light."""
+    """A world with even white light of strength `light`; without a `look` the camera sees that light."""
     world = bpy.data.worlds.new(name)
     world.use_nodes = True
     tree = world.node_tree
@@ -18,12 +18,12 @@ def build_sky(name: str, light: float, look: SkyLook | None) -> bpy.types.World:
     even.inputs["Color"].default_value = (*_WHITE, 1.0)
     even.inputs["Strength"].default_value = light
     if look is not None:
-        world.cycles.sampling_method = "NONE"  # it is the same from everywhere
+        world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
         nodes = Nodes(tree)
-        seen = nodes.add("Background", Color=_color(nodes, look))
+        visible = nodes.add("Background", Color=_color(nodes, look))
         mix = nodes.add("MixShader", Fac=nodes.add("LightPath").outputs["Is Camera Ray"])
         nodes.set(mix.inputs[1], even.outputs[0])
-        nodes.set(mix.inputs[2], seen.outputs[0])
+        nodes.set(mix.inputs[2], visible.outputs[0])
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 
@@ -41,7 +41,7 @@ def _color(nodes: Nodes, look: SkyLook) -> Socket:
 
 
 def _clouds(nodes: Nodes, direction: Socket, share: float) -> Socket:
-    """Clouds that lie flat, as towards the horizon."""
+    """Flat clouds that cover about a share of the sky: 0..1 by direction."""
     edge = 0.75 - 0.5 * share
     shapes = nodes.noise(nodes.stretched(direction, (5.0, 5.0, 16.0)), 1.0, 5.0)
     return nodes.between(shapes, edge - 0.08, edge + 0.14)

@@ -1,35 +1,35 @@
-"""The stage: floor, lamps, camera and renderer, built once; objects are moved and recoloured for each scene."""
+"""The Blender scene that all images are rendered from: floor, lamps, camera and renderer are built once; objects are
+moved and recoloured for each image."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import bpy
-from mathutils import Matrix
 from PIL import Image, ImageOps
 
 from generator.dataset.outputs import Box
+from generator.render.blender.camera import world_from_camera
 from generator.render.blender.canvas import Canvas
 from generator.render.blender.engine import configure, set_samples
 from generator.render.blender.environment import Landscapes
-from generator.render.blender.materials import new_material, set_inputs
-from generator.render.blender.objects import build_mesh
+from generator.render.blender.materials import material_inputs, new_material, set_inputs
+from generator.render.blender.meshes import build_mesh
 from generator.render.device import Drive
 from generator.render.quality import Quality
 from generator.render.sample_budget import Shot, shots
-from generator.scene.projection import axes
-from generator.scene.relations import Point
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 CPU = Drive()
-_RIM = 2  # pixels within the edge of what is rendered that the denoiser gets wrong, for want of neighbours
-_INTO = 0.3  # pixels into the first one of a part: Blender rounds its edges down, from single precision
+_RIM = 2  # pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
+_INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down from single precision
 
 
 class Stage:
-    """A Blender scene that takes the pose of one Scene after another.
+    """A Blender scene that is posed as one Scene after another, and rendered.
 
-    Nothing of an earlier scene may show in a later one: every property that a scene sets is set again by the next.
+    An image must not depend on earlier scenes: `pose` sets every property that any scene sets. `width` and `height` are
+    those of the images, in pixels; `threads` are the CPU threads of the renderer. Raises UserError where a mesh is not
+    installed or Blender finds no such device.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Stage:
             name: _one_slot(build_mesh(mesh, vocabulary.assets)) for name, mesh in vocabulary.meshes.items()
         }
         self._slots: list[bpy.types.Object] = []
-        self._quality, self._around, self._primed, self._shines = quality, 0, False, list[bool]()
+        self._quality, self._samples_around, self._primed, self._metallic = quality, 0, False, list[bool]()
         self._rim = _RIM if quality.denoise and drive.engine == "cycles" else 0
         self._shot = (width + 2 * self._rim, height + 2 * self._rim)
         self._wider = max(self._shot) / max(width, height)
@@ -67,66 +67,67 @@ class Stage:
         return self._meshes
 
     def ground(self, environment: str) -> bpy.types.Mesh:
-        """What everything stands on and before, in world coordinates."""
+        """The mesh of an environment's ground and scenery, in world coordinates (metres)."""
         return self._landscapes.of(environment).ground
 
     def pose(self, scene: Scene) -> None:
-        """Move, turn, scale and colour everything as the scene says."""
+        """Move, turn, scale and colour everything as a scene says."""
         self._floor.data, self._scene.world = self._landscapes.of(scene.environment)
         bare = self._vocabulary.environments[scene.environment].ground is None
-        self._around = self._quality.floor if bare else self._quality.landscape
+        self._samples_around = self._quality.floor if bare else self._quality.landscape
         self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor * self._wider
-        self._camera.matrix_world = _look(scene.camera.position, scene.camera.target)
+        self._camera.matrix_world = world_from_camera(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():
             light = self._lamps[name].data
             light.energy, light.color = lamp.energy, lamp.color
             if lamp.size is not None:
                 light.size = lamp.size
-            self._lamps[name].matrix_world = _look(lamp.position, (0.0, 0.0, 0.0))
+            self._lamps[name].matrix_world = world_from_camera(lamp.position, (0.0, 0.0, 0.0))
         while len(self._slots) < len(scene.objects):
             self._slots.append(self._add(f"object{len(self._slots)}", next(iter(self._meshes.values()))))
         for slot in self._slots[len(scene.objects) :]:
             slot.hide_render = True
-        self._shines = [material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects]
+        self._metallic = [material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects]
         for slot, thing in zip(self._slots, scene.objects, strict=False):
             self._pose_object(slot, thing)
 
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
-        """The image of the posed scene; RGB. `boxes` say where its objects are, one for each, in their order.
+        """The image of the posed scene, RGB.
 
-        `draft` is the PNG file in which Blender hands over what it renders. Raises RuntimeError when it cannot write it.
+        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is the
+        path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
         """
         rim, canvas = self._rim, self._canvas
         wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes if canvas]
-        *parts, whole = shots(wide, self._shines, *self._shot, self._quality, self._around)
+        *parts, whole = shots(wide, self._metallic, *self._shot, self._quality, self._samples_around)
         if whole.most < self._quality.samples:
             self._prime(draft)
         if canvas:
             for shot in parts:
-                self._lay(canvas, draft, shot)
-            canvas.whole()
+                self._render_parts(canvas, draft, shot)
+            canvas.expect_whole()
         set_samples(self._scene, whole.most, whole.noise)
         self._shoot(draft, *whole.parts)
         with Image.open(draft) as image:
             return ImageOps.crop(image.convert("RGB"), rim)
 
-    def _lay(self, canvas: Canvas, draft: str, shot: Shot) -> None:
-        """Render the parts of a shot and lay them over the next whole image."""
+    def _render_parts(self, canvas: Canvas, draft: str, shot: Shot) -> None:
+        """Render the parts of a shot and add them to the next whole image."""
         set_samples(self._scene, shot.most, shot.noise, shot.after)
-        canvas.part()
+        canvas.expect_parts()
         for part in shot.parts:
             self._shoot(draft, part)
-            canvas.lay(draft, part, shot.least, shot.after)
+            canvas.add_part(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
-        """Once take the most samples, of some pixels: Cycles' blue noise depends on the most that its session has taken."""
+        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has taken."""
         if not self._primed:
             set_samples(self._scene, self._quality.samples)
             self._shoot(draft, (0, 0, 4, 4))
             self._primed = True
 
     def _shoot(self, draft: str, part: Box) -> None:
-        """Have Blender render a part of the image into a file."""
+        """Have Blender render a part of the image into the file `draft`."""
         (width, height), (left, top, right, bottom), render = self._shot, part, self._scene.render
         render.use_border = render.use_crop_to_border = part != (0, 0, width, height)
         render.border_min_x, render.border_max_x = (left + _INTO) / width, (right + _INTO) / width
@@ -153,21 +154,6 @@ class Stage:
         return thing
 
 
-def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the attribute values of an object set, by input name."""
-    return {
-        name: value
-        for kind, chosen in thing.attributes.items()
-        for name, value in vocabulary.attributes[kind][chosen].inputs().items()
-    }
-
-
 def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
     mesh.materials.append(None)
     return mesh
-
-
-def _look(position: Point, target: Point) -> Matrix:
-    """world_from_camera: columns right, up, backward and position."""
-    right, up, back = axes(position, target)
-    return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])

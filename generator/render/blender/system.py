@@ -1,4 +1,4 @@
-"""Why bpy cannot be loaded on this machine, and what would mend it. Does not import bpy."""
+"""Says why bpy cannot be loaded on this machine, and how to mend it. Does not import bpy."""
 
 import re
 

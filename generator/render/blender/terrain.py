@@ -1,65 +1,68 @@
-"""The ground of a landscape as the camera sees it: a sheet, flat where objects stand, with hills and water behind."""
+"""Builds the ground of a landscape: a sheet, flat where objects stand, with hills and water behind."""
 
 import math
 from collections.abc import Sequence
 
 from mathutils import noise
 
-from generator.render.blender.sculpture import Color, Part
+from generator.render.blender.mesh_builder import Color, PolygonMesh
 from generator.vocabulary.environments import Environment, Relief, color_of
 
 _COLUMNS = 72
 _NEAR_STEP, _NEAR_END, _GROWTH, _FAR = 0.7, 12.0, 1.055, 500.0
-_OPENING = 0.8  # half the breadth of the sheet over the distance from the camera
-_MARGIN = 8.0  # what it is broader, and how far it goes on behind the camera, metres
-_WATER = -0.12
+_OPENING = 0.8  # half the breadth of the sheet, over the distance from the camera
+_MARGIN = 8.0  # metres added to that half breadth, and the length of the sheet behind the camera
+_WATER = -0.12  # height of its surface, metres
 _OCTAVES = 5
 
 
 class Terrain:
-    """Heights and colours in metres to the right of the origin and ahead of it, as the camera looks, `far` away from it."""
+    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera looks.
 
-    def __init__(self, environment: Environment, far: float):
-        self._where, self._far = environment, far
+    `distance` is that of the camera from the origin, metres.
+    """
 
-    def half(self, ahead: float) -> float:
-        """Half the breadth of the sheet."""
-        return _MARGIN + _OPENING * max(0.0, ahead + self._far)
+    def __init__(self, environment: Environment, distance: float):
+        self._environment, self._distance = environment, distance
+
+    def half_breadth(self, ahead: float) -> float:
+        """Half the breadth of the sheet at a distance ahead of the origin, metres."""
+        return _MARGIN + _OPENING * max(0.0, ahead + self._distance)
 
     def at(self, right: float, ahead: float) -> tuple[float, Color]:
-        """Height and colour; the colour of what is not declared is the ground's own."""
+        """Height in metres, and colour; transparent where the ground shows its own colour."""
         height, color = 0.0, (0.0, 0.0, 0.0, 0.0)
-        for relief in self._where.reliefs.values():
+        for relief in self._environment.reliefs.values():
             rise = _smooth((ahead - relief.begins) / (relief.full - relief.begins))
             if rise:
                 shape = _shape(relief, right, ahead)
                 height += relief.height * rise * shape
                 color = _over(color, _colored(relief.colors, shape), rise)
-        if self._where.water:
-            shore = self._where.water.begins + 1.5 * noise.noise((0.15 * right, 0.1 * ahead, 0.0))
+        if self._environment.water:
+            shore = self._environment.water.begins + 1.5 * noise.noise((0.15 * right, 0.1 * ahead, 0.0))
             height -= 0.6 * _smooth((ahead - shore + 2) / 4) * (height < 0.5)
         return height, self._hazy(color, ahead)
 
-    def sheet(self) -> tuple[Part, list[Color]]:
-        """The ground."""
-        rows = _rows(-self._far - _MARGIN)
-        places = [(self.half(y) * (2 * i / _COLUMNS - 1), y) for y in rows for i in range(_COLUMNS + 1)]
+    def sheet(self) -> tuple[PolygonMesh, list[Color]]:
+        """The mesh of the ground, and a colour for each vertex."""
+        rows = _rows(-self._distance - _MARGIN)
+        places = [(self.half_breadth(y) * (2 * i / _COLUMNS - 1), y) for y in rows for i in range(_COLUMNS + 1)]
         found = [self.at(x, y) for x, y in places]
         vertices = [(x, y, height) for (x, y), (height, _) in zip(places, found, strict=True)]
         return (vertices, _quads(len(rows), _COLUMNS + 1)), [color for _, color in found]
 
-    def water(self) -> tuple[Part, list[Color]]:
-        """The surface of the water."""
-        if self._where.water is None:
+    def water(self) -> tuple[PolygonMesh, list[Color]]:
+        """The mesh of the water's surface, and a colour for each vertex; empty where there is no water."""
+        if self._environment.water is None:
             return ([], []), []
-        rows = [y for y in _rows(-self._far) if y > self._where.water.begins - 4]
-        own = (*color_of(self._where.water.color), 1.0)
-        vertices = [(side * self.half(y), y, _WATER) for y in rows for side in (-1, 1)]
+        rows = [y for y in _rows(-self._distance) if y > self._environment.water.begins - 4]
+        own = (*color_of(self._environment.water.color), 1.0)
+        vertices = [(side * self.half_breadth(y), y, _WATER) for y in rows for side in (-1, 1)]
         colors = [self._hazy(own, y) for y in rows for _ in (-1, 1)]
         return (vertices, _quads(len(rows), 2)), colors
 
     def _hazy(self, color: Color, ahead: float) -> Color:
-        sky = self._where.sky
+        sky = self._environment.sky
         if sky is None or sky.haze is None or ahead <= 0:
             return color
         return _over(color, color_of(sky.horizon), 1 - math.exp(-ahead / sky.haze))
@@ -81,7 +84,7 @@ def _quads(rows: int, columns: int) -> list[list[int]]:
 
 
 def _shape(relief: Relief, right: float, ahead: float) -> float:
-    """Height over the highest, about 0..1."""
+    """Height of a relief over its greatest height, about 0..1."""
     place = (right / relief.breadth, ahead / relief.breadth, relief.height)
     round_one = 0.5 + 0.5 * noise.noise(place)
     if not relief.ridges:
@@ -91,7 +94,7 @@ def _shape(relief: Relief, right: float, ahead: float) -> float:
 
 
 def _colored(colors: Sequence[str], share: float) -> tuple[float, float, float] | None:
-    """The colour at a share of the way from the first to the last."""
+    """The colour at a share 0..1 of the way from the first colour to the last; None without colours."""
     if not colors:
         return None
     at = min(max(share, 0.0), 1.0) * (len(colors) - 1)
@@ -102,7 +105,7 @@ def _colored(colors: Sequence[str], share: float) -> tuple[float, float, float] 
 
 
 def _over(under: Color, color: tuple[float, float, float] | None, share: float) -> Color:
-    """A colour, covering so much of what is under it."""
+    """Alpha blending: a colour that covers a share of what is under it."""
     if color is None or share <= 0:
         return under
     cover = share + under[3] * (1 - share)

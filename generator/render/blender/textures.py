@@ -1,4 +1,4 @@
-"""Procedural textures: patterns in the object's own coordinates, so that they stick to it, of the same size on every object."""
+"""Procedural textures in the object's own coordinates: they stick to it, and have the same size on every object."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,17 +9,18 @@ from generator.render.blender.nodes import Nodes, Rgb, Socket
 from generator.vocabulary.environments import color_of
 
 _LABEL = "texture"
-_DARKER = 0.3  # of the object's own colour, where a texture has none
-_DEPTH = 0.25  # of the marks of full relief, over their size
+_DARKER = 0.3  # brightness of the second colour over the object's own, for textures without colours
+_DEPTH = 0.25  # depth of the marks at full relief, over their size
 
-Look = tuple[Socket, Socket]
+Pattern = tuple[Socket, Socket]
 """The colour, and the height of the surface, 0..1."""
 
 
 def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb, scale: float) -> None:
-    """Cover a material of one Principled BSDF with a texture, in place of any earlier one.
+    """Cover a material of one Principled BSDF with a texture; an earlier texture is removed.
 
-    `own` is the object's colour, linear, which a texture without colours takes; `scale` metres are a unit of its mesh.
+    `texture` is declared in the vocabulary (docs/vocabularies.md). `own` is the object's colour (linear RGB), which a
+    texture without colours uses. `scale` is the length of a unit of the object's mesh, metres.
     """
     nodes = Nodes(material.node_tree, _LABEL)
     nodes.clear()
@@ -35,19 +36,19 @@ def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb,
         nodes.set(shader.inputs["Normal"], nodes.bump(height, texture["relief"], _DEPTH * texture["scale"]))
 
 
-def _noise(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+def _noise(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     value = nodes.noise(place, 1.0)
     return nodes.ramp(value, colors, (0.38, 0.62)), value
 
 
-def _blades(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Upright and ragged."""
+def _blades(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Ragged upright blades, as of grass."""
     value = nodes.noise(nodes.stretched(place, (1.0, 1.0, 0.3)), 1.0, 2.0)
     return nodes.ramp(value, colors, (0.36, 0.62)), value
 
 
-def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Stones of the colours but the first, which is that of the joints."""
+def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Stones; the first colour is that of the joints, the others those of the stones."""
     edges, cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0), nodes.add("TexVoronoi", Vector=place, Scale=1.0)
     edges.feature = "DISTANCE_TO_EDGE"
     stone = nodes.between(edges.outputs["Distance"], 0.03, 0.12)
@@ -56,8 +57,8 @@ def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
     return nodes.mix(stone, colors[0], grain), stone
 
 
-def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Of a trunk that lies along the body, as the grain of wood."""
+def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """The grain of wood: rings of a trunk that lies along the body."""
     long = nodes.stretched(place, (0.15, 1.0, 1.0))
     wave = nodes.add("TexWave", Vector=long, Scale=0.25, Distortion=9.0, Detail=3.0)
     wave.bands_direction = "Z"
@@ -65,8 +66,8 @@ def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
     return nodes.mix(0.8, nodes.ramp(wave.outputs["Fac"], colors), fibres, "SOFT_LIGHT"), wave.outputs["Fac"]
 
 
-def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Courses one above another on every side; the first colour is that of the mortar."""
+def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Rows of bricks on every side; the first colour is that of the mortar."""
     brick = nodes.add("TexBrick", Vector=_wrapped(nodes, place), Scale=1.0, Mortar_Size=0.05, Mortar_Smooth=0.3)
     nodes.set(brick.inputs["Brick Width"], 1.0)
     nodes.set(brick.inputs["Row Height"], 0.5)
@@ -76,7 +77,7 @@ def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
 
 
 def _wrapped(nodes: Nodes, place: Socket) -> Socket:
-    """Coordinates on whichever of three planes faces the surface the most: along it, and up."""
+    """Box mapping: coordinates on the one of three planes that the surface faces most."""
     facing = nodes.add("SeparateXYZ", Vector=nodes.add("TexCoord").outputs["Normal"])
     across, along, up = (nodes.compute("ABSOLUTE", facing.outputs[axis]) for axis in range(3))
     at = nodes.add("SeparateXYZ", Vector=place)
@@ -96,41 +97,41 @@ def _choose(nodes: Nodes, second: Socket, one: Socket, other: Socket) -> Socket:
     return node.outputs[1]
 
 
-def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Of the last colour, through clouds of the others."""
+def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Veins of the last colour through clouds of the others."""
     off = nodes.compute("ABSOLUTE", nodes.compute("SUBTRACT", nodes.noise(place, 0.7, 5.0), 0.5))
     vein = nodes.between(off, 0.045, 0.0)
     base = nodes.ramp(nodes.noise(place, 0.5), colors[:-1], (0.3, 0.7)) if len(colors) > 2 else colors[0]
     return nodes.mix(vein, base, colors[-1]), nodes.compute("SUBTRACT", 1.0, vein)
 
 
-def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Upright, about the body."""
+def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Upright stripes around the body."""
     wave = nodes.add("TexWave", Vector=place, Scale=0.314, Distortion=0.6, Detail=1.0)
     value = nodes.between(wave.outputs["Fac"], 0.42, 0.58)
     return nodes.ramp(value, colors), value
 
 
-def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
+def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     node = nodes.add("TexChecker", Vector=place, Scale=1.0, Color1=(*colors[0], 1.0), Color2=(*colors[-1], 1.0))
     return node.outputs["Color"], node.outputs["Fac"]
 
 
-def _dots(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Of the last colour, on the first."""
+def _dots(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Dots of the last colour on the first."""
     cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.35)
     dot = nodes.between(cells.outputs["Distance"], 0.42, 0.34)
     return nodes.mix(dot, colors[0], colors[-1]), dot
 
 
-def _scales(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Look:
-    """Rows of scales, dark at their edges: the first colour."""
+def _scales(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
+    """Scales with edges of the first colour."""
     cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.6)
     middle = nodes.between(cells.outputs["Distance"], 0.7, 0.1)
     return nodes.ramp(middle, colors), middle
 
 
-_PATTERNS: dict[str, Callable[[Nodes, Socket, Sequence[Rgb]], Look]] = {
+_PATTERNS: dict[str, Callable[[Nodes, Socket, Sequence[Rgb]], Pattern]] = {
     "noise": _noise,
     "blades": _blades,
     "cobbles": _cobbles,

@@ -1,25 +1,24 @@
-"""Meshes seen from eight sides, to check how they stand; whatever shows its inside is red."""
+"""Renders a mesh from eight sides, to check how it stands; surfaces seen from inside are red."""
 
 import math
 import tempfile
 from pathlib import Path
 
 import bpy
-from mathutils import Matrix
 from PIL import Image
 
+from generator.render.blender.camera import world_from_camera
 from generator.render.blender.engine import configure
-from generator.render.blender.objects import build_mesh
+from generator.render.blender.meshes import build_mesh
 from generator.render.device import Drive
 from generator.render.quality import read_quality
-from generator.scene.projection import axes
 
 VIEWS = 8
-_EYE, _TARGET = (0.0, -5.4, 2.1), (0.0, 0.0, 0.85)
+_CAMERA, _TARGET = (0.0, -5.4, 2.1), (0.0, 0.0, 0.85)
 
 
 class Turntable:
-    """A grey floor, a lamp, a camera, and on the floor one mesh after another."""
+    """A grey floor, a lamp and a camera, for one mesh after another. `side` is that of its square images, in pixels."""
 
     def __init__(self, side: int):
         bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -27,46 +26,48 @@ class Turntable:
         configure(scene, read_quality("draft"), side, side, 2, Drive())
         scene.render.use_persistent_data = False
         bpy.ops.mesh.primitive_plane_add(size=40)
-        bpy.context.object.data.materials.append(_dull())
+        bpy.context.object.data.materials.append(_floor_material())
         bpy.ops.object.light_add(type="SUN", rotation=(0.7, 0.3, 0.2))
         bpy.context.object.data.energy = 2.5
         camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
-        right, up, back = axes(_EYE, _TARGET)
-        camera.matrix_world = Matrix([(right[i], up[i], back[i], _EYE[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
+        camera.matrix_world = world_from_camera(_CAMERA, _TARGET)
         camera.data.lens = 62.0
         scene.collection.objects.link(camera)
         scene.camera = camera
         scene.world = bpy.data.worlds.new("sky")
         scene.world.use_nodes = True
         scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.6, 0.6, 0.6, 1.0)
-        self._material = _clay()
+        self._material = _clay_material()
 
     def views(self, name: str, assets: str) -> list[Image.Image]:
-        """The mesh of that name from eight sides, first facing right, then turned counter-clockwise by an eighth each time."""
+        """RGB images of a mesh of an asset set: first facing right, then turned counter-clockwise by an eighth each time.
+
+        Raises UserError where the set has no such mesh.
+        """
         mesh = build_mesh(name, assets)
         mesh.materials.append(self._material)
-        thing = bpy.data.objects.new(name, mesh)
-        self._scene.collection.objects.link(thing)
+        shown = bpy.data.objects.new(name, mesh)
+        self._scene.collection.objects.link(shown)
         views = []
         with tempfile.TemporaryDirectory() as folder:
             self._scene.render.filepath = str(Path(folder) / "view.png")
             for view in range(VIEWS):
-                thing.rotation_euler = (0.0, 0.0, 2 * math.pi * view / VIEWS)
+                shown.rotation_euler = (0.0, 0.0, 2 * math.pi * view / VIEWS)
                 bpy.ops.render.render(write_still=True)
                 with Image.open(self._scene.render.filepath) as image:
                     views.append(image.convert("RGB"))
-        bpy.data.objects.remove(thing)
+        bpy.data.objects.remove(shown)
         return views
 
 
-def _dull() -> bpy.types.Material:
+def _floor_material() -> bpy.types.Material:
     material = bpy.data.materials.new("floor")
     material.use_nodes = True
     material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = (0.25, 0.25, 0.25, 1.0)
     return material
 
 
-def _clay() -> bpy.types.Material:
+def _clay_material() -> bpy.types.Material:
     material = bpy.data.materials.new("clay")
     material.use_nodes = True
     tree = material.node_tree

@@ -1,9 +1,9 @@
-"""A worker process: reads planned scenes as JSON lines, renders them, answers with what it rendered.
+"""A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
-The first line it reads is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further
-line is a planned scene, answered by {"scene": {...}}, by {"failed": reason} when this scene cannot be rendered (with "final" where trying again would end the same), or by
-{"broken": reason} when no scene can be written. It ends when its input does, so it never outlives its parent by more
-than one image.
+The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
+planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final" where
+another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input, so it
+outlives its parent by one image at most.
 """
 
 import errno
@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
@@ -28,6 +28,9 @@ from generator.render.sample_budget import Box
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
+if TYPE_CHECKING:
+    from generator.render.blender.visibility import Visibility
+
 _PLACEMENTS = 200
 
 
@@ -35,10 +38,9 @@ class Renderer:
     """Renders planned scenes into the folder of a world, at one size and quality."""
 
     def __init__(self, setup: dict[str, Any]):
-        from generator.render.blender.flat_tops import check_tops
-        from generator.render.blender.passes import Passes
+        from generator.render.blender.flat_tops import check_flat_tops
+        from generator.render.blender.rays import RayCaster
         from generator.render.blender.stage import Stage
-        from generator.render.blender.visibility import Eye
 
         check_assets(setup.get("assets"))
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
@@ -52,17 +54,20 @@ class Renderer:
             len(setup["cores"]),
             Drive(setup["engine"], setup["device"]),
         )
-        check_tops(self._vocabulary, self._stage.meshes)
-        self._eye = Eye(self._stage.meshes, *self._size)
+        self._caster = RayCaster(self._vocabulary, self._stage.meshes, self._stage.ground, *self._size)
+        check_flat_tops(self._vocabulary, self._caster.meshes)
         self._outputs: list[str] = setup.get("outputs", [])
-        self._passes = Passes(self._stage.meshes, self._stage.ground, *self._size) if self._outputs else None
         for name in ("images", *self._outputs):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
 
     def render(self, planned: Planned) -> dict[str, Any]:
-        """Render a scene; its files appear whole or not at all. Returns its record (dataset/schema.py, SCENES)."""
-        scene, seen = self._place(planned)
-        files = self._write(planned.scene_id, scene, [view.box for view in seen])
+        """Place and render a scene and write its files, each whole or not at all.
+
+        Returns its record: a row of `generator.dataset.schema.SCENES`, and `files` with the SHA-256 of each by path. Raises
+        UserError where no placement shows every object.
+        """
+        scene, visibility = self._place(planned)
+        files = self._write(planned.scene_id, scene, [each.amodal_box for each in visibility])
         return {
             "scene_id": planned.scene_id,
             "cluster_id": planned.cluster_id,
@@ -72,10 +77,10 @@ class Renderer:
                     "index": i,
                     "category": thing.category,
                     "attributes": thing.attributes,
-                    "box": list(view.box),
-                    "visible": view.visible,
+                    "amodal_box": list(seen.amodal_box),
+                    "visible_fraction_estimate": seen.visible_fraction,
                 }
-                for i, (thing, view) in enumerate(zip(scene.objects, seen, strict=True))
+                for i, (thing, seen) in enumerate(zip(scene.objects, visibility, strict=True))
             ],
             "relations": [
                 {"subject": i, "relation": name, "object": j, **data}
@@ -85,40 +90,48 @@ class Renderer:
             "files": files,
         }
 
-    def _place(self, planned: Planned) -> tuple[Scene, list[Any]]:
+    def _place(self, planned: Planned) -> tuple[Scene, "list[Visibility]"]:
+        """The scene of a plan, and what is seen of its objects; placements that hide too much are drawn again."""
         if planned.record is not None:
             scene = Scene.from_json(planned.record)
-            return scene, self._eye.look(scene, self._scales(scene))
+            return scene, self._estimate(scene)
         width, height = self._size
         rules = self._vocabulary.placement
-        enough = rules.min_pixels * width * height / (320 * 240)
+        least_area = rules.min_pixels * width * height / (320 * 240)
         for attempt in range(_PLACEMENTS):
             scenes = place_scenes(planned, self._vocabulary, self._seed, attempt, width, height)
-            seen = [self._eye.look(scene, self._scales(scene)) for scene in scenes]
-            if all(view.pixels >= enough and view.visible >= rules.min_visible for views in seen for view in views):
+            found = [self._estimate(scene) for scene in scenes]
+            if all(
+                each.visible_area >= least_area and each.visible_fraction >= rules.min_visible
+                for visibility in found
+                for each in visibility
+            ):
                 own = planned.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
-                return scenes[own], seen[own]
+                return scenes[own], found[own]
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
         )
 
-    def _scales(self, scene: Scene) -> list[float]:
-        from generator.render.blender.stage import material_inputs
+    def _estimate(self, scene: Scene) -> "list[Visibility]":
+        from generator.render.blender.visibility import estimate_visibility
 
-        return [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
+        return estimate_visibility(self._caster.objects(scene), self._size)
 
     def _write(self, scene_id: str, scene: Scene, boxes: list[Box]) -> dict[str, str]:
         """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
-        files = {output_path(name, scene_id): data for name, data in self._look(scene)}
+        files = {output_path(name, scene_id): data for name, data in self._encoded_outputs(scene)}
         files[f"images/{scene_id}.png"] = self._image(scene_id, scene, boxes)
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
-    def _look(self, scene: Scene) -> Iterator[tuple[str, bytes]]:
-        if self._passes is not None:
-            surfaces = self._passes.look(scene, self._scales(scene))
-            yield from ((name, encode(name, surfaces)) for name in self._outputs)
+    def _encoded_outputs(self, scene: Scene) -> Iterator[tuple[str, bytes]]:
+        """Name and file bytes of each output beside the image."""
+        from generator.render.blender.passes import trace_pixels
+
+        if self._outputs:
+            pixels = trace_pixels(scene, self._caster)
+            yield from ((name, encode(name, pixels)) for name in self._outputs)
 
     def _image(self, scene_id: str, scene: Scene, boxes: list[Box]) -> bytes:
         draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
@@ -126,14 +139,14 @@ class Renderer:
             self._stage.pose(scene)
             return png(self._stage.render(str(draft), boxes))
         except (RuntimeError, OSError):
-            draft.write_bytes(bytes(math.prod(self._size) * 4))  # Blender does not say that the disk is full; this does
+            draft.write_bytes(bytes(math.prod(self._size) * 4))  # raises the storage error that Blender does not name
             raise
         finally:
             draft.unlink(missing_ok=True)
 
 
 def main() -> None:
-    """Serve the protocol above on stdin and the original stdout; whatever Blender prints goes to stderr."""
+    """Answer lines of stdin on stdout until stdin ends. Blender's own output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     renderer = _start(sys.stdin.readline(), answers)
@@ -143,19 +156,19 @@ def main() -> None:
         try:
             _answer(answers, scene=renderer.render(Planned.from_dict(json.loads(line))))
         except (RuntimeError, OSError, ValueError) as error:
-            reason = _no_storage(error)
+            reason = _storage_fault(error)
             _answer(answers, **({"broken": reason} if reason else {"failed": str(error).strip()}))
         except UserError as error:
             _answer(answers, failed=error.message, final=True)
 
 
 def _start(setup: str, answers: TextIO) -> Renderer | None:
-    given = json.loads(setup)
-    os.sched_setaffinity(0, given["cores"])  # before Blender counts the cores
+    settings = json.loads(setup)
+    os.sched_setaffinity(0, settings["cores"])  # before Blender counts the cores
     try:
         import bpy
 
-        renderer = Renderer(given)
+        renderer = Renderer(settings)
     except ImportError as error:
         from generator.render.blender.system import missing_library
 
@@ -168,8 +181,8 @@ def _start(setup: str, answers: TextIO) -> Renderer | None:
     return renderer
 
 
-def _no_storage(error: Exception) -> str | None:
-    """The reason when no image can be written at all: disk full, quota, read-only; else None."""
+def _storage_fault(error: Exception) -> str | None:
+    """Why no image can be written at all (disk full, quota, read-only); None for any other error."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
     if isinstance(error, OSError) and error.errno in codes:
         return str(error.strerror)

@@ -44,7 +44,7 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
     return {
         "scene_id": planned.scene_id,
         "cluster_id": planned.cluster_id,
-        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "box": [i, 1, 30, 40], "visible": 1.0}
+        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [i, 1, 30, 40], "visible_fraction_estimate": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
                       for i, j, name, data in scene.graph(vocabulary).edges(keys=True, data=True)],
@@ -171,7 +171,7 @@ def test_croissant_reads_scenes_with_their_objects_and_images(made: Path) -> Non
         if row["status"] == "ok":
             first, relation = record["scenes/objects"][0], record["scenes/relations"][3]
             assert plain(first["scenes/objects/category"]) == row["objects"][0]["category"]
-            assert first["scenes/objects/box"] == row["objects"][0]["box"]
+            assert first["scenes/objects/amodal_box"] == row["objects"][0]["amodal_box"]
             assert relation["scenes/relations/holds"] is row["relations"][3]["holds"]
             assert relation["scenes/relations/margin"] == row["relations"][3]["margin"]
         else:

@@ -94,23 +94,26 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
     overlapped = 0
     for scene_id, scene, recorded in scenes(each):
         mask = each.mask(scene_id)
-        extents = each.boxes(scene_id)
+        boxes = each.boxes(scene_id)
         assert set(np.unique(mask)) == {0, *range(1, len(scene.objects) + 1)}
-        assert [extent.category for extent in extents] == [thing.category for thing in scene.objects]
-        for i, extent in enumerate(extents):
+        assert [entry.category for entry in boxes] == [thing.category for thing in scene.objects]
+        for i, entry in enumerate(boxes):
             rows, columns = np.nonzero(mask == i + 1)
-            assert extent.index == i
-            assert extent.pixels == len(rows)
-            assert extent.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
-            assert extent.whole is not None
-            left, top, right, bottom = extent.whole
-            # the recorded box bounds the outline, the counted one the pixel centres within it
-            assert all(-1 <= a - b <= 1 for a, b in zip(extent.whole, recorded[i]["box"], strict=True))
-            assert abs(extent.visible - recorded[i]["visible"]) < 0.12
-            column, row = extent.center
+            assert entry.index == i
+            assert entry.visible_pixels == len(rows)
+            visible = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+            assert entry.visible_box == visible
+            assert list(entry.amodal_box) == recorded[i]["amodal_box"]
+            left, top, right, bottom = entry.amodal_box
+            assert left <= visible[0] < visible[2] <= right
+            assert top <= visible[1] < visible[3] <= bottom
+            if entry.visible_fraction == 1:
+                assert all(abs(a - b) <= 1 for a, b in zip(visible, entry.amodal_box, strict=True))
+            assert abs(entry.visible_fraction - recorded[i]["visible_fraction_estimate"]) < 0.12
+            column, row = entry.center
             assert left <= column < right
             assert top <= row < bottom
-            if extent.category in (
+            if entry.category in (
                 "cube",
                 "sphere",
                 "cylinder",
@@ -122,8 +125,8 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
                 "hourglass",
             ):
                 there = mask[int(row), int(column)]
-                assert there == i + 1 or (extent.visible < 1 and there > 0), (scene_id, i)
-            overlapped += extent.visible < 1
+                assert there == i + 1 or (entry.visible_fraction < 1 and there > 0), (scene_id, i)
+            overlapped += entry.visible_fraction < 1
     assert overlapped > 0 or each.manifest["request"]["family"] == "clevr"
 
 

@@ -164,7 +164,7 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
                 px, py, far = thing["pixel_coords"]
                 assert (px, py) == (round(column), round(row))
                 assert far == pytest.approx(depth)
-                left, top, to_right, bottom = shown["box"]
+                left, top, to_right, bottom = shown["amodal_box"]
                 assert abs(px - (left + to_right) / 2) < 0.15 * width
                 assert top < py < bottom
             for name in ("left", "right", "front", "behind"):

@@ -378,7 +378,7 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
     return {
         "scene_id": scene_id,
         "status": "ok",
-        "objects": [{"index": i, "box": [0, 0, 1, 1], **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
+        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
         "relations": [
             {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
         ],

@@ -122,7 +122,7 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed
             "quality.toml is missing, so this installation is not whole; install Jackalope again.",
         ),
         pytest.param("scenes/clevr.toml", "Unknown family 'clevr'", marks=pytest.mark.full),
-        ("generator/render/blender/objects.py", "No module named 'generator.render.blender.objects'"),
+        ("generator/render/blender/meshes.py", "No module named 'generator.render.blender.meshes'"),
     ],
 )
 def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(tmp_path: Path, missing: str, said: str) -> None:

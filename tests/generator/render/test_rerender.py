@@ -47,7 +47,7 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
     assert {(row["width"], row["height"]) for row in rows} == {(128, 96)}
     for row, was in zip(rows, old, strict=True):
         for thing, earlier in zip(row["objects"], was["objects"], strict=True):
-            assert all(abs(a - 2 * b) <= 2 for a, b in zip(thing["box"], earlier["box"], strict=True))
+            assert all(abs(a - 2 * b) <= 2 for a, b in zip(thing["amodal_box"], earlier["amodal_box"], strict=True))
         image = np.asarray(done.world.image(row["scene_id"]).resize((64, 48))).astype(int)
         assert np.abs(image - np.asarray(before.world.image(row["scene_id"]))).mean() < 4
         assert done.world.mask(row["scene_id"]).shape == (96, 128)

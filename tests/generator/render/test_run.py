@@ -150,7 +150,7 @@ def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path, tmp
 
 
 def test_every_shape_that_a_family_may_name_can_be_built() -> None:
-    code = "from generator.render.blender.objects import build_mesh; from generator.assets.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
+    code = "from generator.render.blender.meshes import build_mesh; from generator.assets.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
 
@@ -170,7 +170,7 @@ stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")
-    path.write_bytes(png(stage.render(str(path), [tuple(thing["box"]) for thing in row["objects"]])))
+    path.write_bytes(png(stage.render(str(path), [tuple(thing["amodal_box"]) for thing in row["objects"]])))
 """
 
 
@@ -197,7 +197,7 @@ def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
     """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's box."""
     world, checked = Dataset.open(rendered).world, 0
     for row in world.scenes.to_pylist():
-        boxes = [o["box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
+        boxes = [o["amodal_box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
         if len(boxes) != 1 or any(dict(o["attributes"])["color"] in ("brown", "red") for o in row["objects"]):
             continue
         with Image.open(world.image_path(row["scene_id"])) as image:

@@ -157,12 +157,12 @@ passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones, "D
     "Denoising Albedo.B": ones, "Denoising Normal.X": -ones, "Denoising Normal.Y": 0 * ones, "Denoising Normal.Z": ones / 2,
     "Debug Sample Count.X": np.float32([[0.25, 0.25, 1], [0.25, 0.25, 0.25]])}
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
-canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
-np.savez(out + "/laid.npz", **canvas._laid)
-canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 12, 4)
-np.savez(out + "/rougher.npz", **canvas._laid)
-canvas.lay(out + "/passes.exr", (5, 2, 8, 4), 20, 4)
-np.savez(out + "/finer.npz", **canvas._laid)
+canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
+np.savez(out + "/laid.npz", **canvas._layers)
+canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 12, 4)
+np.savez(out + "/rougher.npz", **canvas._layers)
+canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 20, 4)
+np.savez(out + "/finer.npz", **canvas._layers)
 pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)

@@ -23,7 +23,8 @@ IN_BLENDER = """
 import json, sys
 import bpy
 from generator.render.blender.stage import Stage
-from generator.render.blender.flat_tops import check_tops
+from generator.render.blender.flat_tops import check_flat_tops
+from generator.render.blender.rays import RayMesh
 from generator.dataset.errors import UserError
 from generator.render.quality import read_quality
 from generator.scene.scene import Scene
@@ -31,10 +32,11 @@ from generator.vocabulary.schema import parse_vocabulary
 given = json.load(sys.stdin)
 vocabulary = parse_vocabulary(given["text"], "x")
 stage = Stage(vocabulary, read_quality("draft"), 32, 32, 1)
+meshes = {name: RayMesh(mesh) for name, mesh in stage.meshes.items()}
 faults = []
 for text in given["texts"]:
     try:
-        check_tops(parse_vocabulary(text, "x"), stage.meshes)
+        check_flat_tops(parse_vocabulary(text, "x"), meshes)
         faults.append(None)
     except UserError as error:
         faults.append(error.message)

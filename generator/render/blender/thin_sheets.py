@@ -1,4 +1,4 @@
-"""Thin sheets of a mesh, such as ears and wings of one layer, given a back: what shows its inside would be shaded wrong."""
+"""Gives thin sheets of a mesh, such as ears and wings of one layer, a back; seen from inside they would be shaded wrong."""
 
 import math
 
@@ -10,26 +10,28 @@ import bmesh  # isort: skip  (it comes with bpy, which has to be loaded first)
 
 _THICKNESS = 0.012  # in units of a unit mesh
 _RAYS, _STEEPEST = 16, 0.2
-_OPEN = 0.08  # share of the rays from the back of a face that leave the mesh
+_OPEN = 0.08  # share of rays that leave the mesh, above which the back of a face can be seen from outside
 
 
 def close_sheets(mesh: bpy.types.Mesh) -> int:
-    """Make thin shells of the faces whose backs can be seen from outside; returns their number. All faces look outward
-    before and after."""
+    """Turn faces whose backs can be seen from outside into thin shells; returns their number.
+
+    All faces of `mesh` point outward before and after.
+    """
     body = bmesh.new()
     body.from_mesh(mesh)
     tree = BVHTree.FromBMesh(body)
-    seen = [face for face in _in_open_parts(body) if _shows_its_back(face, tree)]
-    if seen:
-        parts = bmesh.ops.split(body, geom=seen)["geom"]
-        _back(body, [part for part in parts if isinstance(part, bmesh.types.BMFace)])
+    visible = [face for face in _in_open_parts(body) if _shows_its_back(face, tree)]
+    if visible:
+        parts = bmesh.ops.split(body, geom=visible)["geom"]
+        _add_back(body, [part for part in parts if isinstance(part, bmesh.types.BMFace)])
         body.to_mesh(mesh)
     body.free()
-    return len(seen)
+    return len(visible)
 
 
 def _in_open_parts(body: bmesh.types.BMesh) -> list[bmesh.types.BMFace]:
-    """The faces of parts that are not closed; the backs of others are inside."""
+    """The faces of parts that are not closed; the backs of all others are inside."""
     found = {face for edge in body.edges if not edge.is_manifold for face in edge.link_faces}
     waiting = list(found)
     while waiting:
@@ -40,9 +42,11 @@ def _in_open_parts(body: bmesh.types.BMesh) -> list[bmesh.types.BMFace]:
     return [face for face in body.faces if face in found]
 
 
-def _back(body: bmesh.types.BMesh, faces: list[bmesh.types.BMFace]) -> None:
-    """Close faces that hang together with no others: a copy behind them that looks the other way, and a rim around both."""
-    bmesh.ops.recalc_face_normals(body, faces=faces)  # alone, as the rest of the mesh may have turned a part of them
+def _add_back(body: bmesh.types.BMesh, faces: list[bmesh.types.BMFace]) -> None:
+    """Close detached faces: add a copy behind them that points the other way, and a rim around both."""
+    bmesh.ops.recalc_face_normals(
+        body, faces=faces
+    )  # detached, because the rest of the mesh may have turned some of them
     normals: dict[bmesh.types.BMVert, Vector] = {}
     for face in faces:
         for vertex in face.verts:

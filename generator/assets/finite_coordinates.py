@@ -1,4 +1,4 @@
-"""Coordinates that are no finite numbers, found in the files themselves: Blender's readers take them for 0."""
+"""Finds coordinates that are not finite in OBJ and PLY files; Blender's importers would read them as 0."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -15,17 +15,17 @@ _TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2", "ushort": "u2", "uint16": "u2",
     "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4", "float": "f4", "float32": "f4", "double": "f8", "float64": "f8",
 }  # fmt: skip
-_MOST_LINES = 500
+_MAX_HEADER_LINES = 500
 
 
 def check_obj(path: str) -> None:
-    """Raises UserError where a coordinate in an OBJ file is no finite number."""
+    """Raises UserError where a coordinate of an OBJ file is not a finite number."""
     with Path(path).open("rb") as file:
         _check_words(line.split()[1:4] for line in file if line.startswith((b"v ", b"v\t")))
 
 
 def check_ply(path: str) -> None:
-    """Raises UserError where a coordinate in a PLY file is no finite number. What is no PLY file is left to Blender."""
+    """Raises UserError where a coordinate of a PLY file is not a finite number. Blender refuses other damage itself."""
     with Path(path).open("rb") as file:
         lines = list(_header(file))
         form = next((line[1] for line in lines if line[:1] == ["format"]), "")
@@ -50,7 +50,7 @@ def check_ply(path: str) -> None:
 
 
 def _header(file: BinaryIO) -> Iterator[list[str]]:
-    for line in islice(file, _MOST_LINES):
+    for line in islice(file, _MAX_HEADER_LINES):
         words = line.decode("latin-1").split()
         if words == ["end_header"]:
             return

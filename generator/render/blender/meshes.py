@@ -1,4 +1,4 @@
-"""The unit meshes as Blender holds them."""
+"""Turns unit meshes into Blender's meshes."""
 
 import bpy
 
@@ -7,10 +7,9 @@ from generator.assets.sets import BUILTIN
 
 
 def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
-    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), with smooth shading, its own normals and
-    no material.
+    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`) with its own normals, without material.
 
-    No object uses it yet: it is the caller's to link or to remove. Raises UserError where the set has no such mesh.
+    No object uses it yet; the caller links or removes it. Raises UserError where the set has no such mesh.
     """
     vertices, normals, faces = find_mesh(name, assets)
     mesh = bpy.data.meshes.new(name)

@@ -1,4 +1,4 @@
-"""A mesh in the making: parts with a colour for each corner, a material slot and flat or smooth shading."""
+"""Joins meshes into one of Blender's, with a colour for each corner, a material for each face, flat or smooth shading."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ import bpy
 import numpy as np
 
 Color = tuple[float, float, float, float]
-"""Linear red, green, blue, and how much of them covers the ground's own colour."""
-Part = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
-"""Vertices and faces."""
-PAINT = "paint"  # Cycles would take "color" for that of a volume
+"""Linear red, green and blue, and the share by which they cover the ground's own colour."""
+PolygonMesh = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
+"""Vertices (x, y, z in metres), and faces as lists of vertex numbers, counter-clockwise from outside."""
+PAINT = "paint"  # the name of the colour attribute; Cycles gives "color" a meaning of its own
 
 
-class Sculpture:
-    """Collects parts, then becomes one mesh."""
+class MeshBuilder:
+    """Collects meshes and builds one mesh of them."""
 
     def __init__(self) -> None:
         self._vertices: list[tuple[float, float, float]] = []
@@ -22,9 +22,9 @@ class Sculpture:
         self._slots: list[int] = []
         self._smooth: list[bool] = []
 
-    def add(self, part: Part, color: Color | Sequence[Color], slot: int, smooth: bool = False) -> None:
-        """Add a part in one colour, or with one a vertex."""
-        vertices, faces = part
+    def add(self, mesh: PolygonMesh, color: Color | Sequence[Color], slot: int, smooth: bool = False) -> None:
+        """Add a mesh in one colour, or in one for each vertex; `slot` is the place of its material in `build`."""
+        vertices, faces = mesh
         first = len(self._vertices)
         self._vertices += vertices
         for face in faces:
@@ -34,7 +34,7 @@ class Sculpture:
         self._smooth += [smooth] * len(faces)
 
     def build(self, name: str, materials: Sequence[bpy.types.Material]) -> bpy.types.Mesh:
-        """The mesh, with its materials in the order of the slots."""
+        """The joined mesh; `materials` are in the order of the slots."""
         mesh = bpy.data.meshes.new(name)
         mesh.from_pydata(self._vertices, [], self._faces)
         for material in materials:

@@ -1,4 +1,4 @@
-"""Coordinates that are no finite numbers, found with Blender's own parsers: its importers would take them for 0."""
+"""Finds coordinates that are not finite in glTF and FBX files, with Blender's parsers; its importers would read them as 0."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from generator.dataset.errors import UserError
 
 
 def check_gltf(path: str) -> None:
-    """Raises UserError where a place of a vertex in a glTF file is not finite, and whatever the parser raises."""
+    """Raises UserError where a vertex of a glTF file is not finite, and any error of the parser."""
     from io_scene_gltf2.io.imp.gltf2_io_binary import BinaryData
     from io_scene_gltf2.io.imp.gltf2_io_gltf import glTFImporter
 
@@ -20,7 +20,7 @@ def check_gltf(path: str) -> None:
 
 
 def check_fbx(path: str) -> None:
-    """Raises UserError where a place of a vertex in an FBX file is not finite, and whatever the parser raises."""
+    """Raises UserError where a vertex of an FBX file is not finite, and any error of the parser."""
     from io_scene_fbx import parse_fbx
 
     waiting = [parse_fbx.parse(path)[0]]
@@ -31,6 +31,6 @@ def check_fbx(path: str) -> None:
         waiting += [each for each in element.elems if each is not None]
 
 
-def _check(places: np.ndarray) -> None:
-    if not np.isfinite(places).all():
+def _check(coordinates: np.ndarray) -> None:
+    if not np.isfinite(coordinates).all():
         raise UserError(NOT_FINITE)
