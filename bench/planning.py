@@ -7,6 +7,7 @@ from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.render.run import Job, Prepared, prepare
+from generator.scene.graph import scene_graph
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
 PLACED = 1000
@@ -58,4 +59,4 @@ def _place(prepared: Prepared) -> None:
 
 def _graphs(prepared: Prepared) -> float:
     scenes = [place_scene(planned, prepared.vocabulary, 0, 0, 320, 240) for planned in prepared.planned[:PLACED]]
-    return seconds(lambda: [scene.graph(prepared.vocabulary) for scene in scenes])
+    return seconds(lambda: [scene_graph(scene, prepared.vocabulary) for scene in scenes])

@@ -16,6 +16,7 @@ from generator.describe.benchmark import FIRST, describe
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, Prepared, prepare, request_of
+from generator.scene.graph import scene_graph
 
 WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"
@@ -67,7 +68,7 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
                      "visible_fraction_estimate": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene.graph(prepared.vocabulary).edges(keys=True, data=True)],
+                      for i, j, name, data in scene_graph(scene, prepared.vocabulary).edges(keys=True, data=True)],
         "scene": scene.to_json(),
         "files": {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()},
     }  # fmt: skip

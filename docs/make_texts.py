@@ -13,6 +13,7 @@ from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
+from generator.scene.graph import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 
@@ -79,7 +80,7 @@ def _told(scene: Scene, item: Item, language: Language) -> str:
         " ".join([*(thing.attributes[kind] for kind in language.grammar.order), thing.category])
         for thing in scene.objects
     )
-    graph = scene.graph(language.vocabulary)
+    graph = scene_graph(scene, language.vocabulary)
     nearer = {i: sum(bool(graph.edges[i, j, "front"]["holds"]) for j in graph if j != i) for i in graph}
     depth = " ".join(str(i + 1) for i in sorted(nearer, key=lambda i: -nearer[i]))
     lines = [f"*{objects}; depth {depth}*", ""]

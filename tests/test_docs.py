@@ -23,7 +23,16 @@ from generator.inspection.family.check import check_family
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.vocabulary import schema as declared
-from generator.vocabulary.environments import Environment, GroundLook, Hall, Relief, Scattered, SkyLook, Thing, Water
+from generator.vocabulary.environments import (
+    Environment,
+    GroundSpec,
+    PropSpec,
+    ReliefSpec,
+    RoomSpec,
+    SkySpec,
+    Thing,
+    Water,
+)
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
 from generator.vocabulary.schema import parse_vocabulary
 from tests.paths import CHECKOUT as ROOT
@@ -166,10 +175,10 @@ def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]
 
 
 @pytest.mark.parametrize(
-    "model", [SkyLook, GroundLook, Relief, Water, Hall, Scattered], ids=lambda model: model.__name__
+    "model", [SkySpec, GroundSpec, ReliefSpec, Water, RoomSpec, PropSpec], ids=lambda model: model.__name__
 )
 def test_every_key_of_a_world_is_documented(model: type[Declared]) -> None:
-    name = {"SkyLook": "sky", "GroundLook": "ground", "Relief": "reliefs.NAME", "Scattered": "things.NAME"}
+    name = {"SkySpec": "sky", "GroundSpec": "ground", "ReliefSpec": "reliefs.NAME", "PropSpec": "things.NAME"}
     table = rows(
         section(DOCS / "worlds.md", f"## [environments.PLACE.{name.get(model.__name__, model.__name__.lower())}]")
     )

@@ -15,8 +15,8 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.exports.samples import whole_folder
 from generator.scene.projection import project
-from generator.scene.relations import Point, ground_directions
-from generator.scene.scene import Camera, Scene, SceneObject
+from generator.scene.relations import ground_directions
+from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")

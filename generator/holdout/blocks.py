@@ -7,6 +7,7 @@ from dataclasses import replace
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.streams import Stream
 from generator.holdout.holdout import Holdout, closed
+from generator.scene.stacks import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 RELATION_BLOCK = ("relation", "pair")
@@ -108,10 +109,10 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
         )
     rows, columns = int(match["rows"]), int(match["columns"])
     pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not _unknown(holdout, a, b)]
-    names = list(vocabulary.relations)
+    names = [name for name, relation in vocabulary.relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations ({', '.join(names)}); hold out 1 to "
+            f"--holdout {spec}: the family '{vocabulary.name}' plans {len(names)} relations ({', '.join(names)}); hold out 1 to "
             f"{len(names)} of them, or take a family with more, such as clevr-relations."
         )
     if not 1 <= columns < len(pairs):
@@ -120,7 +121,11 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
         )
     stream = Stream("relation block", holdout.block_seed, rows, columns)
     chosen = stream.sample(names, rows)
-    possible = [pair for pair in stream.shuffled(pairs) if all(_possible(pair, name, vocabulary) for name in chosen)]
+    possible = [
+        pair
+        for pair in stream.shuffled(pairs)
+        if all(can_hold(vocabulary.relations[name], *pair, vocabulary) for name in chosen)
+    ]
     if len(possible) < columns:
         raise UserError(
             f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to one another; "
@@ -134,12 +139,6 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
 
 def _unknown(holdout: Holdout, *things: str) -> bool:
     return any(thing in holdout.absent_objects for thing in things)
-
-
-def _possible(pair: tuple[str, str], relation: str, vocabulary: Vocabulary) -> bool:
-    """Whether two objects can stand in a relation: only what is flat on top carries anything."""
-    carrier = {"on": 1, "beneath": 0}.get(vocabulary.relations[relation].rule)
-    return carrier is None or vocabulary.objects[pair[carrier]].top is not None
 
 
 def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:

@@ -3,14 +3,15 @@
 import json
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from generator.dataset.errors import UserError, did_you_mean
 from generator.judge.meaning import Pair, Thing
 
-_WAYS = {"right": (0, 1.0), "left": (0, -1.0), "behind": (1, 1.0), "front": (1, -1.0)}
 CONTACT = 0.001
 """Metres that may be between a foot and the top on which it rests."""
 Masks = list[int]
@@ -31,7 +32,7 @@ class Decided(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a relation means in space: rule, margin, and for near and far the distance, in metres."""
+    """The rule of a relation (a name of `RULES`), its margin, and its distance where it has one, both in metres."""
 
     name: str
     margin: float
@@ -54,12 +55,18 @@ class Terms:
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
-        """Read the terms of a family."""
+        """Read the terms of a family. Raises UserError where a relation has a rule that is not in `RULES`."""
         data = tomllib.loads(vocabulary_toml)
         relations = {
             name: Rule(told["rule"], told["margin"], told.get("distance", 0.0))
             for name, told in data.get("relations", {}).items()
         }
+        for name, rule in relations.items():
+            if rule.name not in RULES:
+                raise UserError(
+                    f"world/vocabulary.toml: the relation '{name}' has the rule '{rule.name}', which this version does not "
+                    f"know; {did_you_mean(rule.name, list(RULES))}"
+                )
         tops = {
             name: (kind["top"]["height"], kind["top"]["radius"])
             for name, kind in data.get("objects", {}).items()
@@ -158,10 +165,6 @@ class Shown:
     def margins(self, name: str) -> list[list[float]]:
         """Signed metres by which each object stands in the relation to each: row by row for the first object."""
         rule = self.terms.relations[name]
-        if rule.name in _WAYS:
-            axis, sign = _WAYS[rule.name]
-            steps = [sign * place[axis] for place in self.along]
-            return [[here - there for there in steps] for here in steps]
         columns = np.array(self.stands()).reshape(-1, 5).T
         first, second = Stand(*columns[:, :, None]), Stand(*columns[:, None, :])
         return np.asarray(margin(rule, first, second)).tolist()
@@ -198,17 +201,30 @@ class Stand(NamedTuple):
 
 def margin(rule: Rule, first: Stand, second: Stand) -> Any:
     """Signed metres by which the first stands in a relation to the second (docs/vocabularies.md, "Rules of space")."""
-    if rule.name in _WAYS:
-        axis, sign = _WAYS[rule.name]
-        return sign * (first[axis] - second[axis])
-    off = np.hypot(first.right - second.right, first.away - second.away)
-    if rule.name == "near":
-        return rule.distance - off
-    if rule.name == "far":
-        return off - rule.distance
-    upper, lower = (first, second) if rule.name == "on" else (second, first)
-    gap = np.abs(upper.foot - lower.foot - lower.height)
+    return RULES[rule.name](first, second, rule.distance)
+
+
+def _off(first: Stand, second: Stand) -> Any:
+    """Distance on the ground, metres."""
+    return np.hypot(first.right - second.right, first.away - second.away)
+
+
+def _resting(upper: Stand, lower: Stand) -> Any:
+    gap, off = np.abs(upper.foot - lower.foot - lower.height), _off(upper, lower)
     return np.where(gap <= CONTACT, lower.radius - off, -np.maximum(off, gap))
+
+
+RULES: dict[str, Callable[[Stand, Stand, float], Any]] = {
+    "right": lambda first, second, _: first.right - second.right,
+    "left": lambda first, second, _: second.right - first.right,
+    "behind": lambda first, second, _: first.away - second.away,
+    "front": lambda first, second, _: second.away - first.away,
+    "near": lambda first, second, distance: distance - _off(first, second),
+    "far": lambda first, second, distance: _off(first, second) - distance,
+    "on": lambda first, second, _: _resting(first, second),
+    "beneath": lambda first, second, _: _resting(second, first),
+}
+"""Signed metres, by the stands of the first and second object and the relation's distance, of every rule of space."""
 
 
 def read_scene(record: str, terms: Terms) -> Shown:

@@ -1,7 +1,7 @@
 """Relations that exclude one another, and which of them a caption may ask about together."""
 
 from generator.language.truth import Facts
-from generator.vocabulary.relation_rules import DIRECTIONS
+from generator.vocabulary.relation_rules import ORDERS
 from generator.vocabulary.schema import Vocabulary
 
 Axis = tuple[str, ...]
@@ -19,12 +19,12 @@ class Axes:
         self.names: list[Axis] = list(
             dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in relations.items())
         )
-        rules = [relations[names[0]].rule for names in self.names]
-        self._directions = [rule in DIRECTIONS for rule in rules]
-        stacks = [axis for axis, rule in enumerate(rules) if rule in ("on", "beneath")]
+        planned_by = [relations[names[0]].axis.planned_by for names in self.names]
+        self._directions = [each in ORDERS for each in planned_by]
+        stacks = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
         self._stacks = stacks[0] if stacks else None
-        nearness = [axis for axis in range(len(rules)) if not self._directions[axis]]
-        self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(rules))]
+        nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
+        self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.names))]
 
     @property
     def asked(self) -> list[int]:

@@ -15,7 +15,7 @@ from generator.holdout.holdout import Holdout
 from generator.language.axes import Axes
 from generator.language.form import Form, Mention
 from generator.language.truth import Facts
-from generator.scene.stacks import can_carry
+from generator.scene.stacks import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
@@ -52,7 +52,13 @@ class Foils:
         self._category = vocabulary.category
         self.axes = Axes(vocabulary)
         names = list(vocabulary.objects)
-        self._stacks = {(lower, upper) for lower in names for upper in names if can_carry(vocabulary, lower, upper)}
+        self._impossible = {
+            (subject, name, other)
+            for name, relation in vocabulary.relations.items()
+            for subject in names
+            for other in names
+            if not can_hold(relation, subject, other, vocabulary)
+        }
 
     def atoms(self, form: Form, types: Sequence[str] = ("object", "attribute", "relation")) -> list[Atom]:
         """The atoms that a form asserts of single objects, in order of mention."""
@@ -191,16 +197,10 @@ class Foils:
 
     def possible(self, form: Form) -> bool:
         """Whether all that is said to rest on another, or not to, could: else the words alone would tell the truth."""
-        for link in form.relations:
-            rule = self._vocabulary.relations[link.relation].rule
-            ends = form.objects[link.object].category, form.objects[link.subject].category
-            if (
-                rule in ("on", "beneath")
-                and None not in ends
-                and (ends if rule == "on" else ends[::-1]) not in self._stacks
-            ):
-                return False
-        return True
+        return not any(
+            (form.objects[link.subject].category, link.relation, form.objects[link.object].category) in self._impossible
+            for link in form.relations
+        )
 
     def split(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
         """HN-COMP: a compound's atoms over two objects, each with a foil: "a pink car" to "a blue car and a pink toy"."""

@@ -91,7 +91,7 @@ class Grammar:
 
     def said(self, kind: str, word: str) -> str:
         """A word for a value as it follows "is": itself, or in the phrase of its kind."""
-        return self._phrases[kind].said(word) if kind in self._phrases else word
+        return self._phrases[kind].of(word) if kind in self._phrases else word
 
     def definite(self, noun: str, kind: str, word: str) -> str:
         """ "the red cube", "the cube made of wood": a noun with a word for a value that tells it from others."""

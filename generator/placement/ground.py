@@ -1,4 +1,4 @@
-"""Where objects stand: places on the ground in given orders from left to right and from front to behind."""
+"""The ground as a camera sees it: finds positions in given orders from left to right and from front to behind."""
 
 import math
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from generator.dataset.streams import Stream
 from generator.scene.projection import axes
-from generator.scene.relations import Point, ground_directions
-from generator.scene.scene import Camera
+from generator.scene.relations import along, ground_directions
+from generator.scene.scene import Camera, Point
 from generator.scene.stacks import shift
 from generator.vocabulary.schema import Vocabulary
 
-_SWEEPS = 100  # what is stuck then is sooner found from another start
-_WORSE = 0.02  # by how much a move may make things worse, lest objects that are in each other's way stay so, metres
-_MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; what rests on it may hide more
-_GRAIN = 4e-6  # more than rounding to the micrometre can take from a distance between two objects, metres
+_SWEEPS = 100  # a search that is stuck then succeeds sooner from another start
+_WORSE = 0.02  # how much worse a move may make a position, metres; else objects in each other's way would stay so
+_MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; one on top of it may hide more
+_GRAIN = 4e-6  # metres; more than rounding to the micrometre can change a distance between two objects
 
 
 class Footprint(NamedTuple):
@@ -29,7 +29,7 @@ class Footprint(NamedTuple):
 
 
 Post = tuple[Footprint, ...]
-"""What stands at one place: an object and those on top of it."""
+"""The footprints at one position: of an object, and of the objects on top of it."""
 
 
 class _Image(NamedTuple):
@@ -45,8 +45,11 @@ class _Image(NamedTuple):
 
 
 class _Stand(NamedTuple):
-    """A post at a place: metres to the right of the world's origin and behind it, its radius and reach, its images, and
-    by how much they leave the frame."""
+    """A post at a position.
+
+    `right` and `behind` are its coordinates from the world's origin, `radius` and `reach` its largest, all in metres;
+    `beyond` is how far its images leave the frame, in slopes.
+    """
 
     post: Post
     right: float
@@ -58,7 +61,7 @@ class _Stand(NamedTuple):
 
 
 class Ground:
-    """The ground as a camera sees it, for finding places on it that keep the rules of a vocabulary."""
+    """The ground as a camera sees it; finds positions on it that keep the placement rules of a vocabulary."""
 
     def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
         self.vocabulary, rules = vocabulary, vocabulary.placement
@@ -68,10 +71,10 @@ class Ground:
         self._extent, self._hidden = rules.extent, min(_MOST_HIDDEN, 1 - rules.min_visible)
         self._clearance, self._gap = rules.clearance + _GRAIN, rules.gap + _GRAIN
         self._half = rules.extent * (abs(self._right[0]) + abs(self._right[1]))
-        self._eye = (_dot(self._right, camera.position), _dot(self._behind, camera.position), camera.position[2])
+        self._eye = (along(self._right, camera.position), along(self._behind, camera.position), camera.position[2])
         _, up, back = axes(camera.position, camera.target)
-        self._up = (_dot(self._behind, up), up[2])
-        self._depth = (-_dot(self._behind, back), -back[2])
+        self._up = (along(self._behind, up), up[2])
+        self._depth = (-along(self._behind, back), -back[2])
         focal = camera.lens / camera.sensor * max(width, height)
         frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
         self._frame = (frame[0] / 2 / focal, frame[1] / 2 / focal)
@@ -79,11 +82,11 @@ class Ground:
     def find(
         self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
     ) -> list[Point] | None:
-        """Places of posts that are listed from left to right; `depth_order` has their ranks from front to behind, `clumps`
-        the numbers of their clumps, where something is said about distance.
+        """Positions of posts that are listed from left to right; None when the search finds none.
 
-        They start from random places in these orders, `clearance` apart along each direction; then each in turn may
-        move between its neighbours, so that what is wrong lessens, until nothing is. None when something stays wrong.
+        `depth_order` has their ranks from front to behind, `clumps` the numbers of their clumps, empty where the plan leaves
+        distances open. The search starts from random positions in these orders, `clearance` apart along each direction.
+        Then each post in turn may move between its neighbours, which lessens the violations until none is left.
         """
         n = len(posts)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
@@ -100,21 +103,21 @@ class Ground:
         return None
 
     def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
-        """Ranks from front to behind of n places anywhere on the ground, listed from left to right."""
-        places = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
-        places.sort(key=lambda place: _dot(self._right, place))
-        depths = [_dot(self._behind, place) for place in places]
+        """Random ranks from front to behind of n positions on the ground, listed from left to right."""
+        positions = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
+        positions.sort(key=lambda position: along(self._right, position))
+        depths = [along(self._behind, position) for position in positions]
         ranked = sorted(depths)
         return tuple(ranked.index(depth) for depth in depths)
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
-        """n rising coordinates, `clearance` apart, over all of the ground."""
+        """n random coordinates in ascending order, at least `clearance` apart, over the whole ground."""
         room = max(0.0, 2 * self._half - (n - 1) * self._clearance)
         drawn = sorted(stream.uniform(0, room) for _ in range(n))
         return [at + i * self._clearance - self._half for i, at in enumerate(drawn)]
 
     def _moved(self, i: int, rank: int, by_depth: list[int], stands: list[_Stand], stream: Stream) -> _Stand:
-        """Object i somewhere else between its neighbours."""
+        """Post i at another random position between its neighbours."""
         last = len(stands) - 1
         left = stands[i - 1].right + self._clearance if i else -self._half
         right = stands[i + 1].right - self._clearance if i < last else self._half
@@ -123,7 +126,7 @@ class Ground:
         return self._stand(stream.uniform(left, right), stream.uniform(front, behind), stands[i].post)
 
     def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
-        """The coordinates (x, y) so many metres to the right of a place and behind it."""
+        """The coordinates (x, y) of a point some metres to the right of a position and behind it."""
         (rx, ry), (bx, by) = self._right, self._behind
         return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
 
@@ -135,8 +138,7 @@ class Ground:
         )  # fmt: skip
 
     def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
-        """An object's image, and by how much it leaves the frame; it is as wide as `radius` says and twice as high at
-        most, whatever its heading."""
+        """The image of an object of a radius at most and twice that high, whatever its heading; and how far it leaves the frame."""
         aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
         near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
         nearest = self._deep(near, top)
@@ -150,11 +152,11 @@ class Ground:
         return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
 
     def _deep(self, ahead: float, above: float) -> float:
-        """Depth along the viewing axis of a point so far ahead of the eye on the ground and above it."""
+        """Depth along the viewing axis of a point, from its distance ahead of the eye on the ground and above the eye, metres."""
         return ahead * self._depth[0] + above * self._depth[1]
 
     def _wrong(self, stand: _Stand, i: int, stands: list[_Stand], clumps: Sequence[int]) -> float:
-        """How much is wrong with post i at that stand, about in metres; 0 when nothing is."""
+        """How much post i at that stand violates the rules, roughly in metres; 0 when it keeps them all."""
         x, y = self._world(stand)
         outside = max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
         conflicts = 0.0
@@ -169,13 +171,13 @@ class Ground:
         return wrong
 
     def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
-        """How much too far from each other, or too near, two posts are, metres."""
+        """How much too far from each other two posts of a clump are, or how much too near two others, metres."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         apart = math.sqrt(aside * aside + ahead * ahead)
         return max(0.0, apart - self._near if near else self._far - apart)
 
     def _conflict(self, one: _Stand, other: _Stand) -> float:
-        """How much two posts lack of the gap between them, and how much one hides of the other beyond what it may."""
+        """The part of the gap that two posts lack, and the share that one hides of the other beyond what it may."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
         apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
@@ -191,9 +193,9 @@ class Ground:
         return wrong + hidden
 
     def _hides(self, across: float, front: _Image, back: _Image) -> float:
-        """The share of an object that another, which reaches so far `across` it, hides beyond what it may.
+        """The share of an object that another hides beyond what it may; their images overlap by `across` sideways.
 
-        It is judged by the rectangles around their images; rays on the real shapes decide later.
+        It compares the rectangles around their images; rays on the real shapes decide later.
         """
         along = front.height + back.height - abs(front.aloft - back.aloft)
         if along <= 0:
@@ -209,14 +211,16 @@ class Ground:
         return (round(x, 6), round(y, 6), 0.0)
 
 
-def _dot(direction: tuple[float, float], point: Point) -> float:
-    return direction[0] * point[0] + direction[1] * point[1]
-
-
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """How far apart two posts of a clump are at most, and of two clumps at least, so that nothing on them is in doubt."""
-    rules = [relation for relation in vocabulary.relations.values() if relation.distance is not None]
+    """How far apart two posts of one clump are at most, and of two clumps at least, so that no distance is in doubt, metres.
+
+    Both allow for objects that rest aside of the middle of their post.
+    """
+    bounds = [
+        (relation.distance - relation.margin, relation.distance + relation.margin)
+        for relation in vocabulary.relations.values()
+        if relation.axis.planned_by == "clumps" and relation.distance is not None
+    ]
     room = 2 * shift(vocabulary) + _GRAIN
-    near = min((relation.distance - relation.margin for relation in rules if relation.distance), default=math.inf)
-    far = max((relation.distance + relation.margin for relation in rules if relation.distance), default=0.0)
+    near, far = min((low for low, _ in bounds), default=math.inf), max((high for _, high in bounds), default=0.0)
     return near - room, far + room

@@ -1,4 +1,4 @@
-"""Scenes of a plan: where everything stands, so that nothing is in doubt."""
+"""From a planned scene to a placed one: positions, headings, camera and lamps."""
 
 import math
 from dataclasses import replace
@@ -6,31 +6,33 @@ from dataclasses import replace
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.placement.ground import Ground
-from generator.placement.object_positions import stand
+from generator.placement.object_positions import draw_positions
 from generator.plan.record import Planned
 from generator.scene.exchange import exchanged, with_room
-from generator.scene.relations import Point
-from generator.scene.scene import Camera, Lamp, Scene, SceneObject
-from generator.vocabulary.schema import ObjectKind, Vocabulary
+from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 100
 _FREE_TRIES = 300
 
 
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
-    """A planned scene with everything in its place: see `place_scenes`."""
+    """The placed scene of a plan, one of a minimal pair where the plan has a twin: see `place_scenes`."""
     return place_scenes(planned, vocabulary, seed, attempt, width, height)[planned.twin_of is not None]
 
 
 def place_scenes(
     planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
 ) -> tuple[Scene, ...]:
-    """The scene, and its twin where it has one: the same for both, so that either can be rendered alone.
+    """The placed scene of a plan, and its twin where it has one; a function of the arguments alone.
 
-    Gives the planned objects places, and the camera and lamps their jitter; a function of the arguments alone. Objects
-    stand in the orders of the plan, left to right and front to behind, `clearance` apart along every ground direction
-    and `gap` apart, near, far and on one another as planned, wholly in view, none much hidden. A rejected placement is
-    drawn again, never the content; where the vocabulary leaves orders free, another order in depth is drawn with it. Raises UserError when the placement rules of the vocabulary leave no room.
+    Both scenes are the same for either of the two plans, so that each can be rendered alone. `width` and `height` are those
+    of the image, in pixels; `attempt` counts the placements that the renderer has rejected. Objects stand in the planned
+    orders from left to right and from front to behind, at least `clearance` apart along both directions and `gap` apart;
+    near, far and on one another as planned; wholly in view, with little of each hidden. A rejected placement is drawn
+    again, the content never; with `orders = "free"` the order in depth is drawn again with it. Raises UserError when the
+    placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
@@ -38,7 +40,7 @@ def place_scenes(
     for _ in range(_FREE_TRIES if free else _TRIES):
         camera = _draw_camera(vocabulary, stream)
         ground = Ground(camera, vocabulary, width, height)
-        positions = stand(roomy, planned, ground, stream)
+        positions = draw_positions(roomy, planned, ground, stream)
         if positions is not None:
             break
         if free:
@@ -50,8 +52,10 @@ def place_scenes(
             f"objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(
-        SceneObject(thing, attributes, position, _draw_heading(position, camera, vocabulary.objects[thing], stream))
-        for (thing, attributes), position in zip(planned.objects, positions, strict=True)
+        SceneObject(
+            category, attributes, position, _draw_heading(position, camera, vocabulary.objects[category], stream)
+        )
+        for (category, attributes), position in zip(planned.objects, positions, strict=True)
     )
     scene = Scene(objects, camera, _draw_lamps(vocabulary, planned.environment, stream), planned.environment)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
@@ -70,13 +74,14 @@ def _draw_camera(vocabulary: Vocabulary, stream: Stream) -> Camera:
 def _draw_lamps(vocabulary: Vocabulary, environment: str, stream: Stream) -> dict[str, Lamp]:
     lamps = {**vocabulary.lamps, **vocabulary.environments[environment].lamps}
     return {
-        name: Lamp(spec.kind, spec.energy, spec.size, spec.color, _jittered(spec.position, spec.jitter, stream))
+        name: Lamp(spec.type, spec.energy, spec.size, spec.color, _jittered(spec.position, spec.jitter, stream))
         for name, spec in lamps.items()
     }
 
 
-def _draw_heading(position: Point, camera: Camera, kind: ObjectKind, stream: Stream) -> float:
+def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
+    """A random heading (radians) within the turn of an object, about the direction in which it shows its front or side."""
     facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
-    if kind.shows == "side":
+    if spec.shows == "side":
         facing += math.pi * (stream.below(2) - 0.5)
-    return round(facing + math.radians(kind.turn) * stream.uniform(-0.5, 0.5), 6)
+    return round(facing + math.radians(spec.turn) * stream.uniform(-0.5, 0.5), 6)

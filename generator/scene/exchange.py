@@ -1,20 +1,22 @@
-"""What tells the two scenes of a minimal pair apart: two objects have exchanged a value or their places."""
+"""Minimal pairs: the second scene is the first with a value, or the places, of two objects exchanged."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from generator.scene.relations import Point
-from generator.scene.scene import Camera, Scene, SceneObject
+from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]
 
 
 class Exchange(NamedTuple):
-    """`first` and `second`, by their places from left to right, exchange their values of the attribute kind `kind`; or
-    where that is None their places on the ground, so that what is left of the other comes to its right."""
+    """Which two objects exchange what.
+
+    `first` and `second` are their ranks from left to right. They exchange their values of the attribute kind `kind`; None:
+    they swap ground positions, which reverses left and right.
+    """
 
     kind: str | None
     first: int
@@ -22,24 +24,25 @@ class Exchange(NamedTuple):
 
 
 def exchanged(scene: Scene, exchange: Exchange) -> Scene:
-    """The twin of a scene: everything else is as it was.
+    """The twin of a scene: the same scene after the exchange.
 
-    Objects are listed from left to right again. An object that changes its place keeps its turn towards the camera, so
-    that it shows the same side.
+    Objects stay listed from left to right. A moved object keeps its turn towards the camera, so it shows the same side.
     """
     one, other = scene.objects[exchange.first], scene.objects[exchange.second]
     if exchange.kind is None:
         new = _moved(other, one.position, scene.camera), _moved(one, other.position, scene.camera)
     else:
-        new = _given(one, other, exchange.kind), _given(other, one, exchange.kind)
+        new = _with_value_of(one, other, exchange.kind), _with_value_of(other, one, exchange.kind)
     objects = list(scene.objects)
     objects[exchange.first], objects[exchange.second] = new
     return replace(scene, objects=tuple(objects))
 
 
 def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabulary) -> Objects:
-    """Objects (category, attribute values) of which those that exchange anything are as large as the larger of them, so
-    that places which are found for them suit both scenes."""
+    """Objects (category, attribute values) in which both that exchange have the larger size of the two.
+
+    Places found for them then suit both scenes of the pair.
+    """
     if exchange is None:
         return objects
     kind = next(kind for kind, values in vocabulary.attributes.items() if any(each.scale for each in values.values()))
@@ -51,20 +54,21 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:
-    """Something that each object has, after the two have exchanged it."""
+    """A list with an entry per object, after the two objects have exchanged theirs."""
     new = list(values)
     new[exchange.first], new[exchange.second] = new[exchange.second], new[exchange.first]
     return new
 
 
-def _given(thing: SceneObject, other: SceneObject, kind: str) -> SceneObject:
-    return replace(thing, attributes={**thing.attributes, kind: other.attributes[kind]})
+def _with_value_of(obj: SceneObject, other: SceneObject, kind: str) -> SceneObject:
+    return replace(obj, attributes={**obj.attributes, kind: other.attributes[kind]})
 
 
-def _moved(thing: SceneObject, place: Point, camera: Camera) -> SceneObject:
-    turn = _facing(place, camera) - _facing(thing.position, camera)
-    return replace(thing, position=place, heading=round(thing.heading + turn, 6))
+def _moved(obj: SceneObject, position: Point, camera: Camera) -> SceneObject:
+    turn = _towards(camera, position) - _towards(camera, obj.position)
+    return replace(obj, position=position, heading=round(obj.heading + turn, 6))
 
 
-def _facing(place: Point, camera: Camera) -> float:
-    return math.atan2(camera.position[1] - place[1], camera.position[0] - place[0])
+def _towards(camera: Camera, position: Point) -> float:
+    """The heading from a position to the camera, radians."""
+    return math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])

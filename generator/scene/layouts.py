@@ -1,6 +1,6 @@
-"""What a plan says of space, before anything has a place: orders, clumps, stacks, and the relations that follow."""
+"""Layouts: the orders, clumps and stacks of a plan, before anything has a place, and the relations that follow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Protocol
@@ -9,7 +9,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.scene.relations import Truth
 from generator.scene.stacks import can_carry
-from generator.vocabulary.relation_rules import Relation
+from generator.vocabulary.relation_rules import PlannedBy
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 1_000
@@ -18,7 +19,7 @@ Triple = tuple[int, str, int]
 
 
 class Arranged(Protocol):
-    """What has an arrangement in space: a plan of a scene, or its `Layout`."""
+    """Anything with an arrangement in space: a plan of a scene, or its `Layout`."""
 
     @property
     def depth_order(self) -> tuple[int, ...]: ...
@@ -30,11 +31,11 @@ class Arranged(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where objects that are listed from left to right stand to one another.
+    """How objects that are listed from left to right stand to one another.
 
-    `depth_order`: for each its rank from front to behind, 0 the nearest to the camera. `rests_on`: for each the place
-    of the object on which it rests, None for the ground; () when all stand on the ground. `clumps`: for each the number
-    of its clump; objects of a clump are near each other, all others far; () when nothing is said about distance.
+    `depth_order`: the rank of each from front to behind, 0 the nearest to the camera. `rests_on`: for each the index of
+    the object on which it rests, None for the ground; () when all stand on the ground. `clumps`: for each the number of
+    its clump; objects of a clump are near each other, all others far; () when the plan leaves distances open.
     """
 
     depth_order: tuple[int, ...]
@@ -43,9 +44,9 @@ class Layout:
 
 
 def facts(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
-    """The relations that hold in every scene of a plan, each as often as there are ordered pairs of which it holds.
+    """The relations that hold in every scene of a plan, one triple for each ordered pair of objects.
 
-    What is neither here nor in `undecided` fails in every scene of the plan.
+    A relation that is neither here nor in `undecided` fails in every scene of the plan.
     """
     return tuple(triple for triple, holds in _decisions(planned, vocabulary) if holds)
 
@@ -56,11 +57,11 @@ def undecided(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
 
 
 def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabulary) -> bool:
-    """Whether there can be room for a layout of objects of these categories, however large the ground.
+    """Whether some ground, however large, has room for a layout of objects of these categories.
 
-    What rests on another can stand on it, is its neighbour in both orders and in its clump, and nothing rests on what
-    rests; two clumps do not overlap both from left to right and from front to behind; and at most one place lies
-    between two of a clump in both orders, since what stands in a row is not all near.
+    An object that rests on another can stand on it, is its neighbour in both orders and in its clump, and carries nothing
+    itself. Two clumps do not overlap both from left to right and from front to behind. At most one object lies between two
+    of a clump in both orders, since objects in a row are not all near.
     """
     depths, rests_on, clumps = layout.depth_order, layout.rests_on, layout.clumps
     for upper, lower in _stacked(layout):
@@ -80,13 +81,13 @@ def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabula
 def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
-    Every two objects are near as often as far. Of two neighbours in a clump that are not stacked yet either rests on the
-    other with a chance of a third, where it can. Where the vocabulary knows no distances and no stacks, only the order
-    in depth is drawn, each as often as every other. Raises UserError for more objects than can be near each other.
+    Any two objects are near as often as far. Of two neighbours in a clump, not yet stacked, either rests on the other with
+    a chance of a third where it can. A vocabulary without distances and stacks gets only an order in depth, each as often
+    as every other. Raises UserError for more objects than can be near each other.
     """
-    rules = [relation.rule for relation in vocabulary.relations.values()]
-    clumps = _gather(len(categories), stream) if "near" in rules else ()
-    rests_on = _stack(categories, clumps, stream, vocabulary) if "on" in rules else ()
+    planned_by = {relation.axis.planned_by for relation in vocabulary.relations.values()}
+    clumps = _gather(len(categories), stream) if "clumps" in planned_by else ()
+    rests_on = _stack(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
     for _ in range(_TRIES):
         layout = Layout(_order(len(categories), rests_on, stream), rests_on, clumps)
         if consistent(layout, categories, vocabulary):
@@ -104,19 +105,49 @@ def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Trip
 
 
 def _decide(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
-    on, beneath = _rests(planned, i, j), _rests(planned, j, i)
-    if relation.rule in ("on", "beneath"):
-        return on if relation.rule == "on" else beneath
-    if relation.rule in ("near", "far"):
-        if not (on or beneath or planned.clumps):
-            return None
-        near = on or beneath or planned.clumps[i] == planned.clumps[j]
-        return near if relation.rule == "near" else not near
-    rules, sideways = vocabulary.placement, relation.rule in ("left", "right")
-    if on or beneath or rules.clearance < relation.margin or (rules.orders == "free" and not sideways):
+    """Whether a relation holds of objects i and j in every scene of a plan; None where the plan leaves it open."""
+    axis = relation.axis
+    if axis.planned_by is None:
         return None
-    order = range(len(planned.depth_order)) if sideways else planned.depth_order
-    return order[i] < order[j] if relation.rule in ("left", "front") else order[i] > order[j]
+    first, second, negated = axis.asked(relation.rule, i, j)
+    holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
+    return not holds if negated and holds is not None else holds
+
+
+def _further_right(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
+    if _on_each_other(planned, i, j) or vocabulary.placement.clearance < relation.margin:
+        return None
+    return i > j
+
+
+def _further_behind(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
+    rules = vocabulary.placement
+    if _on_each_other(planned, i, j) or rules.clearance < relation.margin or rules.orders == "free":
+        return None
+    return planned.depth_order[i] > planned.depth_order[j]
+
+
+def _in_one_clump(planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int) -> Truth:
+    if _on_each_other(planned, i, j):
+        return True
+    return planned.clumps[i] == planned.clumps[j] if planned.clumps else None
+
+
+def _on_top(planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int) -> Truth:
+    return _rests(planned, i, j)
+
+
+_DECIDES: dict[PlannedBy, Callable[[Arranged, Vocabulary, Relation, int, int], Truth]] = {
+    "left-right order": _further_right,
+    "depth order": _further_behind,
+    "clumps": _in_one_clump,
+    "stacks": _on_top,
+}
+"""Whether the first rule of an axis holds of objects i and j in every scene of a plan, by what plans the axis."""
+
+
+def _on_each_other(planned: Arranged, i: int, j: int) -> bool:
+    return _rests(planned, i, j) or _rests(planned, j, i)
 
 
 def _rests(planned: Arranged, upper: int, lower: int) -> bool:
@@ -124,6 +155,7 @@ def _rests(planned: Arranged, upper: int, lower: int) -> bool:
 
 
 def _stacked(layout: Arranged) -> list[tuple[int, int]]:
+    """The pairs (upper, lower) of a layout."""
     return [(upper, lower) for upper, lower in enumerate(layout.rests_on) if lower is not None]
 
 
@@ -140,7 +172,7 @@ def _loose(group: Sequence[int], depths: Sequence[int]) -> bool:
 
 
 def _gather(n: int, stream: Stream) -> tuple[int, ...]:
-    """Each object in one of two clumps, by chance; the first object's is number 0."""
+    """A random clump, 0 or 1, for each of n objects; the first object's is number 0."""
     drawn = [stream.below(2) for _ in range(n)]
     return tuple(int(side != drawn[0]) for side in drawn)
 
@@ -148,6 +180,7 @@ def _gather(n: int, stream: Stream) -> tuple[int, ...]:
 def _stack(
     categories: Sequence[str], clumps: Sequence[int], stream: Stream, vocabulary: Vocabulary
 ) -> tuple[int | None, ...]:
+    """Random stacks of neighbours: for each object the index of the one on which it rests; () when there are none."""
     rests_on: list[int | None] = [None] * len(categories)
     taken: list[int] = []
     for i in stream.shuffled(range(len(categories) - 1)):
@@ -160,7 +193,7 @@ def _stack(
 
 
 def _order(n: int, rests_on: Sequence[int | None], stream: Stream) -> tuple[int, ...]:
-    """Ranks from front to behind; what is stacked stays together."""
+    """Random ranks from front to behind in which the objects of a stack are neighbours."""
     units = [[i] for i in range(n) if not rests_on or rests_on[i] is None]
     for unit in units:
         unit += [i for i, lower in enumerate(rests_on) if lower == unit[0]]

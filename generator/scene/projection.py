@@ -1,20 +1,19 @@
-"""Where points of the world fall in an image: the pinhole camera as plain arithmetic.
+"""The pinhole camera: projects points of the world into an image and back.
 
-Written with +, -, * and / alone, which IEEE 754 fixes to the bit, so that plans are the same on every machine; the
+It uses only +, -, *, / and square roots, which IEEE 754 fixes to the bit, so plans are the same on every machine. The
 same functions take floats and numpy arrays.
 """
 
 import math
 from typing import Any
 
-from generator.scene.relations import Point
-from generator.scene.scene import Camera
+from generator.scene.scene import Camera, Point
 
 Axes = tuple[Point, Point, Point]
 
 
 def axes(position: Point, target: Point) -> Axes:
-    """Right, up and backward unit vectors, in world coordinates, of what stands at `position` and looks at `target`.
+    """Right, up and backward unit vectors, in world coordinates, of a camera or lamp at `position` that faces `target`.
 
     They are the rows of camera_from_world's rotation and the columns of world_from_camera's.
     """
@@ -45,7 +44,10 @@ def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> 
 
 
 def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
-    """Direction in world coordinates, one metre deep along the viewing axis, of the ray through a point of the image, or arrays of them."""
+    """The ray through a point of the image, or through arrays of them.
+
+    Returns (x, y, z) in world coordinates, as long as reaches one metre of depth along the viewing axis.
+    """
     right, up, back = axes(camera.position, camera.target)
     focal = camera.lens / camera.sensor * max(width, height)
     a, b = (column - width / 2) / focal, (height / 2 - row) / focal
@@ -57,7 +59,7 @@ def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple
 
 
 def unproject(camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int) -> tuple[Any, Any, Any]:
-    """The inverse of `project`: world points (metres), floats or arrays, of pixel coordinates and depth along the viewing axis."""
+    """The inverse of `project`: world points (metres), floats or arrays, from pixel coordinates and depth in metres."""
     x, y, z = ray(camera, column, row, width, height)
     return camera.position[0] + depth * x, camera.position[1] + depth * y, camera.position[2] + depth * z
 

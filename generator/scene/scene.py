@@ -1,22 +1,19 @@
-"""A scene: objects with attributes and poses, camera, lamps; its graph."""
+"""A scene: objects with attributes and poses, camera and lamps; written and read as JSON."""
 
 import json
 from dataclasses import asdict, dataclass
-from itertools import permutations
 
-import networkx as nx
-
-from generator.scene.relations import Point, Space, decided
-from generator.vocabulary.schema import Vocabulary
+Point = tuple[float, float, float]
+"""World coordinates in metres, z up; or three numbers such as a colour."""
 
 
 @dataclass(frozen=True)
 class SceneObject:
     """An object: its category, attribute values by kind, and pose.
 
-    `position` is the point under its centre on which it stands, in metres, z up: of the ground (z = 0), or of the top of
-    what carries it; `heading` turns it about the vertical,
-    in radians, counter-clockwise seen from above, 0 facing +x.
+    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z = 0), or on the top of
+    the object that carries it. `heading` turns it about the vertical, in radians, counter-clockwise seen from above, 0
+    facing +x.
     """
 
     category: str
@@ -37,9 +34,13 @@ class Camera:
 
 @dataclass(frozen=True)
 class Lamp:
-    """A lamp that shines at the origin: energy in watts (area) or watts per square metre (sun), size in metres."""
+    """A lamp that shines at the origin.
 
-    kind: str
+    `type` is "area" or "sun"; `energy` is in watts (area) or watts per square metre (sun); `size` and `position` are in
+    metres; `color` is linear red, green and blue.
+    """
+
+    type: str
     energy: float
     size: float | None
     color: Point
@@ -48,7 +49,7 @@ class Lamp:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything needed to render an image again, but for its size and quality."""
+    """Everything needed to render an image again, except its size and quality."""
 
     objects: tuple[SceneObject, ...]
     camera: Camera
@@ -68,7 +69,7 @@ class Scene:
         )
         camera = data["camera"]
         lamps = {
-            name: Lamp(v["kind"], v["energy"], v["size"], _point(v["color"]), _point(v["position"]))
+            name: Lamp(v["type"], v["energy"], v["size"], _point(v["color"]), _point(v["position"]))
             for name, v in data["lamps"].items()
         }
         return cls(
@@ -77,22 +78,6 @@ class Scene:
             lamps,
             data["environment"],
         )
-
-    def graph(self, vocabulary: Vocabulary) -> nx.MultiDiGraph:
-        """The scene graph: a node per object (`category`, `attributes`), an edge per relation and ordered pair.
-
-        An edge has the key `relation`, `margin` (signed metres by which the first object stands in the relation to the
-        second, see docs/vocabularies.md) and `holds` (True, False, or None where the margin does not decide).
-        """
-        graph = nx.MultiDiGraph()
-        for index, thing in enumerate(self.objects):
-            graph.add_node(index, category=thing.category, attributes=thing.attributes)
-        space = Space(self, vocabulary)
-        for i, j in permutations(range(len(self.objects)), 2):
-            for name, relation in vocabulary.relations.items():
-                margin = space.margin(relation, i, j)
-                graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
-        return graph
 
 
 def _point(values: list[float]) -> Point:

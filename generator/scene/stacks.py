@@ -1,8 +1,9 @@
-"""Objects that rest on others: which can rest on which, and how far from the middle."""
+"""Stacks: which objects can rest on which, and how far from the middle of the top."""
 
 from collections.abc import Iterator
 
-from generator.vocabulary.relation_rules import DIRECTIONS, DISTANCES
+from generator.vocabulary.relation_rules import ORDERS
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 _MOST_SLIP = 0.03
@@ -10,33 +11,43 @@ _DIAGONAL = 1.5  # more than the square root of 2: slips along two directions ad
 
 
 def slip(vocabulary: Vocabulary) -> float:
-    """How far aside, along each ground direction, an object may rest from the middle of what carries it, metres.
+    """How far from the middle of a top an object may rest, along each ground direction, metres.
 
-    So little that no relation is in doubt for it: it rests within the top, by the margin; neither of the two is left
-    or in front of the other; and where the one is near, far, left or behind, so is the other.
+    It is so small that it leaves no relation in doubt: the upper object rests within the top by the margin, neither of
+    the two is left or in front of the other, and both have the same relations to all other objects.
     """
     return max(0.0, min(_MOST_SLIP, *_bounds(vocabulary)))
 
 
 def _bounds(vocabulary: Vocabulary) -> Iterator[float]:
-    radii = [kind.top.radius * min(vocabulary.scales) for kind in vocabulary.objects.values() if kind.top]
+    """The largest slip that each relation allows, metres."""
+    radii = [spec.top.radius * min(vocabulary.scales) for spec in vocabulary.objects.values() if spec.top]
     for relation in vocabulary.relations.values():
-        if relation.rule in DIRECTIONS:
+        planned_by = relation.axis.planned_by
+        if planned_by in ORDERS:
             yield min(relation.margin, vocabulary.placement.clearance - relation.margin) / 2
-        elif relation.rule in DISTANCES:
+        elif planned_by == "clumps":
             yield ((relation.distance or 0.0) - relation.margin) / 2 / _DIAGONAL
-        elif radii:
+        elif planned_by == "stacks" and radii:
             yield (min(radii) - relation.margin) / _DIAGONAL
 
 
 def shift(vocabulary: Vocabulary) -> float:
-    """How far in any direction an object may rest from the middle of what carries it, metres."""
+    """How far from the middle of a top an object may rest, in any direction, metres."""
     return slip(vocabulary) * _DIAGONAL
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of one category can rest on one of another, whatever their sizes: its foot finds a flat top."""
+    """Whether an object of category `upper` can rest on one of `lower`, whatever their sizes: its foot fits on a flat top."""
     top, foot = vocabulary.objects[lower].top, vocabulary.objects[upper].foot
     if top is None or foot is None:
         return False
     return foot * max(vocabulary.scales) + shift(vocabulary) <= top.radius * min(vocabulary.scales)
+
+
+def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabulary) -> bool:
+    """Whether a relation can hold of an object of category `subject` and one of `other` in any scene."""
+    if relation.axis.planned_by != "stacks":
+        return True
+    upper, lower, _ = relation.axis.asked(relation.rule, subject, other)
+    return can_carry(vocabulary, lower, upper)

@@ -1,4 +1,4 @@
-"""Where scenes are, as a vocabulary declares it (docs/worlds.md): light, sky, ground, water, walls, what stands about."""
+"""Environments as a family declares them (docs/worlds.md): light, sky, ground, hills, water, a room, props."""
 
 from typing import Annotated, Literal
 
@@ -9,13 +9,13 @@ from generator.vocabulary.colors import linear_of
 
 Vector = tuple[Finite, Finite, Finite]
 Colors = Annotated[tuple[Hex, ...], Field(min_length=1)]
-Thing = Literal["rock", "bush", "tree", "fir", "palm", "cactus", "tuft", "flower", "crate", "barrel", "house"]
+PropType = Literal["rock", "bush", "tree", "fir", "palm", "cactus", "tuft", "flower", "crate", "barrel", "house"]
 
 
 class LampSpec(Declared):
-    """A lamp that shines at the origin: watts (area) or watts per square metre (sun), metres."""
+    """A lamp that shines at the origin: energy in watts (area) or watts per square metre (sun), lengths in metres."""
 
-    kind: Literal["area", "sun"]
+    type: Literal["area", "sun"]
     energy: Positive
     size: Positive | None = None
     color: Vector
@@ -23,8 +23,8 @@ class LampSpec(Declared):
     jitter: Annotated[float, Field(ge=0)] = 0
 
 
-class SkyLook(Declared):
-    """What the camera sees above the ground: a gradient, with clouds or stars; it gives no light.
+class SkySpec(Declared):
+    """The sky as the camera sees it: a gradient, with clouds or stars. It gives no light.
 
     `haze` is the distance in metres at which the ground has taken on most of the colour of the horizon.
     """
@@ -36,7 +36,7 @@ class SkyLook(Declared):
     haze: Positive | None = None
 
 
-class Relief(Declared):
+class ReliefSpec(Declared):
     """Hills of a height and breadth (metres) that rise between two distances from the origin (metres).
 
     `ridges` 0 makes dunes and hills, 1 peaks with sharp crests. The colours go from the foot to the top.
@@ -50,16 +50,16 @@ class Relief(Declared):
     colors: tuple[Hex, ...] = ()
 
     @model_validator(mode="after")
-    def _rising(self) -> "Relief":
+    def _rising(self) -> "ReliefSpec":
         if self.full <= self.begins:
             raise ValueError(f"full = {self.full} should be farther than begins = {self.begins}")
         return self
 
 
-class GroundLook(Declared):
-    """The ground: two colours in spots, or paving stones or square plates of the first with joints of the second.
+class GroundSpec(Declared):
+    """The ground: spots of two colours, or paving stones or square plates of the first with joints of the second.
 
-    `grain` is the size of either, metres; `bumps` how uneven it is.
+    `grain` is the size of the spots or stones, metres; `bumps` is how uneven the ground looks.
     """
 
     colors: tuple[Hex, Hex]
@@ -68,15 +68,15 @@ class GroundLook(Declared):
     bumps: Share = 0.3
 
 
-class Water(Declared):
-    """Water from some distance behind the origin on, metres; the ground dips below it."""
+class WaterSpec(Declared):
+    """Water behind the origin, from a distance in metres on; the ground dips below it."""
 
     color: Hex
     begins: Positive
 
 
-class Hall(Declared):
-    """Walls of panels around the ground, with a window to the sky behind: metres."""
+class RoomSpec(Declared):
+    """A room around the ground: walls of panels, with a window to the sky in the back wall. Lengths in metres."""
 
     distance: Positive
     breadth: Positive
@@ -84,17 +84,17 @@ class Hall(Declared):
     colors: tuple[Hex, Hex]
 
 
-class Scattered(Declared):
-    """Things that stand about, behind the middle of the ground: how many, and between which distances and sizes, metres."""
+class PropSpec(Declared):
+    """Props scattered behind the objects: how many, and between which distances and sizes, metres."""
 
-    kind: Thing
+    type: PropType
     count: Annotated[int, Field(ge=1, le=1000)]
     between: tuple[Positive, Positive]
     size: tuple[Positive, Positive]
     colors: Colors
 
     @model_validator(mode="after")
-    def _rising(self) -> "Scattered":
+    def _rising(self) -> "PropSpec":
         for name, (low, high) in (("between", self.between), ("size", self.size)):
             if high < low:
                 raise ValueError(f"{name} = {[low, high]} should have the lesser number first")
@@ -102,25 +102,25 @@ class Scattered(Declared):
 
 
 class Environment(Declared):
-    """Where a scene is: how it is said, such as "in a desert under a cloudy sky", and how it looks.
+    """Where a scene is: how captions say it, such as "in a desert under a cloudy sky", and how it looks.
 
-    `light` is the strength of even white light from all around, by default the family's `sky`; `lamps` stand in for the
-    family's lamps of their names. Without a `ground` it has the family's floor, under a sky of even light.
+    `light` is the strength of even white light from all around, by default the family's `sky`. `lamps` replace the
+    family's lamps of their names. An environment without a `ground` has the family's floor.
     """
 
     phrase: Words
     light: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     lamps: dict[str, LampSpec] = Field(default_factory=dict)
-    sky: SkyLook | None = None
-    ground: GroundLook | None = None
-    reliefs: dict[str, Relief] = Field(default_factory=dict)
-    water: Water | None = None
-    hall: Hall | None = None
-    things: dict[str, Scattered] = Field(default_factory=dict)
+    sky: SkySpec | None = None
+    ground: GroundSpec | None = None
+    reliefs: dict[str, ReliefSpec] = Field(default_factory=dict)
+    water: WaterSpec | None = None
+    room: RoomSpec | None = None
+    props: dict[str, PropSpec] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _on_a_ground(self) -> "Environment":
-        without = [name for name in ("reliefs", "water", "hall", "things") if getattr(self, name)]
+        without = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
         if self.ground is None and without:
             raise ValueError(f"{without[0]} needs a ground to be on; declare one")
         return self

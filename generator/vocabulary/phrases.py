@@ -1,4 +1,4 @@
-"""How the values of an attribute kind are said: as adjectives, or in a phrase after the noun."""
+"""How captions say the values of an attribute kind: as adjectives, or in a phrase after the noun."""
 
 from typing import Annotated
 
@@ -10,26 +10,29 @@ ADJECTIVE = "{value}"
 _GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "in the image")
 
 
-class KindSpec(Declared):
-    """The phrase of an attribute kind: "{value}" alone for adjectives, "a red fox"; else it stands after the noun and
-    after "is": "made of {value}" gives "a fox made of wood" and "the fox is made of wood"."""
+class Phrasing(Declared):
+    """How captions say the values of an attribute kind.
+
+    The phrase "{value}" alone makes adjectives: "a red fox". Any other phrase stands after the noun and after "is":
+    "made of {value}" gives "a fox made of wood" and "the fox is made of wood".
+    """
 
     phrase: Annotated[str, Field(pattern=r"^([a-z][a-z'-]* )*\{value\}( [a-z][a-z'-]*)*$")] = ADJECTIVE
 
-    def said(self, value: str) -> str:
+    def of(self, value: str) -> str:
         """A value in the phrase.
 
-        >>> KindSpec(phrase="made of {value}").said("wood")
+        >>> Phrasing(phrase="made of {value}").of("wood")
         'made of wood'
         """
         return self.phrase.replace(ADJECTIVE, value)
 
 
-def check_phrase(kind: str, spec: KindSpec) -> None:
-    """Raise ValueError where the phrase of a kind could not be told from the words around it."""
-    first = spec.phrase.split()[0]
+def check_phrasing(kind: str, phrasing: Phrasing) -> None:
+    """Raise ValueError where captions could not tell the phrase of an attribute kind from the words around it."""
+    first = phrasing.phrase.split()[0]
     if first in _GRAMMAR:
         raise ValueError(
-            f"kinds.{kind}: the phrase '{spec.phrase}' begins with '{first}', which captions need for themselves; begin with "
-            f'another word, as in "made of {ADJECTIVE}".'
+            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; begin "
+            f'with another word, as in "made of {ADJECTIVE}".'
         )

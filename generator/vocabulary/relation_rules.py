@@ -1,70 +1,96 @@
-"""Relations as a vocabulary declares them, and how the rules of space go together (docs/vocabularies.md, relations)."""
+"""The rules of space: what a relation can mean, in one table (docs/vocabularies.md, "Rules of space").
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Literal
+A new rule is an entry of `AXES` here, a relation with a phrase in a family, and an entry of the judge's own table
+(generator/judge/geometry.py).
+"""
 
-from generator.dataset.declarations import Declared, Positive, Words, caught, refuse
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeVar
 
-Rule = Literal["left", "right", "front", "behind", "near", "far", "on", "beneath"]
-DIRECTIONS: tuple[Rule, ...] = ("left", "right", "front", "behind")
-DISTANCES: tuple[Rule, ...] = ("near", "far")
-CONVERSES: dict[Rule, Rule] = {
-    "left": "right", "right": "left", "front": "behind", "behind": "front",
-    "near": "near", "far": "far", "on": "beneath", "beneath": "on",
-}  # fmt: skip
-OPPOSITES: dict[Rule, Rule] = {**CONVERSES, "near": "far", "far": "near"}
+_Side = TypeVar("_Side")
+PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
+ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
+CONTACT = 0.001
+"""How far a foot may be above or below a top and still rest on it, metres."""
 
 
-class Relation(Declared):
-    """A relation: the words for it, its converse and opposite, and the rule and margin (metres) that decide it.
+class Pose(NamedTuple):
+    """Where an object stands, in metres.
 
-    `converse` is what the second object is to the first; `opposite` is what the first surely is not when it is this.
-    `rule` is one of the rules of space.py, `distance` (metres) the bound of the rules near and far.
+    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the height on which it
+    stands, `top_height` the height of its flat top above that and `top_radius` the radius of the top; both 0 without one.
     """
 
-    phrase: Words
-    synonyms: tuple[Words, ...] = ()
-    converse: str
-    opposite: str
-    rule: Rule
-    margin: Positive
-    distance: Positive | None = None
+    right: float
+    behind: float
+    foot: float
+    top_height: float
+    top_radius: float
 
 
-def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless converses, opposites and distances fit together."""
-    refuse(said for name in relations for said in caught(partial(_check_relation, name, relations)))
+@dataclass(frozen=True)
+class Axis:
+    """Two rules that are each other's opposite, such as right and left.
+
+    `measure` gives the signed metres by which the first of the two `rules` holds of two poses; its third argument is the
+    `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan that decides both
+    rules before anything has a place; None where only the places of a scene decide. A rule of a `symmetric` axis is its
+    own converse (near); else its converse is the other rule (left, right).
+    """
+
+    rules: tuple[str, str]
+    measure: Callable[[Pose, Pose, float], float]
+    planned_by: PlannedBy | None = None
+    symmetric: bool = False
+    needs_distance: bool = False
+
+    def opposite(self, rule: str) -> str:
+        """The other rule."""
+        return self.rules[rule == self.rules[0]]
+
+    def converse(self, rule: str) -> str:
+        """The rule that holds of the second object and the first when this one holds of the first and the second."""
+        return rule if self.symmetric else self.opposite(rule)
+
+    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
+        """How `rule` follows from the first rule: the two in the order to ask it of, and whether to negate its answer."""
+        if rule == self.rules[0]:
+            return first, second, False
+        return (first, second, True) if self.symmetric else (second, first, False)
+
+    def margin(self, rule: str, first: Pose, second: Pose, distance: float) -> float:
+        """Signed metres, to the micrometre, by which a rule of the axis holds of two poses; negative where it does not."""
+        one, other, negated = self.asked(rule, first, second)
+        metres = self.measure(one, other, distance)
+        return round(-metres if negated else metres, 6)
 
 
-def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
-    relation = relations[name]
-    _check_partner(name, "converse", relation.converse, CONVERSES, relations)
-    _check_partner(name, "opposite", relation.opposite, OPPOSITES, relations)
-    if (relation.distance is not None) != (relation.rule in DISTANCES):
-        raise ValueError(
-            f"relation '{name}' has the rule '{relation.rule}' and distance = {relation.distance}; the rules near and "
-            f"far need a distance, the others have none."
-        )
+def _apart(first: Pose, second: Pose) -> float:
+    """The distance on the ground, metres."""
+    right, behind = first.right - second.right, first.behind - second.behind
+    return math.sqrt(right * right + behind * behind)
 
 
-def _check_partner(
-    name: str, role: str, partner: str, rules: Mapping[Rule, Rule], relations: Mapping[str, Relation]
-) -> None:
-    relation, other = relations[name], relations.get(partner)
-    if other is None:
-        raise ValueError(f"relation '{name}' has the {role} '{partner}', which is not declared; add it.")
-    if (back := getattr(other, role)) != name:
-        raise ValueError(
-            f"relation '{name}' has the {role} '{partner}', whose {role} is '{back}'; make them each other's {role}."
-        )
-    if other.rule != rules[relation.rule]:
-        raise ValueError(
-            f"relation '{name}' (rule '{relation.rule}') has the {role} '{partner}' (rule '{other.rule}'); the {role} of "
-            f"the rule '{relation.rule}' is '{rules[relation.rule]}'."
-        )
-    if (other.margin, other.distance) != (relation.margin, relation.distance):
-        raise ValueError(
-            f"relation '{name}' and its {role} '{partner}' differ in margin or distance; give them the same, or one would "
-            f"be in doubt where the other is not."
-        )
+def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
+    """How far inside the rim of a top the other's foot touches it, metres; minus the distance from there if it does not.
+
+    An object without a flat top counts as one whose top is a point on the ground under it, so nothing rests on it.
+    """
+    lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
+    return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
+
+
+AXES = (
+    Axis(("right", "left"), lambda one, other, _: one.right - other.right, "left-right order"),
+    Axis(("behind", "front"), lambda one, other, _: one.behind - other.behind, "depth order"),
+    Axis(
+        ("near", "far"), lambda one, other, distance: distance - _apart(one, other), "clumps", symmetric=True,
+        needs_distance=True,
+    ),
+    Axis(("on", "beneath"), _resting, "stacks"),
+)  # fmt: skip
+
+AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
+"""The axis of every rule."""

@@ -25,6 +25,7 @@ from generator.holdout.membership import SplitPlan
 from generator.holdout.request import design_of
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
+from generator.scene.graph import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -132,7 +133,7 @@ def _record(
         ],
         "relations": [
             {"subject": i, "relation": name, "object": j, **data}
-            for i, j, name, data in scene.graph(vocabulary).edges(keys=True, data=True)
+            for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)
         ],
         "scene": scene.to_json(),
         "files": {f"images/{scene_id}.png": hashlib.sha256(png).hexdigest()},

@@ -59,7 +59,7 @@ lens = 50.0
 sensor = 32.0
 jitter = 0.5
 [lamps.key]
-kind = "area"
+type = "area"
 energy = 78.54
 size = 0.5
 color = [1.0, 0.932, 0.817]

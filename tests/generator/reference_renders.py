@@ -36,7 +36,7 @@ def scene_of(record: dict) -> Scene:
     return Scene(
         objects,
         Camera(camera.position, camera.target, camera.lens, camera.sensor),
-        {name: Lamp(each.kind, each.energy, each.size, each.color, each.position) for name, each in lamps.items()},
+        {name: Lamp(each.type, each.energy, each.size, each.color, each.position) for name, each in lamps.items()},
         next(iter(VOCABULARY.environments)),
     )
 

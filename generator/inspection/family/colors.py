@@ -57,7 +57,7 @@ def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float6
     for lamp in {**vocabulary.lamps, **where.lamps}.values():
         away = math.sqrt(sum(x * x for x in lamp.position))
         facing = np.clip(normals @ (np.asarray(lamp.position) / away), 0, None)
-        power = lamp.energy / math.pi if lamp.kind == "sun" else lamp.energy / (math.pi * away) ** 2
+        power = lamp.energy / math.pi if lamp.type == "sun" else lamp.energy / (math.pi * away) ** 2
         light += facing[:, None] * power * np.asarray(lamp.color)
     return light
 

@@ -74,7 +74,7 @@ def _scene(vocabulary: Vocabulary, name: str, attributes: dict[str, str], enviro
     away = math.dist(position, target)
     camera = Camera(position, target, spec.sensor * away / (2 * _ROOM * size), spec.sensor)
     lamps = {
-        name: Lamp(lamp.kind, lamp.energy, lamp.size, lamp.color, lamp.position)
+        name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
         for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
     }
     heading = vocabulary.facing(name, position)

@@ -15,14 +15,14 @@ from generator.render.blender.room import build_room
 from generator.render.blender.scattered_objects import FACING_CAMERA, build_scattered_object
 from generator.render.blender.sky import build_sky
 from generator.render.blender.terrain import Terrain
-from generator.vocabulary.environments import Environment, Scattered
+from generator.vocabulary.environments import Environment, PropSpec
 from generator.vocabulary.schema import Vocabulary
 
 _GROUND, _PAINTED, _WATER = range(3)
 _TRIES = 30
 _APART = 0.5  # least distance of two scattered objects, over the sum of their sizes
 _SINK = 0.03  # how deep a scattered object stands in the ground, over its size: on a slope it would hover
-_OPENING = 0.55  # half the breadth in which objects are scattered, over the distance from the camera
+_OPENING = 0.55  # half the breadth in which props are scattered, over the distance from the camera
 
 
 class Landscape(NamedTuple):
@@ -62,11 +62,11 @@ class Landscapes:
         builder.add(*terrain.sheet(), _GROUND, smooth=True)
         builder.add(*terrain.water(), _WATER)
         stream = Stream("environment", name)
-        if environment.hall:
-            for panel, color in build_room(environment.hall, distance, stream):
+        if environment.room:
+            for panel, color in build_room(environment.room, distance, stream):
                 builder.add(panel, (*color, 1.0), _PAINTED)
-        for group, scattered in environment.things.items():
-            _scatter(builder, terrain, scattered, distance, Stream("environment", name, group))
+        for group, props in environment.props.items():
+            _scatter(builder, terrain, props, distance, Stream("environment", name, group))
         assert environment.ground is not None
         mesh = builder.build(
             name, [ground_material(name, environment.ground), painted_material(name), water_material(name)]
@@ -75,16 +75,16 @@ class Landscapes:
         return mesh
 
 
-def _scatter(builder: MeshBuilder, terrain: Terrain, scattered: Scattered, distance: float, stream: Stream) -> None:
+def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream) -> None:
     """Scatter objects apart from one another and out of the water; one that finds no place in some tries is left out.
 
     `distance` is that of the camera from the origin, metres.
     """
     placed: list[tuple[float, float, float]] = []
-    for _ in range(scattered.count):
-        size = stream.uniform(*scattered.size)
+    for _ in range(props.count):
+        size = stream.uniform(*props.size)
         for _try in range(_TRIES):
-            near, last = (edge + distance for edge in scattered.between)  # equally many on each square metre
+            near, last = (edge + distance for edge in props.between)  # equally many on each square metre
             ahead = math.sqrt(stream.uniform(near * near, last * last)) - distance
             right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + distance))
             height, _ = terrain.at(right, ahead)
@@ -95,8 +95,8 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, scattered: Scattered, dista
         else:
             continue
         placed.append((right, ahead, size))
-        turn = 0.0 if scattered.kind in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
-        for mesh, color in build_scattered_object(scattered.kind, scattered.colors, stream):
+        turn = 0.0 if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
+        for mesh, color in build_scattered_object(props.type, props.colors, stream):
             builder.add(moved(mesh, (right, ahead, height - _SINK * size), size, turn), (*color, 1.0), _PAINTED)
 
 

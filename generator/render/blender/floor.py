@@ -8,7 +8,6 @@ from generator.render.blender.materials import new_material, set_inputs
 from generator.vocabulary.materials import FloorSpec, WallSpec
 
 _SIDE = 100.0
-_GRAY = 0.8
 _STEPS = 24  # faces along the bend, shaded smoothly
 
 
@@ -21,8 +20,7 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
     else:
         _build_sheet(mesh, spec.wall)
     material = new_material("floor")
-    inputs = {"linear": (255 * _GRAY,) * 3, "metallic": 0.0, "roughness": 0.9, "specular": spec.specular}
-    set_inputs(material, inputs)
+    set_inputs(material, spec.inputs())
     if not spec.specular:
         _simplify(material)
     mesh.materials.append(material)

@@ -4,13 +4,13 @@ import bpy
 
 from generator.render.blender.mesh_builder import PAINT
 from generator.render.blender.nodes import Nodes, Socket
-from generator.vocabulary.environments import GroundLook, color_of
+from generator.vocabulary.environments import GroundSpec, color_of
 
 _JOINT = 0.02  # width, over the size of a stone
 _SHADE = 0.8  # brightness of every other stone
 
 
-def ground_material(name: str, look: GroundLook) -> bpy.types.Material:
+def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
     """Uneven ground of two colours in spots, stones or plates; the mesh's vertex colour covers it by its alpha."""
     material, nodes, shader = _matt(f"{name} ground", 0.95, 0.1)
     place = nodes.place()
@@ -54,11 +54,11 @@ def _matt(name: str, roughness: float, specular: float) -> tuple[bpy.types.Mater
     return material, Nodes(material.node_tree), shader
 
 
-def _spots(nodes: Nodes, place: Socket, look: GroundLook) -> Socket:
+def _spots(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
     return nodes.ramp(nodes.noise(place, 1 / look.grain), [color_of(color) for color in look.colors], (0.4, 0.6))
 
 
-def _bricks(nodes: Nodes, place: Socket, look: GroundLook) -> Socket:
+def _bricks(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
     """Paving stones, each row shifted by half a stone, or plates."""
     stone, joint = (color_of(color) for color in look.colors)
     node = nodes.add("TexBrick", Vector=place, Scale=1 / look.grain, Mortar_Size=_JOINT, Mortar=(*joint, 1.0))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.dataset.streams import Stream
 from generator.render.blender.mesh_builder import PolygonMesh
 from generator.render.blender.primitives import box
-from generator.vocabulary.environments import Hall, color_of
+from generator.vocabulary.environments import RoomSpec, color_of
 
 _PANEL = 2.0  # metres
 _GAP = 0.08
@@ -13,18 +13,18 @@ _SILL, _LINTEL, _REVEAL = 0.28, 0.85, 0.1  # of the window: shares of the height
 _STRIP = (0.85, 0.95, 1.0)
 
 
-def build_room(hall: Hall, behind: float, stream: Stream) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
     """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind` it."""
-    dark, light = (color_of(color) for color in hall.colors)
-    half, height = hall.breadth / 2, hall.height
-    length = hall.distance + behind
+    dark, light = (color_of(color) for color in room.colors)
+    half, height = room.breadth / 2, room.height
+    length = room.distance + behind
     for side in (-1, 1):
-        yield box((side * (half + 0.3), hall.distance - length / 2, height / 2), (0.4, length, height)), dark
+        yield box((side * (half + 0.3), room.distance - length / 2, height / 2), (0.4, length, height)), dark
         for n in range(int(length / _PANEL)):
-            ahead = hall.distance - _PANEL * (n + 0.5)
+            ahead = room.distance - _PANEL * (n + 0.5)
             yield from _panels(side * half, ahead, height, light, stream)
             yield box((side * (half - 0.1), ahead + _PANEL / 2, height / 2), (0.35, 0.18, height)), dark
-    yield from _back(hall, dark, light, stream)
+    yield from _back(room, dark, light, stream)
 
 
 def _panels(
@@ -42,20 +42,20 @@ def _panels(
 
 
 def _back(
-    hall: Hall, dark: tuple[float, float, float], light: tuple[float, float, float], stream: Stream
+    room: RoomSpec, dark: tuple[float, float, float], light: tuple[float, float, float], stream: Stream
 ) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
-    sill, lintel, height, ahead = _SILL * hall.height, _LINTEL * hall.height, hall.height, hall.distance
-    inner = hall.breadth * (1 - 2 * _REVEAL)
-    yield box((0, ahead + 0.3, sill / 2), (hall.breadth, 0.4, sill)), dark
-    yield box((0, ahead + 0.3, (lintel + height) / 2), (hall.breadth, 0.4, height - lintel)), dark
+    sill, lintel, height, ahead = _SILL * room.height, _LINTEL * room.height, room.height, room.distance
+    inner = room.breadth * (1 - 2 * _REVEAL)
+    yield box((0, ahead + 0.3, sill / 2), (room.breadth, 0.4, sill)), dark
+    yield box((0, ahead + 0.3, (lintel + height) / 2), (room.breadth, 0.4, height - lintel)), dark
     for side in (-1, 1):
-        right = side * hall.breadth * (1 - _REVEAL) / 2
-        yield box((right, ahead + 0.3, height / 2), (hall.breadth * _REVEAL, 0.4, height)), dark
-    n = int(hall.breadth / _PANEL)
+        right = side * room.breadth * (1 - _REVEAL) / 2
+        yield box((right, ahead + 0.3, height / 2), (room.breadth * _REVEAL, 0.4, height)), dark
+    n = int(room.breadth / _PANEL)
     for i in range(n):
-        right, shade = hall.breadth * ((i + 0.5) / n - 0.5), stream.uniform(0.75, 1)
+        right, shade = room.breadth * ((i + 0.5) / n - 0.5), stream.uniform(0.75, 1)
         own = (light[0] * shade, light[1] * shade, light[2] * shade)
-        yield box((right, ahead + 0.05, sill / 2), (hall.breadth / n - _GAP, 0.1, sill - _GAP)), own
+        yield box((right, ahead + 0.05, sill / 2), (room.breadth / n - _GAP, 0.1, sill - _GAP)), own
     for i in range(5):
         yield box((inner * (i / 4 - 0.5), ahead + 0.1, (sill + lintel) / 2), (0.25, 0.3, lintel - sill)), light
-    yield box((0, ahead + 0.05, sill), (hall.breadth, 0.3, 0.12)), _STRIP
+    yield box((0, ahead + 0.05, sill), (room.breadth, 0.3, 0.12)), _STRIP

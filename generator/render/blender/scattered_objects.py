@@ -10,14 +10,14 @@ from generator.vocabulary.environments import color_of
 
 Rgb = tuple[float, float, float]
 Colored = tuple[PolygonMesh, Rgb]
-_SHADES = 0.25  # by how much objects of one kind differ in brightness
+_SHADES = 0.25  # by how much objects of one type differ in brightness
 
 
-def build_scattered_object(kind: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
-    """The meshes that an object of a kind consists of, each with its colour; proportions and shades come from the stream."""
+def build_scattered_object(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
+    """The meshes that an object of a type consists of, each with its colour; proportions and shades come from the stream."""
     shade = 1 - _SHADES * stream.uniform(0, 1)
     first, *others = [_shaded(color_of(color), shade) for color in colors]
-    return list(_BUILDERS[kind](stream, first, others[0] if others else first))
+    return list(_BUILDERS[prop_type](stream, first, others[0] if others else first))
 
 
 def _shaded(color: Rgb, shade: float) -> Rgb:

@@ -3,13 +3,13 @@
 import bpy
 
 from generator.render.blender.nodes import Nodes, Socket
-from generator.vocabulary.environments import SkyLook, color_of
+from generator.vocabulary.environments import SkySpec, color_of
 
 _TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of the zenith
 _WHITE = (1.0, 1.0, 1.0)
 
 
-def build_sky(name: str, light: float, look: SkyLook | None) -> bpy.types.World:
+def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
     """A world with even white light of strength `light`; without a `look` the camera sees that light."""
     world = bpy.data.worlds.new(name)
     world.use_nodes = True
@@ -28,7 +28,7 @@ def build_sky(name: str, light: float, look: SkyLook | None) -> bpy.types.World:
     return world
 
 
-def _color(nodes: Nodes, look: SkyLook) -> Socket:
+def _color(nodes: Nodes, look: SkySpec) -> Socket:
     direction = nodes.add("TexCoord").outputs["Generated"]
     up = nodes.add("SeparateXYZ", Vector=direction).outputs["Z"]
     color = nodes.mix(nodes.between(up, 0.0, _TOP), color_of(look.horizon), color_of(look.zenith))

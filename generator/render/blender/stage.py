@@ -57,13 +57,13 @@ class Stage:
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
         self._lamps = {
-            name: self._add(name, bpy.data.lights.new(name, spec.kind.upper()))
+            name: self._add(name, bpy.data.lights.new(name, spec.type.upper()))
             for name, spec in vocabulary.lamps.items()
         }
 
     @property
     def meshes(self) -> dict[str, bpy.types.Mesh]:
-        """The unit mesh of every object kind."""
+        """The unit mesh of every category."""
         return self._meshes
 
     def ground(self, environment: str) -> bpy.types.Mesh:

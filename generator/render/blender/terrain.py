@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from mathutils import noise
 
 from generator.render.blender.mesh_builder import Color, PolygonMesh
-from generator.vocabulary.environments import Environment, Relief, color_of
+from generator.vocabulary.environments import Environment, ReliefSpec, color_of
 
 _COLUMNS = 72
 _NEAR_STEP, _NEAR_END, _GROWTH, _FAR = 0.7, 12.0, 1.055, 500.0
@@ -83,7 +83,7 @@ def _quads(rows: int, columns: int) -> list[list[int]]:
     ]
 
 
-def _shape(relief: Relief, right: float, ahead: float) -> float:
+def _shape(relief: ReliefSpec, right: float, ahead: float) -> float:
     """Height of a relief over its greatest height, about 0..1."""
     place = (right / relief.breadth, ahead / relief.breadth, relief.height)
     round_one = 0.5 + 0.5 * noise.noise(place)

@@ -25,6 +25,7 @@ from generator.plan.record import Planned
 from generator.render.device import Drive
 from generator.render.quality import Quality
 from generator.render.sample_budget import Box
+from generator.scene.graph import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
@@ -84,7 +85,7 @@ class Renderer:
             ],
             "relations": [
                 {"subject": i, "relation": name, "object": j, **data}
-                for i, j, name, data in scene.graph(self._vocabulary).edges(keys=True, data=True)
+                for i, j, name, data in scene_graph(scene, self._vocabulary).edges(keys=True, data=True)
             ],
             "scene": scene.to_json(),
             "files": files,

@@ -31,6 +31,7 @@ from generator.holdout.request import parse_seeds, read_holdout
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, parse_resolution, prepare, request_of
+from generator.scene.graph import scene_graph
 from generator.vocabulary.schema import Vocabulary
 
 JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, "draft", 7, 2)
@@ -47,7 +48,7 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
         "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [i, 1, 30, 40], "visible_fraction_estimate": 1.0}
                     for i, o in enumerate(scene.objects)],
         "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene.graph(vocabulary).edges(keys=True, data=True)],
+                      for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)],
         "scene": scene.to_json(),
         "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
     }  # fmt: skip

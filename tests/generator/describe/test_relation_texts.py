@@ -20,6 +20,7 @@ from generator.placement.scenes import place_scenes
 from generator.plan.minimal_pairs import WithTwins
 from generator.plan.record import Planned
 from generator.render.run import Job, prepare
+from generator.scene.graph import scene_graph
 from generator.scene.layouts import draw_layout
 from generator.scene.stacks import can_carry
 from generator.vocabulary.schema import read_vocabulary
@@ -121,7 +122,7 @@ def test_twins_leave_stacks_as_they_are() -> None:
             stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))
             scenes = place_scenes(each, VOCABULARY, 0, 0, 96, 96)
-            stacks = [{(i, j) for i, name, j, edge in scene.graph(VOCABULARY).edges(keys=True, data=True) if name == "on" and edge["holds"]}
+            stacks = [{(i, j) for i, name, j, edge in scene_graph(scene, VOCABULARY).edges(keys=True, data=True) if name == "on" and edge["holds"]}
                       for scene in scenes]  # fmt: skip
             assert stacks[0] == stacks[1]
             stacked += bool(stack)

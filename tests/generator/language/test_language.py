@@ -12,6 +12,7 @@ from generator.judge.words import Lexicon, read_sentence
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar
 from generator.language.truth import decide
+from generator.scene.graph import scene_graph
 from generator.scene.scene import Scene
 from tests.generator.scenes import (
     RELATIONS,
@@ -214,10 +215,10 @@ def test_truth_has_three_values(form: Form, truth: bool | None) -> None:
 def test_facts_agree_with_the_scene_graph() -> None:
     scene = random_scene(random.Random(7), 8, 8)
     facts = facts_of(scene)
-    for i, j, name, data in scene.graph(VOCABULARY).edges(keys=True, data=True):
+    for i, j, name, data in scene_graph(scene, VOCABULARY).edges(keys=True, data=True):
         assert facts.holds[name][i][j] is data["holds"]
     scene = random_scene(random.Random(8), 8, 8, ["cube", "cylinder"], RELATIONS)
     facts = facts_of(scene, RELATIONS)
     assert any(map(any, facts.holds["on"]))
-    for i, j, name, data in scene.graph(RELATIONS).edges(keys=True, data=True):
+    for i, j, name, data in scene_graph(scene, RELATIONS).edges(keys=True, data=True):
         assert facts.holds[name][i][j] is data["holds"]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from generator.dataset.streams import Stream
 from generator.placement.ground import Footprint, Ground
 from generator.scene.projection import project
-from generator.scene.relations import Point, along, ground_directions
-from generator.scene.scene import Camera
+from generator.scene.relations import along, ground_directions
+from generator.scene.scene import Camera, Point
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 MANY = read_vocabulary("clevr-many")
@@ -25,7 +25,7 @@ def jittered(vocabulary: Vocabulary, stream: Stream) -> Camera:
 
 
 def ranks(places: list[Point], direction: tuple[float, float]) -> tuple[int, ...]:
-    far = [along(direction, place, (0.0, 0.0, 0.0)) for place in places]
+    far = [along(direction, place) for place in places]
     return tuple(sorted(far).index(each) for each in far)
 
 
@@ -51,7 +51,10 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     assert ranks(places, directions["behind"]) == order
     for (a, r), (b, s) in combinations(zip(places, radii, strict=True), 2):
         assert math.dist(a, b) - r - s >= rules.gap
-        assert all(abs(along(directions[name], a, b)) >= rules.clearance for name in ("right", "behind"))
+        assert all(
+            abs(round(along(directions[name], a) - along(directions[name], b), 6)) >= rules.clearance
+            for name in ("right", "behind")
+        )
     for place, radius in zip(places, radii, strict=True):
         assert max(abs(place[0]), abs(place[1])) <= rules.extent
         assert in_frame(place, radius, camera, width, height)

@@ -18,6 +18,7 @@ from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.plan.record import Planned
+from generator.scene.graph import scene_graph
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -119,7 +120,7 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
         scene = place_scene(planned, vocabulary, seed, 0, *size)
         assert [(o.category, o.attributes) for o in scene.objects] == list(planned.objects)
         assert scene.environment == planned.environment
-        graph = scene.graph(vocabulary)
+        graph = scene_graph(scene, vocabulary)
         for i, j in combinations(range(len(scene.objects)), 2):
             assert graph.edges[i, j, "left"]["holds"] is True
             assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])

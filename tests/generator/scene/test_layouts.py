@@ -12,6 +12,7 @@ from generator.dataset.streams import Stream
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, prepare
+from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout, consistent, draw_layout, facts, undecided
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.scene.stacks import can_carry, slip
@@ -44,7 +45,7 @@ def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
         planned = plan(seed, n)
         scene = place_scene(planned, VOCABULARY, seed, 0, *size)
         expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(undecided(planned, VOCABULARY))
-        for i, j, name, edge in scene.graph(VOCABULARY).edges(keys=True, data=True):
+        for i, j, name, edge in scene_graph(scene, VOCABULARY).edges(keys=True, data=True):
             assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
         stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
         assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {(j, i) for i, j in stacked}
@@ -134,7 +135,8 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
             SceneObject("cube", usual, (0.0, 0.0, 0.0), 0.0),
             SceneObject("cone", usual, (0.01, 0.0, top[0] + lift), 0.0),
         )
-        graph = Scene(things, Camera((0.0, -9.0, 6.0), (0.0, 0.0, 0.3), 35.0, 32.0), {}, "studio").graph(VOCABULARY)
+        scene = Scene(things, Camera((0.0, -9.0, 6.0), (0.0, 0.0, 0.3), 35.0, 32.0), {}, "studio")
+        graph = scene_graph(scene, VOCABULARY)
         assert graph.edges[1, 0, "on"]["holds"] is holds
         assert graph.edges[0, 1, "beneath"] == graph.edges[1, 0, "on"]
         assert graph.edges[0, 1, "on"]["holds"] is False

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
+from generator.scene.graph import scene_graph
 from generator.scene.projection import project
 from generator.scene.relations import ground_directions
 from generator.scene.scene import Scene
@@ -40,7 +41,7 @@ def test_directions_are_those_of_the_image(seed: int) -> None:
 @given(st.integers(0, 10**6))
 def test_graph_has_each_relation_and_its_converse(seed: int) -> None:
     scene = a_scene(seed)
-    graph = scene.graph(VOCABULARY)
+    graph = scene_graph(scene, VOCABULARY)
     assert graph.nodes[0]["category"] == "cube"
     assert graph.number_of_edges() == 2 * len(VOCABULARY.relations)
     for i, j, name, edge in graph.edges(keys=True, data=True):
@@ -55,5 +56,5 @@ def test_a_relation_within_its_margin_is_undecided() -> None:
     scene = a_scene(0)
     first, second = scene.objects
     near = type(second)(second.category, second.attributes, first.position, 0.0)
-    graph = Scene((first, near), scene.camera, scene.lamps, scene.environment).graph(VOCABULARY)
+    graph = scene_graph(Scene((first, near), scene.camera, scene.lamps, scene.environment), VOCABULARY)
     assert {edge["holds"] for *_, edge in graph.edges(data=True)} == {None}

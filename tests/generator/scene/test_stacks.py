@@ -10,6 +10,7 @@ from generator.dataset.resources import resource
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, prepare
+from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout
 from generator.scene.stacks import can_carry
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -105,5 +106,5 @@ def test_every_stack_finds_a_place() -> None:
         for upper in VOCABULARY.objects:
             if can_carry(VOCABULARY, lower, upper):
                 for size in ((320, 240), (96, 96), (240, 320)):
-                    graph = place_scene(stack(VOCABULARY, lower, upper, ("small", "large")), VOCABULARY, 0, 0, *size)
-                    assert graph.graph(VOCABULARY).edges[1, 0, "on"]["holds"] is True
+                    scene = place_scene(stack(VOCABULARY, lower, upper, ("small", "large")), VOCABULARY, 0, 0, *size)
+                    assert scene_graph(scene, VOCABULARY).edges[1, 0, "on"]["holds"] is True

@@ -21,7 +21,8 @@ from generator.judge.foreign.judge import verify_splits
 from generator.judge.foreign.labels import arrangement, read_label
 from generator.judge.foreign.places import sign_test
 from generator.judge.foreign.rows import Marks
-from generator.vocabulary.schema import ObjectKind, Vocabulary, read_vocabulary
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.conftest import run_command
 from tests.paths import CHECKOUT, SHARED
 
@@ -111,7 +112,7 @@ def grid() -> tuple[list[str], list[str]]:
 def vocabulary(colors: list[str], animals: list[str]) -> Vocabulary:
     clevr = read_vocabulary("clevr")
     value, kind = clevr.attributes["color"]["red"], clevr.objects["cube"]
-    assert isinstance(kind, ObjectKind)
+    assert isinstance(kind, ObjectSpec)
     attributes = {**clevr.attributes, "color": dict.fromkeys(colors, value)}
     return clevr.model_copy(update={"attributes": attributes, "objects": dict.fromkeys(animals, kind)})
 

@@ -1,0 +1,71 @@
+"""Attribute kinds and their values: which inputs of a material or object each value sets."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from generator.dataset.declarations import Positive, Share
+from generator.vocabulary.materials import Brushed, Colored, Glaze, Texture
+
+
+class AttributeValue(Colored):
+    """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
+
+    synonyms: tuple[str, ...] = ()
+    article: Literal["a", "an"] | None = None
+    metallic: Share | None = None
+    roughness: Share | None = None
+    specular: Share | None = None
+    albedo: Share | None = None
+    brushed: Brushed | None = None
+    glaze: Glaze | None = None
+    texture: Texture | None = None
+    scale: Positive | None = None
+
+    def inputs(self) -> dict[str, Any]:
+        """The inputs that this value sets, by name; `srgb` comes as the `linear` that it means."""
+        given = self.model_dump(exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True)
+        return given if self.color is None else {"linear": self.color, **given}
+
+
+Attributes = Mapping[str, Mapping[str, AttributeValue]]
+"""Attribute values by kind and name."""
+
+
+def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
+    """Raise ValueError unless each input that an object needs is set by exactly one attribute kind.
+
+    Of the kinds in `paints` a world has one; each has to fit the other kinds.
+    """
+    for kept in paints or (None,):
+        _check_inputs({kind: values for kind, values in attributes.items() if kind == kept or kind not in paints})
+
+
+def _check_inputs(attributes: Attributes) -> None:
+    setters: dict[str, str] = {}
+    for kind, values in attributes.items():
+        given = {frozenset(value.inputs()) for value in values.values()}
+        if len(given) != 1 or not (names := next(iter(given))):
+            raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
+        for name in sorted(names):
+            if name in setters:
+                raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; let one kind set it.")
+            setters[name] = kind
+    covered = _covered(attributes, setters)
+    for name in ("linear", "metallic", "roughness", "scale"):
+        if name not in setters and not (name == "linear" and covered):
+            raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
+
+
+def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
+    """Whether textures give all colours. Raises ValueError where they hide the values of another kind."""
+    values = attributes[setters["texture"]].values() if "texture" in setters else ()
+    covering = {value.texture.colors is not None for value in values if value.texture}
+    if len(covering) == 2:
+        raise ValueError(f"of the textures of '{setters['texture']}' some have colors; give them to all or none.")
+    hidden = setters.get("linear")
+    if True in covering and hidden is not None and len(attributes[hidden]) > 1:
+        raise ValueError(
+            f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out their "
+            f"colors, or name both kinds in paints, of which a world has one."
+        )
+    return True in covering
