@@ -27,13 +27,15 @@ from generator.vocabulary.environments import (
     Environment,
     GroundSpec,
     PropSpec,
+    PropType,
     ReliefSpec,
     RoomSpec,
     SkySpec,
-    Thing,
-    Water,
+    WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.phrases import Phrasing
 from generator.vocabulary.schema import parse_vocabulary
 from tests.paths import CHECKOUT as ROOT
 
@@ -156,8 +158,8 @@ def test_the_example_family_can_be_rendered_from() -> None:
     [
         ("## Top level", declared.Vocabulary),
         ("## [attributes.KIND]", declared.AttributeValue),
-        ("## [kinds.KIND]", declared.KindSpec),
-        ("## [objects]", declared.ObjectKind),
+        ("## [kinds.KIND]", Phrasing),
+        ("## [objects]", ObjectSpec),
         ("## [relations]", declared.Relation),
         ("## [attributes.KIND.VALUE.texture]", Texture),
         ("## [environments]", Environment),
@@ -175,21 +177,24 @@ def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]
 
 
 @pytest.mark.parametrize(
-    "model", [SkySpec, GroundSpec, ReliefSpec, Water, RoomSpec, PropSpec], ids=lambda model: model.__name__
+    "model", [SkySpec, GroundSpec, ReliefSpec, WaterSpec, RoomSpec, PropSpec], ids=lambda model: model.__name__
 )
 def test_every_key_of_a_world_is_documented(model: type[Declared]) -> None:
-    name = {"SkySpec": "sky", "GroundSpec": "ground", "ReliefSpec": "reliefs.NAME", "PropSpec": "things.NAME"}
+    name = {"ReliefSpec": "reliefs.NAME", "PropSpec": "props.NAME"}
     table = rows(
-        section(DOCS / "worlds.md", f"## [environments.PLACE.{name.get(model.__name__, model.__name__.lower())}]")
+        section(
+            DOCS / "worlds.md",
+            f"## [environments.PLACE.{name.get(model.__name__, model.__name__.removesuffix('Spec').lower())}]",
+        )
     )
     assert set(table) == set(model.model_fields)
 
 
-def test_every_pattern_and_thing_is_documented() -> None:
+def test_every_pattern_and_prop_is_documented() -> None:
     pattern = section(DOCS / "vocabularies.md", "## [attributes.KIND.VALUE.texture]")
-    thing = section(DOCS / "worlds.md", "## [environments.PLACE.things.NAME]")
+    prop = section(DOCS / "worlds.md", "## [environments.PLACE.props.NAME]")
     assert all(f"`{name}`" in pattern for name in get_args(Pattern))
-    assert all(f"`{name}`" in thing for name in get_args(Thing))
+    assert all(f"`{name}`" in prop for name in get_args(PropType))
 
 
 @pytest.mark.parametrize(

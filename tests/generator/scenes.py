@@ -5,20 +5,20 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from generator.dataset.resources import resource
 from generator.describe.items import Language, Subject
 from generator.holdout.blocks import draw_block
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
 from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 FAMILY = "clevr"
 VOCABULARY = read_vocabulary(FAMILY)
-VOCABULARY_TEXT = resource(f"scenes/{FAMILY}.toml").read_text(encoding="utf-8")
+VOCABULARY_TEXT = vocabulary_text(FAMILY)
 RELATIONS = read_vocabulary("clevr-relations")
 """The family of all eight relations; its objects and attributes are those of VOCABULARY."""
-RELATIONS_TEXT = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
+RELATIONS_TEXT = vocabulary_text("clevr-relations")
 HOLDOUT = draw_block("3x3", VOCABULARY, 0)
 CAMERA = Camera((7.4811, -6.5076, 5.3437), (0.0, 0.0, 0.35), 35.0, 32.0)
 CATEGORIES = list(VOCABULARY.objects)

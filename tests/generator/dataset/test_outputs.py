@@ -16,18 +16,17 @@ from generator.assets.shapes import unit_mesh
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import OUTPUTS, output_path, parse_outputs
 from generator.dataset.reader import Dataset, World
-from generator.dataset.resources import resource
 from generator.scene.projection import axes, project, unproject
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command
 
 # the second family puts several objects before one another, where the horizon is in view
-LOW = [
-    ("[0.0, -9.44, 6.48]", "[0.0, -9.44, 1.6]"),
-    ("min_visible = 0.6", "min_visible = 0.2"),
-    ("lens = 33.0", "lens = 28.0"),
-]
+LOW = """
+extends = "clevr-many"
+placement.min_visible = 0.2
+camera = { position = [0.0, -9.44, 1.6], lens = 28.0 }
+"""
 
 
 def render(out: Path, *more: str | Path) -> World:
@@ -45,11 +44,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 @pytest.fixture(scope="module")
 def low(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("low")
-    text = resource("scenes/clevr-many.toml").read_text(encoding="utf-8")
-    for old, new in LOW:
-        assert old in text
-        text = text.replace(old, new)
-    (folder / "low.toml").write_text(text)
+    (folder / "low.toml").write_text(LOW)
     return render(
         folder / "d", "--family", folder / "low.toml", "--objects", "4..5", "--with", "masks,depth,normals,boxes"
     )

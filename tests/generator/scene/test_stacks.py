@@ -3,20 +3,22 @@
 import json
 import subprocess
 import sys
+import tomllib
 
 import pytest
+import tomli_w
 
-from generator.dataset.resources import resource
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, prepare
 from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout
 from generator.scene.stacks import can_carry
+from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 from tests.conftest import run_command
 
-TEXT = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
+TEXT = vocabulary_text("clevr-relations")
 VOCABULARY = parse_vocabulary(TEXT, "x")
 LAYOUT = Layout((0, 1), (None, 0), (0, 0))
 
@@ -29,6 +31,7 @@ from generator.render.blender.rays import RayMesh
 from generator.dataset.errors import UserError
 from generator.render.quality import read_quality
 from generator.scene.scene import Scene
+from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
 given = json.load(sys.stdin)
 vocabulary = parse_vocabulary(given["text"], "x")
@@ -49,6 +52,13 @@ for scene in given["scenes"]:
     touching.append((max(v.z for v in lower), min(v.z for v in upper)))
 print("ANSWER" + json.dumps([faults, touching]))
 """
+
+
+def with_object(name: str, **keys: object) -> str:
+    """The family with other keys of an object."""
+    tables = tomllib.loads(TEXT)
+    tables["objects"][name].update(keys)
+    return tomli_w.dumps(tables)
 
 
 def in_blender(texts: list[str], scenes: list[str]) -> tuple[list[str | None], list[tuple[float, float]]]:
@@ -73,10 +83,10 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other() -> None:
     planned = [stack(VOCABULARY, *pair, sizes[n % 4]) for n, pair in enumerate(stacks)]
     scenes = [place_scene(each, VOCABULARY, n, 0, 96, 96) for n, each in enumerate(planned)]
     wrong = [
-        TEXT.replace("height = 1.7, radius = 0.93", "height = 1.71, radius = 0.93"),
-        TEXT.replace("height = 1.7, radius = 0.93", "height = 1.7, radius = 0.99"),
-        TEXT.replace("cone = { foot = 0 }", "cone = { foot = 0, top = { height = 2.0, radius = 0.5 } }"),
-        TEXT.replace('torus = { synonyms = ["ring"] }', 'torus = { synonyms = ["ring"], foot = 0.5 }'),
+        with_object("cylinder", top={"height": 1.71, "radius": 0.93}),
+        with_object("cylinder", top={"height": 1.7, "radius": 0.99}),
+        with_object("cone", top={"height": 2.0, "radius": 0.5}),
+        with_object("torus", foot=0.5),
     ]
     faults, touching = in_blender([TEXT, *wrong], [scene.to_json() for scene in scenes])
     assert faults[0] is None
@@ -90,7 +100,7 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other() -> None:
 
 
 def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
-    (tmp_path / "mine.toml").write_text(TEXT.replace("radius = 0.93", "radius = 0.99"), encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8")
     done = run_command("gen", "render", "--family", tmp_path / "mine.toml", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1",
                        "--resolution", "32x32", "--quality", "draft", "--out", tmp_path / "out")  # fmt: skip
     assert done.returncode == 2

@@ -3,11 +3,10 @@ import re
 import pytest
 
 from generator.dataset.errors import UserError
-from generator.dataset.resources import resource
+from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 
-CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
-RELATIONS = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
+CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
 
 
 def test_clevr_is_what_the_readme_says() -> None:
@@ -63,24 +62,24 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "new", "said"),
     [
-        (r"distance = 2\.5, ", "", "rule 'near' and distance = None"),
-        (r"distance = 2\.5, ", "distance = 0.2, ", "side by side are 0.95 m apart, so that they could not be near"),
+        (r"distance = 2\.5\n", "", "rule 'near' and distance = None"),
+        (r"distance = 2\.5\n", "distance = 0.2\n", "side by side are 0.95 m apart, so that they could not be near"),
         (r'converse = "(near|far)"', 'converse = "right"', "converse 'right', whose converse is 'left'"),
         (
-            r'converse = "near", opposite = "far"',
-            'converse = "near", opposite = "near"',
+            r'converse = "near"\nopposite = "far"',
+            'converse = "near"\nopposite = "near"',
             "opposite 'near' (rule 'near')",
         ),
         (
-            r'rule = "(on|beneath)", margin = 0\.1',
-            r'rule = "\1", margin = 0.3',
+            r'rule = "(on|beneath)"\nmargin = 0\.1',
+            r'rule = "\1"\nmargin = 0.3',
             "the top of 'cube' has a radius of 0.231 m",
         ),
-        (r", top = \{", ", tip = {", "did you mean 'top'"),
-        (r"radius = ", "extent = 1.0, radius = ", "unknown key 'objects.cube.top.extent'"),
+        (r"\.top\]", ".tip]", "did you mean 'top'"),
+        (r"radius = ", "extent = 1.0\nradius = ", "unknown key 'objects.cube.top.extent'"),
         (r"most = 4", "most = 0", "placement.most"),
-        (r"top = \{[^}]*\}(, )?", "", "the rule 'on' needs an object to rest on"),
-        (r"(, )?foot = [\d.]+", "", "the rule 'on' needs an object that rests"),
+        (r"\[objects\.\w+\.top\]\n.*\n.*\n", "", "the rule 'on' needs an object to rest on"),
+        (r"foot = [\d.]+\n", "", "the rule 'on' needs an object that rests"),
     ],
 )
 def test_mistakes_about_rules_are_named(pattern: str, new: str, said: str) -> None:

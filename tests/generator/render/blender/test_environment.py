@@ -134,10 +134,10 @@ def test_the_kinds_of_pug_spare_in_the_order_of_its_labels() -> None:
     [
         ("haze = 400", "hase = 400", "did you mean 'haze'?"),
         ("dunes = { height", "dunes = { hight", "did you mean 'height'?"),
-        ('"rock", count', '"rok", count', "environments.desert.things.rocks.kind"),
+        ('"rock", count', '"rok", count', "environments.desert.props.rocks.type"),
         ("full = 45.0", "full = 4.0", "full = 4.0 should be farther than begins = 9.0"),
         ("size = [0.2, 0.9]", "size = [0.9, 0.2]", "size = [0.9, 0.2] should have the lesser number first"),
-        ("haze = 400 }\nground", "haze = 400 }\nlamps.son = { kind = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground", "did you mean 'sun'?"),
+        ("haze = 400 }\nground", "haze = 400 }\nlamps.son = { type = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground", "did you mean 'sun'?"),
         ('ground = { colors = ["#d9b57c", "#c79d63"], grain = 0.8, bumps = 0.6 }\n', "", "reliefs needs a ground"),
         ('paints = ["color", "texture"]', "", "'color' would not be seen"),
         ('pattern = "blades"', 'pattern = "blade"', "attributes.texture.grass.texture.pattern"),

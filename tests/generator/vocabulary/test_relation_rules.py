@@ -1,0 +1,113 @@
+"""The table of rules: its axes agree with space, and a rule is added by one entry."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.worlds import write_planned
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import Request, describe
+from generator.holdout.blocks import draw_block
+from generator.judge import geometry
+from generator.judge.verify import verify_dataset
+from generator.placement.scenes import place_scene
+from generator.render.run import Job, prepare
+from generator.scene.graph import scene_graph
+from generator.scene.layouts import facts, undecided
+from generator.scene.relations import along, ground_directions
+from generator.vocabulary import relation_rules
+from generator.vocabulary.relation_rules import AXES, AXIS_OF, CONTACT, Axis, Pose
+from generator.vocabulary.schema import read_vocabulary
+
+LEVEL = Axis(
+    ("level", "staggered"), lambda one, other, distance: distance - abs(one.behind - other.behind), symmetric=True,
+    needs_distance=True,
+)  # fmt: skip
+FAMILY = """
+extends = "clevr-many"
+
+[relations]
+level = { phrase = "about as far away as", converse = "level", opposite = "staggered", rule = "level", distance = 1.0, margin = 0.05 }
+staggered = { phrase = "nearer or farther than", converse = "staggered", opposite = "level", rule = "staggered", distance = 1.0, margin = 0.05 }
+"""
+COUNTS = {"train": 20, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
+metres = st.floats(-5, 5)
+tops = st.sampled_from([(0.0, 0.0), (0.8, 0.5)])
+feet = st.sampled_from([0.0, 0.8, 0.8 + CONTACT / 2])
+poses = st.builds(lambda right, behind, foot, top: Pose(right, behind, foot, *top), metres, metres, feet, tops)
+
+
+@pytest.fixture
+def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A family with a rule of its own: an entry of the table, a phrase each, and an entry of the judge."""
+    for rule in LEVEL.rules:
+        monkeypatch.setitem(relation_rules.AXIS_OF, rule, LEVEL)
+    apart = lambda one, other: np.abs(one.away - other.away)  # noqa: E731
+    monkeypatch.setitem(geometry.RULES, "level", lambda one, other, distance: distance - apart(one, other))
+    monkeypatch.setitem(geometry.RULES, "staggered", lambda one, other, distance: apart(one, other) - distance)
+    (tmp_path / "mine.toml").write_text(FAMILY, encoding="utf-8")
+    return str(tmp_path / "mine.toml")
+
+
+@given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
+def test_converses_and_opposites_are_what_the_margins_say(rule: str, one: Pose, other: Pose) -> None:
+    axis = AXIS_OF[rule]
+    margin = axis.margin(rule, one, other, 2.0)
+    assert axis.margin(axis.converse(rule), other, one, 2.0) == margin
+    if margin > 0:
+        assert axis.margin(axis.opposite(rule), one, other, 2.0) <= 0
+    assert axis.converse(axis.converse(rule)) == rule == axis.opposite(axis.opposite(rule))
+
+
+@given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
+def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
+    read = geometry.margin(geometry.Rule(rule, 0.1, 2.0), geometry.Stand(*one), geometry.Stand(*other))
+    assert AXIS_OF[rule].margin(rule, one, other, 2.0) == pytest.approx(float(read), abs=1e-6)
+
+
+def test_both_tables_have_the_same_rules() -> None:
+    assert geometry.RULES.keys() == AXIS_OF.keys()
+    assert len(AXIS_OF) == 2 * len(AXES)
+
+
+def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(family: str, tmp_path: Path) -> None:
+    prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, "draft", 0, 0, (2, 4)))
+    vocabulary, seen = prepared.vocabulary, Counter()
+    for planned in [prepared.planned[n] for n in range(30)]:
+        scene = place_scene(planned, vocabulary, 0, 0, 64, 48)
+        pairs = len(scene.objects) * (len(scene.objects) - 1)
+        assert sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+        assert not any(name in LEVEL.rules for _, name, _ in facts(planned, vocabulary))
+        behind = ground_directions(scene.camera)["behind"]
+        away = [along(behind, obj.position) for obj in scene.objects]
+        for i, j, name, edge in scene_graph(scene, vocabulary).edges(keys=True, data=True):
+            if name in LEVEL.rules:
+                sign = 1 if name == "level" else -1
+                assert edge["margin"] == pytest.approx(sign * (1 - abs(away[i] - away[j])), abs=1e-6)
+                seen[name, edge["holds"]] += 1
+    assert all(seen[name, holds] for name in LEVEL.rules for holds in (True, False))
+
+    root = tmp_path / "dataset"
+    write_planned(root, prepared)
+    describe(root, Dataset.open(root).world, prepared.holdout, "b", Request(strict=False))
+    forms = [json.loads(form) for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()]
+    said = Counter(link[1] for form in forms for link in form.get("relations", []))
+    assert {*said} == {*vocabulary.relations}
+    certificate = verify_dataset(root, None)["b"]
+    assert certificate["status"] == "clean", certificate["findings"][:5]
+
+
+def test_a_relation_that_no_plan_decides_is_not_held_out(family: str) -> None:
+    vocabulary = read_vocabulary(family)
+    with pytest.raises(UserError, match="plans 4 relations"):
+        draw_block("relation:pair=5x2", vocabulary, 0)
+    for seed in range(20):
+        held_out = draw_block("relation:pair=2x2", vocabulary, seed).triples
+        assert not {name for _, name, _ in held_out} & {*LEVEL.rules}
