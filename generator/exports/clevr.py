@@ -1,4 +1,4 @@
-"""A dataset as CLEVR's own files, field for field (github.com/facebookresearch/clevr-dataset-gen).
+"""`gen export clevr`: a dataset as CLEVR's own files, field for field (github.com/facebookresearch/clevr-dataset-gen).
 
 FOLDER/scenes/CLEVR_<split>_scenes.json and FOLDER/images/<split>/CLEVR_<split>_000000.png
 """
@@ -20,13 +20,13 @@ from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
-MARGIN = 0.2  # CLEVR's, in metres: by less than this no object is left of, right of, before or behind another
+MARGIN = 0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
 
 
 def export_clevr(
     world: World, benchmark: Benchmark, splits: tuple[str, ...], info: Mapping[str, str], out: Path
 ) -> dict[str, int]:
-    """Write scenes and images of the splits (all, when none is named) into `out`; returns how many scenes each has.
+    """Write the scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
 
     Scenes are numbered within their split in the order of their scene_ids. `info` has the date, version and license
     that CLEVR's files name. Raises UserError when objects have other attributes than CLEVR's, when there is no such
@@ -46,7 +46,7 @@ def export_clevr(
 
 
 def check_family(vocabulary: Vocabulary) -> None:
-    """Raise UserError when objects are not told by CLEVR's four fields."""
+    """Raise UserError unless objects have CLEVR's four fields and no others."""
     if vocabulary.category != "shape" or sorted(vocabulary.attributes) != sorted(KINDS):
         raise UserError(
             f"CLEVR's objects have shape, {', '.join(KINDS)}; those of the family '{vocabulary.name}' have "
@@ -55,8 +55,8 @@ def check_family(vocabulary: Vocabulary) -> None:
 
 
 def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    """CLEVR's objects, relationships and directions of a scene in an image of that size (width, height)."""
-    objects = [_describe(thing, scene.camera, vocabulary, size) for thing in scene.objects]
+    """A scene as CLEVR records it: objects, relationships and directions; `size` is (width, height) of its image, pixels."""
+    objects = [_describe(obj, scene.camera, vocabulary, size) for obj in scene.objects]
     ground = {name: (x, y, 0.0) for name, (x, y) in ground_directions(scene.camera).items()}
     places = [each["3d_coords"] for each in objects]
     return {
@@ -66,28 +66,28 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
     }
 
 
-def _describe(thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    scale = next(float(s) for kind in KINDS if (s := vocabulary.attributes[kind][thing.attributes[kind]].scale))
-    x, y, foot = thing.position
-    centre = (x, y, foot + scale * mesh_height(vocabulary.meshes[thing.category], vocabulary.assets) / 2)
+def _describe(obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
+    scale = next(float(s) for kind in KINDS if (s := vocabulary.attributes[kind][obj.attributes[kind]].scale))
+    x, y, foot = obj.position
+    centre = (x, y, foot + scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets) / 2)
     column, row, depth = project(camera, *centre, *size)
     return {
-        "shape": thing.category,
-        **{kind: thing.attributes[kind] for kind in KINDS},
+        "shape": obj.category,
+        **{kind: obj.attributes[kind] for kind in KINDS},
         "3d_coords": centre,
-        "rotation": math.degrees(thing.heading) % 360,
+        "rotation": math.degrees(obj.heading) % 360,
         "pixel_coords": (round(column), round(row), depth),
     }
 
 
 def _related(places: list[Point], direction: Point) -> list[list[int]]:
-    """For each object the others that lie further in a direction, beyond doubt."""
+    """For each object the indices of the objects that lie further along a direction by more than the margin."""
     along = [sum(a * b for a, b in zip(place, direction, strict=True)) for place in places]
     return [[j for j, there in enumerate(along) if there - here > MARGIN] for here in along]
 
 
 def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
-    """The split of each scene that is to be written."""
+    """The split of each scene to write."""
     pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
     split_of = {scene_id: split for scene_id, split in pairs if split is not None}
     there = sorted(set(split_of.values()))
@@ -98,7 +98,7 @@ def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
 
 
 def _scenes(world: World) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """scene_id, record and image size of every rendered scene."""
+    """scene_id, record (JSON) and image size (width, height) of every rendered scene."""
     for batch in world.batches("scenes", ["scene_id", "status", "scene", "width", "height"]):
         for row in batch.to_pylist():
             if row["status"] == "ok":

@@ -35,7 +35,9 @@ _SCHEMA = pa.schema(
 
 
 def export_hf(samples: Samples, title: str, out: Path) -> dict[str, int]:
-    """Write `out`/data/SPLIT-00000.parquet and so on and a README.md that names the splits; returns scenes by split."""
+    """Write `out`/data/SPLIT-00000.parquet and so on and a README.md that names the splits; returns the
+    number of scenes by split.
+    """
     splits = samples.splits()
     with whole_folder(out) as folder, progress() as bar:
         task = bar.add_task("writing", total=sum(splits.values()), note="")

@@ -1,4 +1,4 @@
-"""What an export for training holds of each scene: its image and what is true and false of it."""
+"""The samples of an export for training: image, captions and negatives of each scene."""
 
 import os
 import shutil
@@ -13,12 +13,12 @@ from generator.dataset.licences import licences_of_others
 from generator.dataset.reader import Benchmark, Dataset
 from generator.holdout.membership import SPLITS
 
-_FRAGMENTS = "d"  # slots of decomposed captions: pieces that say little of the scene
+_FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A scene of a split: its image as PNG, and the distinct texts that are true and false of it, in their order."""
+    """A scene of a split: its image as PNG bytes, and its distinct true texts (captions) and false texts (negatives)."""
 
     scene_id: str
     image: bytes
@@ -27,7 +27,7 @@ class Sample:
 
 
 class Samples:
-    """The scenes of a benchmark's splits that have a caption."""
+    """The scenes of a benchmark that have a split and at least one caption."""
 
     def __init__(self, dataset: Dataset, benchmark: Benchmark):
         self._world, self._text_of = dataset.world, benchmark.text_of
@@ -43,29 +43,29 @@ class Samples:
                 self._scenes[split].append(scene_id)
 
     def splits(self) -> dict[str, int]:
-        """How many scenes each split has; none is empty."""
+        """The number of scenes of each split that has any."""
         names = [split for split in SPLITS if split in self._scenes]
         names += sorted(set(self._scenes).difference(names))
         return {name: len(self._scenes[name]) for name in names}
 
     @property
     def licences(self) -> str:
-        """What has to go with images of meshes of others; empty where there are none."""
+        """The licence notes that images of other people's meshes need; empty where the world has none."""
         lines = licences_of_others(self._world.manifest["request"].get("assets"))
         return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
 
     def of(self, split: str) -> Iterator[Sample]:
-        """The scenes of a split. Raises UserError when an image is damaged."""
+        """The samples of a split. Raises UserError when an image is damaged."""
         for scene_id in self._scenes[split]:
-            told: dict[bool, list[str]] = {True: [], False: []}
+            by_truth: dict[bool, list[str]] = {True: [], False: []}
             for text_id, truth in self._texts[scene_id].items():
-                told[truth].append(self._text_of[text_id])
-            yield Sample(scene_id, self._world.read(f"images/{scene_id}.png"), told[True], told[False])
+                by_truth[truth].append(self._text_of[text_id])
+            yield Sample(scene_id, self._world.read(f"images/{scene_id}.png"), by_truth[True], by_truth[False])
 
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to write into that becomes `out` when all went well. Raises UserError when `out` is there already."""
+    """A folder to write into, which becomes `out` if no error is raised. Raises UserError when `out` exists and is not empty."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; remove it or choose another --out.")
     draft = out.with_name(f".{out.name}.{os.getpid()}")

@@ -10,9 +10,10 @@ from generator.exports.samples import Sample, Samples, whole_folder
 
 
 def export_webdataset(samples: Samples, size: int, out: Path) -> dict[str, int]:
-    """Write `out`/SPLIT/000000.tar and so on, each of at most `size` bytes where a scene is less; returns scenes by split.
+    """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of scenes by split.
 
-    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives).
+    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at least one
+    scene, however large.
     """
     splits = samples.splits()
     with whole_folder(out) as folder, progress() as bar:
@@ -28,7 +29,7 @@ def export_webdataset(samples: Samples, size: int, out: Path) -> dict[str, int]:
 
 
 def _tars(folder: Path, scenes: Iterator[list[Member]], size: int) -> Iterator[None]:
-    """Write tars, and say after each scene so."""
+    """Write the tars of a split; yields after each scene."""
     number, scene = 0, next(scenes, None)
     while scene is not None:
         with TarWriter(folder / f"{number:06d}.tar") as tar:

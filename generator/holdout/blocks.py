@@ -112,7 +112,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     names = [name for name, relation in vocabulary.relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' plans {len(names)} relations ({', '.join(names)}); hold out 1 to "
+            f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out ({', '.join(names)}); hold out 1 to "
             f"{len(names)} of them, or take a family with more, such as clevr-relations."
         )
     if not 1 <= columns < len(pairs):

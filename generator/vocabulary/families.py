@@ -1,4 +1,4 @@
-"""The text of a world family: one of those that ship, a file of the user's own, or what such a file adds to another."""
+"""Reads the text of a world family, shipped or the user's own, and merges it with the family that it extends."""
 
 import re
 import tomllib
@@ -12,14 +12,14 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.resources import resource
 
 Table = dict[str, Any]
-_ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to say one thing: what is added replaces the other
+_ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to give one colour: either replaces the other
 
 
 def vocabulary_text(family: str) -> str:
     """The TOML text of the family of that name, or of the file at that path, complete in itself.
 
-    A file without `extends` comes as it is; one with it is merged with what it extends, and written anew. Raises UserError
-    when there is no such family, when a file cannot be read, when it extends itself, or when it removes what is not there.
+    A file without `extends` is returned as it is; a file with it is merged with the family that it extends. Raises UserError
+    when there is no such family, when a file cannot be read, when it extends itself, or when it removes a missing entry.
     """
     text, origin = _read(family, Path(), f"Unknown family '{family}'")
     return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text
@@ -31,7 +31,7 @@ def shipped_families() -> dict[str, Path]:
 
 
 def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
-    """The text of a family, and where it stands; a path is relative to the folder `beside`."""
+    """The text and path of a family; a relative path starts at the folder `beside`."""
     shipped = shipped_families()
     if family not in shipped and Path(family).suffix != ".toml":
         raise UserError(f"{unknown}: {did_you_mean(family, list(shipped))} A file of your own ends in .toml.")
@@ -51,7 +51,7 @@ def _parsed(text: str, origin: str) -> Table:
 
 
 def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> Table:
-    """A file's tables merged over those of the family that it extends; `within` are the files that led here."""
+    """The tables of a file merged over those of the family that it extends; `within` are the files that extend it."""
     own = _parsed(text, origin)
     if "extends" not in own:
         return own
@@ -72,7 +72,7 @@ def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> T
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:
-    """Take out what `remove` names, such as "objects.star"."""
+    """Take the entries that `remove` names, such as "objects.star", out of `base`."""
     if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
         raise UserError(f"'{origin}': remove is a list such as [\"objects.star\"], got {removed!r}.")
     for dotted in removed:
@@ -98,7 +98,10 @@ def _merged(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
 
 
 def _adjectives(merged: Table, before: list[str]) -> list[str]:
-    """The order of adjectives with the kinds that were added before the tested one: "a large striped red cube"."""
+    """The order of adjectives, with new attribute kinds just before the tested one: "a large striped red cube".
+
+    `before` are the attribute kinds of the extended family.
+    """
     kinds = merged.get("attributes", {})
     new = [kind for kind in kinds if kind not in before]
     order = [kind for kind in merged["adjectives"] if kind in kinds and kind not in new]

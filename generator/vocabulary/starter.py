@@ -1,4 +1,4 @@
-"""A first file for a family of the user's own, to be edited."""
+"""`gen vocab new`: a first file for a family of the user's own, with comments."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 _COLORS = {"teal": "#0b7a75", "coral": "#ff7f50", "olive": "#7d7d1a", "navy": "#14245a", "orange": "#f07a10", "pink": "#f2a0c0"}  # fmt: skip
-# Values of a kind of the user's own, by the input that they set.
+# Values of an attribute kind of the user's own, by the input that they set.
 _FINISHES = {
     "glaze": (
         "glazed = { glaze = { ior = 1.8, roughness = 0.05 } }",
@@ -18,7 +18,7 @@ _FINISHES = {
     "albedo": ("bleached = { albedo = 1.0 }", 'sooty = { albedo = 0.5, synonyms = ["smoky"] }'),
 }
 _KIND = """
-# A kind of your own: each value sets the same inputs of the material, which no other kind sets.
+# An attribute kind of your own: each value sets the same inputs of the material, which no other kind sets.
 # [attributes.finish]
 # {}
 # {}
@@ -30,15 +30,15 @@ _RELATIONS = """
 # far = {{ phrase = "far from", converse = "far", opposite = "near", rule = "far", margin = 0.2, distance = {distance} }}
 """
 _TEXT = """\
-# A family of your own: what it has besides all that '{family}' has. docs/vocabularies.md says what every key means.
-# Lines that begin with "#" do nothing; take the sign away from those that you want, and change them.
+# A family of your own: it has all that '{family}' has, and what stands here. docs/vocabularies.md explains every key.
+# Lines that begin with "#" do nothing; remove the sign from those that you want, and change them.
 extends = {extends}
 # remove = ["objects.{thing}"]
 
 [attributes.{colored}]
 {color} = {{ srgb = "{code}" }}
 
-# How values are said where they are no adjectives: "a {thing} made of ...".
+# A phrase after the noun instead of an adjective: "a {thing} made of ...".
 # [kinds.{other}]
 # phrase = "made of {{value}}"
 
@@ -49,9 +49,9 @@ extends = {extends}
 
 
 def write_starter(out: Path, family: str) -> Path:
-    """Write the TOML file `out`, which extends a family; returns `out`.
+    """Write the TOML file `out`, a starting point that extends a family; returns `out`.
 
-    Raises UserError when the file is there already or is no TOML file, or when there is no such family.
+    Raises UserError when the file exists or does not end in .toml, or when there is no such family.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")

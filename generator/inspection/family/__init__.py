@@ -1,1 +1,1 @@
-"""What `gen vocab check` finds: words, colours and outlines that people could not tell apart."""
+"""Checks of `gen vocab check`: words, colours and outlines that people could confuse."""

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a family, or that people would stumble over, at once."""
+"""All findings about a family at once: mistakes of its declarations, words, colours and outlines."""
 
 import tomllib
 from collections.abc import Iterator
@@ -16,8 +16,11 @@ from generator.vocabulary.schema import Vocabulary, mistakes_of
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found: an `error` keeps a family from being used, a `warning` does not; `names` are what it is about,
-    `measure` a CIEDE2000 or the share of masks in common."""
+    """A finding about a family.
+
+    `level` is "error" where the family cannot be used, else "warning". `names` are the values or objects it is about.
+    `measure` is a CIEDE2000 colour difference, or the share (0..1) that two masks have in common.
+    """
 
     level: str
     check: str
@@ -27,9 +30,10 @@ class Finding:
 
 
 def check_family(family: str) -> list[Finding]:
-    """What is wrong with the family of that name or at that path; all mistakes of its declarations, else all warnings.
+    """The findings about the family of that name or at that path.
 
-    Raises UserError where there is no such family, or where it is not TOML.
+    These are all mistakes of its declarations or, where there are none, what the checks of words, colours and outlines
+    find. Raises UserError where there is no such family, or where its file is not TOML.
     """
     text = vocabulary_text(family)
     try:

@@ -1,7 +1,7 @@
-"""Colours that people could take for one another under the lights of a family.
+"""Colours that people could confuse under the lights of a family.
 
-A simple model of what a render shows, not a render: a matt ball in the middle of the floor, lit by the family's sky and
-lamps as Blender measures them, without shadows and without light from the floor; its visible side, averaged.
+It uses a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and lamps in
+Blender's units, without shadows and without light from the floor. A colour is the mean over the visible side of the ball.
 """
 
 import math
@@ -31,7 +31,7 @@ class Close(NamedTuple):
 
 
 def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
-    """The colours that are too close in some environment, of values that differ in nothing else."""
+    """Pairs of values that differ in colour alone and whose colours are too close in some environment."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
     lights = np.stack([light_on_ball(vocabulary, name) for name in vocabulary.environments])
@@ -50,7 +50,7 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
-    """The light (n, 3) that a white matt ball returns at points of its visible side; 1 is white in an image."""
+    """The light (n, 3) that a white matt ball reflects at n points of its visible side, linear; 1 is white in an image."""
     normals = _visible_normals(vocabulary)
     where = vocabulary.environments[environment]
     light = np.full((len(normals), 3), vocabulary.sky if where.light is None else where.light)
@@ -63,13 +63,13 @@ def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float6
 
 
 def encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear light (0..1) with the sRGB curve (IEC 61966-2-1)."""
+    """Linear light (0..1, clipped) encoded with the sRGB curve (IEC 61966-2-1)."""
     clipped = np.clip(linear, 0, 1)
     return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
-    """Unit normals (n, 3), world coordinates, of the side of a ball that the camera sees, evenly over its picture."""
+    """Unit normals (n, 3) in world coordinates of the visible side of a ball, evenly spaced in its image."""
     right, up, back = (np.asarray(axis) for axis in axes(vocabulary.camera.position, vocabulary.camera.target))
     along = (np.arange(_ALONG) + 0.5) / _ALONG * 2 - 1
     x, y = np.meshgrid(along, along)
@@ -78,11 +78,12 @@ def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
 
 
 def _mean_shown(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean linear colour (environments, 3) of the ball in an image, channels beyond white cut off."""
+    """Mean linear colour (environments, 3) of the ball in an image, with channels clipped at white."""
     color = np.asarray(inputs["linear"]) / 255 * inputs.get("albedo", 1.0)
     shown: NDArray[np.float64] = np.clip(lights * color, 0, 1).mean(1)
     return shown
 
 
 def _rest(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs of a value that are not its colour."""
     return {name: value for name, value in inputs.items() if name not in ("linear", "albedo")}

@@ -1,4 +1,4 @@
-"""Objects whose outlines look alike from the usual camera, however they may turn."""
+"""Objects whose outlines look alike from the family's camera, over the headings that they may have."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,9 @@ _R2 = (0.7548776662466927, 0.5698402909980532)
 def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     """Pairs of objects that look alike, with the share (0..1) that their masks have in common.
 
-    Masks of 64 x 64 pixels, filled by the object's bounding box, from the middle of what the camera sees, at eight headings
-    of those that the object may have. The share of a pair is the mean over one's headings of the best match among the
-    other's, the larger of both ways round. Raises UserError where a mesh is not installed.
+    Each object stands at the origin at eight headings of those it may have. Its mask has 64 x 64 pixels, which its bounding
+    box fills. The share of a pair is the mean over one object's headings of the best match among the other's, and of both
+    directions the larger. Raises UserError where a mesh is not installed.
     """
     names = list(vocabulary.objects)
     points: dict[str, NDArray[np.float32]] = {}
@@ -72,8 +72,11 @@ def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray
 
 
 def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
-    """Points (n, 3) spread evenly over the surface of a mesh: its vertices, and of each triangle as many as its area asks
-    for, along a sequence of low discrepancy (Roberts' R2)."""
+    """Points (n, 3) spread evenly over the surface of a mesh, in units of the mesh.
+
+    They are its vertices, and in each triangle as many points as its area needs, from a sequence of low discrepancy
+    (Roberts' R2).
+    """
     vertices = np.asarray(mesh.vertices, np.float32)
     corners = vertices[_triangles(mesh.faces)]
     one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
@@ -89,7 +92,7 @@ def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
 
 
 def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
-    """Faces cut into triangles (n, 3) that share the first corner of their face."""
+    """Faces cut into triangles (n, 3) of vertex indices; the triangles of a face share its first corner."""
     by_length: dict[int, list[list[int]]] = {}
     for face in faces:
         by_length.setdefault(len(face), []).append(face)

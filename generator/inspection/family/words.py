@@ -1,4 +1,4 @@
-"""Words of a family that captions would say wrongly, or that could not be read back."""
+"""Words of a family that captions would misspell, or that the judge could not read back."""
 
 from collections.abc import Iterator
 
@@ -21,38 +21,41 @@ _BUT = ("unin", "unim", "unid", "unit ", "ush")  # "an uninteresting …" after 
 
 
 def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
-    """Sentences about plurals and articles that English forms otherwise than captions would."""
-    for name, kind in vocabulary.objects.items():
+    """A sentence for each plural or article that English forms differently from the captions."""
+    for name, spec in vocabulary.objects.items():
         *before, last = name.split(" ")
         plural = " ".join([*before, _IRREGULAR.get(last, plural_of(last))])
-        if kind.plural is None and plural != plural_of(name):
+        if spec.plural is None and plural != plural_of(name):
             yield f"two of '{name}' would be called '{plural_of(name)}'; add plural = \"{plural}\"."
-        if kind.article is None and (article := _article(name)):
+        if spec.article is None and (article := _article(name)):
             yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
-    for attribute, values in vocabulary.attributes.items():
+    for kind, values in vocabulary.attributes.items():
         for name, value in values.items():
-            if attribute not in vocabulary.phrases and value.article is None and (article := _article(name)):
+            if kind not in vocabulary.phrases and value.article is None and (article := _article(name)):
                 yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
 
 
 def _article(word: str) -> str | None:
-    """The article that a word sounds as if it needed, where its first letter misleads."""
+    """The article that a word needs by its sound, where its first letter misleads; else None."""
     if word.startswith(_BUT):
         return None
     return next((article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None)
 
 
 def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
-    """Sentences about captions that the judge cannot read back from the family's TOML `text`; a caption for each word."""
+    """A sentence for each caption that the judge cannot read back with the lexicon of the family's TOML `text`.
+
+    There is one caption for each object, value, relation and environment.
+    """
     grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
     for form, template in _forms(vocabulary):
-        said = grammar.realise(form, template)
+        caption = grammar.realise(form, template)
         try:
-            same = read_sentence(said, lexicon).to_dict() == form.to_dict()
+            same = read_sentence(caption, lexicon).to_dict() == form.to_dict()
         except UnreadableError:
             same = False
         if not same:
-            yield f"the caption '{said}' cannot be read back as it is meant; choose other words."
+            yield f"the caption '{caption}' cannot be read back as it is meant; choose other words."
 
 
 def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:

@@ -1,1 +1,1 @@
-"""Pictures to look a dataset or a family over: contact sheets, grids of combinations, swatches."""
+"""Sheets of images that show a dataset or a family: contact sheets, grids of combinations, swatches."""

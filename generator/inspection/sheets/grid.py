@@ -1,4 +1,4 @@
-"""A sheet of all combinations: attribute values by objects, an image of each from the world, held-out ones framed."""
+"""The grid: every attribute value on every object, cut out of images of the world, held-out combinations framed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ _INK, _FAINT, _PAPER, _HELD_OUT = (20, 20, 20), (205, 205, 205), (255, 255, 255)
 
 @dataclass(frozen=True)
 class _Shown:
-    """An object in an image: its box there (left, top, right, bottom, pixels), and how well it shows."""
+    """An object in an image: its box (left, top, right, bottom) and its visible area, pixels."""
 
     scene_id: str
     box: tuple[int, int, int, int]
@@ -23,10 +23,10 @@ class _Shown:
 
 
 def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
-    """Draw every value of the held-out kind on every object, cut out of the image that shows it largest; returns `out`.
+    """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
-    Combinations that the benchmark holds out are framed; those that the world shows nowhere are hatched. Raises UserError
-    when there is no such dataset or benchmark.
+    Each combination is cut out of the image that shows it largest. Combinations that the benchmark holds out are framed,
+    those that no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
     """
     dataset = Dataset.open(root)
     holdout = Holdout.from_dict(dataset.block(benchmark))
@@ -57,7 +57,7 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
 
 
 def _best(world: World, kind: str) -> dict[Binding, _Shown]:
-    """Where each combination is seen best: the largest visible part of a box; the first scene of several."""
+    """For each combination the object with the largest visible area; of several the first scene's."""
     best: dict[Binding, _Shown] = {}
     for batch in world.batches("scenes", ("scene_id", "status", "objects")):
         for row in batch.to_pylist():
@@ -71,7 +71,7 @@ def _best(world: World, kind: str) -> dict[Binding, _Shown]:
 
 
 def _cut(world: World, shown: _Shown) -> Image.Image:
-    """A square around an object, with a little of what is around it."""
+    """The square around an object, with a margin."""
     image = world.image(shown.scene_id)
     left, top, right, bottom = shown.box
     side = min(max(right - left, bottom - top) * (1 + 2 * _MARGIN), *image.size)

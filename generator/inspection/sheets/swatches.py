@@ -1,4 +1,4 @@
-"""A sheet of everything a family has: each value of each attribute kind on one object, and each object, all rendered."""
+"""Swatches of a family: renders of each value of each attribute kind on one object, and of each object."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -25,17 +25,17 @@ _ROOM = 1.45  # half the width of a swatch, radii of the largest object
 
 @dataclass(frozen=True)
 class _Row:
-    """A heading, and what is shown beneath it: a label and a scene each."""
+    """A heading and the swatches beneath it, each a label and a scene."""
 
     heading: str
     swatches: list[tuple[str, Scene]]
 
 
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
-    """Render the swatches of a family, from its own camera and under its lamps without their jitter; returns `out`.
+    """Render the swatches of a family into the PNG file `out`; returns `out`.
 
-    The tested kind is shown in every environment, all else in the first. Raises UserError when there is no such family, or
-    when Blender cannot render it.
+    Camera and lamps are the family's, without jitter. The tested kind is shown in every environment, all others in the
+    first. Raises UserError when there is no such family, or when Blender cannot render it.
     """
     whole = parse_vocabulary(vocabulary_text(family), family)
     sheets = []
@@ -50,24 +50,24 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
 
 
 def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:
-    """The rows of a family; of alternative paints only the first shows everything."""
+    """The rows of a family: those of the tested kind, and with `everything` those of other kinds and of the objects."""
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     first, *others = vocabulary.environments
     for kind in vocabulary.attributes:
         for place in [first, *others] if kind == tested else [first] if everything else []:
-            said = f"{kind}, {vocabulary.environments[place].phrase}" if kind == tested and others else kind
+            heading = f"{kind}, {vocabulary.environments[place].phrase}" if kind == tested and others else kind
             swatches = [
                 (value, _scene(vocabulary, model, {**usual, kind: value}, place)) for value in vocabulary.values(kind)
             ]
-            yield _Row(said, swatches)
+            yield _Row(heading, swatches)
     if everything:
         objects = [(name, _scene(vocabulary, name, usual, first)) for name in vocabulary.objects]
         yield _Row(vocabulary.category, objects)
 
 
 def _scene(vocabulary: Vocabulary, name: str, attributes: dict[str, str], environment: str) -> Scene:
-    """An object in the middle, turned as it mostly is, in a view that the largest one fills."""
+    """An object at the origin at the middle of its headings, in a view that the largest object fills."""
     spec, size = vocabulary.camera, max(vocabulary.scales)
     position = spec.position
     target = (0.0, 0.0, 0.85 * size)
@@ -82,7 +82,7 @@ def _scene(vocabulary: Vocabulary, name: str, attributes: dict[str, str], enviro
 
 
 def _rendered(scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int) -> Iterator[Image.Image]:
-    """The images of scenes, by worker processes as those of a world are."""
+    """The images of scenes, rendered by the same worker processes as a world."""
     blank = Planned("", "", (), (), "")
     jobs = [replace(blank, scene_id=f"{i:06d}", record=scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:
