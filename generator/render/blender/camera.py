@@ -3,7 +3,7 @@
 from mathutils import Matrix
 
 from generator.scene.projection import axes
-from generator.scene.relations import Point
+from generator.scene.scene import Point
 
 
 def world_from_camera(position: Point, target: Point) -> Matrix:

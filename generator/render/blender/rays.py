@@ -14,8 +14,7 @@ from mathutils.bvhtree import BVHTree
 from generator.dataset.outputs import Box
 from generator.render.blender.materials import material_inputs
 from generator.scene.projection import project, ray
-from generator.scene.relations import Point
-from generator.scene.scene import Camera, Scene
+from generator.scene.scene import Camera, Point, Scene
 from generator.vocabulary.schema import Vocabulary
 
 Hits = tuple[np.ndarray, np.ndarray]

@@ -13,7 +13,9 @@ _SILL, _LINTEL, _REVEAL = 0.28, 0.85, 0.1  # of the window: shares of the height
 _STRIP = (0.85, 0.95, 1.0)
 
 
-def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+def build_room(
+    room: RoomSpec, behind: float, stream: Stream
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
     """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind` it."""
     dark, light = (color_of(color) for color in room.colors)
     half, height = room.breadth / 2, room.height
