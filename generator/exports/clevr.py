@@ -26,7 +26,7 @@ MARGIN = 0.2  # metres, CLEVR's: two objects closer than this along a direction 
 def export_clevr(
     world: World, benchmark: Benchmark, splits: tuple[str, ...], info: Mapping[str, str], out: Path
 ) -> dict[str, int]:
-    """Write the scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
+    """Write scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
 
     Scenes are numbered within their split in the order of their scene_ids. `info` has the date, version and license
     that CLEVR's files name. Raises UserError when objects have other attributes than CLEVR's, when there is no such
@@ -55,7 +55,7 @@ def check_family(vocabulary: Vocabulary) -> None:
 
 
 def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    """A scene as CLEVR records it: objects, relationships and directions; `size` is (width, height) of its image, pixels."""
+    """A scene as CLEVR records it: objects, relationships, directions. `size`: (width, height) of its image, pixels."""
     objects = [_describe(obj, scene.camera, vocabulary, size) for obj in scene.objects]
     ground = {name: (x, y, 0.0) for name, (x, y) in ground_directions(scene.camera).items()}
     places = [each["3d_coords"] for each in objects]

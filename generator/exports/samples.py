@@ -18,7 +18,7 @@ _FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
 
 @dataclass(frozen=True)
 class Sample:
-    """A scene of a split: its image as PNG bytes, and its distinct true texts (captions) and false texts (negatives)."""
+    """A scene of a split: its image as PNG bytes, its distinct true texts (captions) and false texts (negatives)."""
 
     scene_id: str
     image: bytes
@@ -65,7 +65,10 @@ class Samples:
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to write into, which becomes `out` if no error is raised. Raises UserError when `out` exists and is not empty."""
+    """A folder to write into, which becomes `out` if no error is raised.
+
+    Raises UserError when `out` exists and is not an empty folder.
+    """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; remove it or choose another --out.")
     draft = out.with_name(f".{out.name}.{os.getpid()}")

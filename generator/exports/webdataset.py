@@ -12,8 +12,8 @@ from generator.exports.samples import Sample, Samples, whole_folder
 def export_webdataset(samples: Samples, size: int, out: Path) -> dict[str, int]:
     """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of scenes by split.
 
-    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at least one
-    scene, however large.
+    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at
+    least one scene, however large.
     """
     splits = samples.splits()
     with whole_folder(out) as folder, progress() as bar:

@@ -84,9 +84,10 @@ class Ground:
     ) -> list[Point] | None:
         """Positions of posts that are listed from left to right; None when the search finds none.
 
-        `depth_order` has their ranks from front to behind, `clumps` the numbers of their clumps, empty where the plan leaves
-        distances open. The search starts from random positions in these orders, `clearance` apart along each direction.
-        Then each post in turn may move between its neighbours, which lessens the violations until none is left.
+        `depth_order` has their ranks from front to behind, `clumps` the numbers of their clumps, empty where the plan
+        leaves distances open. The search starts from random positions in these orders, `clearance` apart along each
+        direction. Then each post in turn may move between its neighbours, which lessens the violations until none is
+        left.
         """
         n = len(posts)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
@@ -138,7 +139,7 @@ class Ground:
         )  # fmt: skip
 
     def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
-        """The image of an object of a radius at most and twice that high, whatever its heading; and how far it leaves the frame."""
+        """The image of an object, as wide as its radius and twice as high at most; and how far it leaves the frame."""
         aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
         near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
         nearest = self._deep(near, top)
@@ -152,7 +153,7 @@ class Ground:
         return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
 
     def _deep(self, ahead: float, above: float) -> float:
-        """Depth along the viewing axis of a point, from its distance ahead of the eye on the ground and above the eye, metres."""
+        """Depth along the viewing axis of a point some metres ahead of the eye, along the ground, and above it."""
         return ahead * self._depth[0] + above * self._depth[1]
 
     def _wrong(self, stand: _Stand, i: int, stands: list[_Stand], clumps: Sequence[int]) -> float:
@@ -212,7 +213,7 @@ class Ground:
 
 
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """How far apart two posts of one clump are at most, and of two clumps at least, so that no distance is in doubt, metres.
+    """How far apart posts of one clump are at most, and of two clumps at least, metres, so that no distance is in doubt.
 
     Both allow for objects that rest aside of the middle of their post.
     """

@@ -27,12 +27,12 @@ def place_scenes(
 ) -> tuple[Scene, ...]:
     """The placed scene of a plan, and its twin where it has one; a function of the arguments alone.
 
-    Both scenes are the same for either of the two plans, so that each can be rendered alone. `width` and `height` are those
-    of the image, in pixels; `attempt` counts the placements that the renderer has rejected. Objects stand in the planned
-    orders from left to right and from front to behind, at least `clearance` apart along both directions and `gap` apart;
-    near, far and on one another as planned; wholly in view, with little of each hidden. A rejected placement is drawn
-    again, the content never; with `orders = "free"` the order in depth is drawn again with it. Raises UserError when the
-    placement rules of the vocabulary leave no room.
+    Both scenes are the same for either of the two plans, so that each can be rendered alone. `width` and `height` are
+    those of the image, in pixels; `attempt` counts the placements that the renderer has rejected. Objects stand in
+    the planned orders from left to right and from front to behind, at least `clearance` apart along both directions
+    and `gap` apart; near, far and on one another as planned; wholly in view, with little of each hidden. A rejected
+    placement is drawn again, the content never; with `orders = "free"` the order in depth is drawn again with it.
+    Raises UserError when the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
@@ -80,7 +80,7 @@ def _draw_lamps(vocabulary: Vocabulary, environment: str, stream: Stream) -> dic
 
 
 def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
-    """A random heading (radians) within the turn of an object, about the direction in which it shows its front or side."""
+    """A random heading (radians) within an object's `turn`, about the direction in which it shows its front or side."""
     facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
     if spec.shows == "side":
         facing += math.pi * (stream.below(2) - 0.5)

@@ -14,8 +14,8 @@ Objects = tuple[tuple[str, dict[str, str]], ...]
 class Exchange(NamedTuple):
     """Which two objects exchange what.
 
-    `first` and `second` are their ranks from left to right. They exchange their values of the attribute kind `kind`; None:
-    they swap ground positions, which reverses left and right.
+    `first` and `second` are their ranks from left to right. They exchange their values of the attribute kind `kind`;
+    None: they swap ground positions, which reverses left and right.
     """
 
     kind: str | None

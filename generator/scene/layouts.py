@@ -59,9 +59,9 @@ def undecided(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
 def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabulary) -> bool:
     """Whether some ground, however large, has room for a layout of objects of these categories.
 
-    An object that rests on another can stand on it, is its neighbour in both orders and in its clump, and carries nothing
-    itself. Two clumps do not overlap both from left to right and from front to behind. At most one object lies between two
-    of a clump in both orders, since objects in a row are not all near.
+    An object that rests on another can stand on it, is its neighbour in both orders and in its clump, and carries
+    nothing itself. Two clumps do not overlap both from left to right and from front to behind. At most one object
+    lies between two of a clump in both orders, since objects in a row are not all near.
     """
     depths, rests_on, clumps = layout.depth_order, layout.rests_on, layout.clumps
     for upper, lower in _stacked(layout):
@@ -81,9 +81,9 @@ def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabula
 def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
-    Any two objects are near as often as far. Of two neighbours in a clump, not yet stacked, either rests on the other with
-    a chance of a third where it can. A vocabulary without distances and stacks gets only an order in depth, each as often
-    as every other. Raises UserError for more objects than can be near each other.
+    Any two objects are near as often as far. Of two neighbours in a clump, not yet stacked, either rests on the other
+    with a chance of a third where it can. A vocabulary without distances and stacks gets only an order in depth, each
+    as often as every other. Raises UserError for more objects than can be near each other.
     """
     planned_by = {relation.axis.planned_by for relation in vocabulary.relations.values()}
     clumps = _gather(len(categories), stream) if "clumps" in planned_by else ()

@@ -27,7 +27,7 @@ class Space:
         ]
 
     def margin(self, relation: Relation, i: int, j: int) -> float:
-        """Signed metres, to the micrometre, by which object i stands in the relation to object j; negative where not."""
+        """Signed metres, to the micrometre, by which a relation holds of objects i and j; negative if it does not."""
         return relation.axis.margin(relation.rule, self._poses[i], self._poses[j], relation.distance or 0.0)
 
 

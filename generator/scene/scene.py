@@ -11,9 +11,9 @@ Point = tuple[float, float, float]
 class SceneObject:
     """An object: its category, attribute values by kind, and pose.
 
-    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z = 0), or on the top of
-    the object that carries it. `heading` turns it about the vertical, in radians, counter-clockwise seen from above, 0
-    facing +x.
+    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z = 0), or on the top
+    of the object that carries it. `heading` turns it about the vertical, in radians, counter-clockwise seen from
+    above, 0 facing +x.
     """
 
     category: str

@@ -38,7 +38,7 @@ def shift(vocabulary: Vocabulary) -> float:
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of category `upper` can rest on one of `lower`, whatever their sizes: its foot fits on a flat top."""
+    """Whether an object of category `upper` can rest on one of `lower`, whatever their sizes."""
     top, foot = vocabulary.objects[lower].top, vocabulary.objects[upper].foot
     if top is None or foot is None:
         return False

@@ -1,1 +1,1 @@
-"""What a world can hold: attribute kinds and their values, objects, relation rules, materials, environments. Read from TOML."""
+"""What a world can hold: attributes, objects, relations, materials, environments; read from TOML."""

@@ -17,7 +17,7 @@ def check_names(
     tested: str, category: str, adjectives: Sequence[str], kinds: Collection[str], objects: Collection[str],
     environments: Collection[str],
 ) -> None:  # fmt: skip
-    """The tested kind, the category and the adjectives agree with the attribute kinds; objects and environments exist."""
+    """The tested kind, category and adjectives agree with the attribute kinds; objects and environments exist."""
     if tested not in kinds:
         raise ValueError(f"tested = '{tested}' is no attribute kind; {did_you_mean(tested, list(kinds))}")
     if category in kinds:

@@ -18,8 +18,9 @@ _ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to give one col
 def vocabulary_text(family: str) -> str:
     """The TOML text of the family of that name, or of the file at that path, complete in itself.
 
-    A file without `extends` is returned as it is; a file with it is merged with the family that it extends. Raises UserError
-    when there is no such family, when a file cannot be read, when it extends itself, or when it removes a missing entry.
+    A file without `extends` is returned as it is; a file with it is merged with the family that it extends. Raises
+    UserError when there is no such family, when a file cannot be read, when it extends itself, or when it removes a
+    missing entry.
     """
     text, origin = _read(family, Path(), f"Unknown family '{family}'")
     return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text

@@ -20,9 +20,9 @@ class Top(Declared):
 class ObjectSpec(Declared):
     """A category of objects: its words, its mesh (by default that of its name), and how it stands.
 
-    `turn` is the range of its random heading in degrees, about the direction in which it shows the camera its front or
-    either side (`shows`). `top` is where others can rest on it. `foot`, in units of its scale, is the radius of the disc
-    about its axis that has to be supported when it rests on another; None: it rests on nothing.
+    `turn` is the range of its random heading in degrees, about the direction in which it shows the camera its front
+    or either side (`shows`). `top` is where others can rest on it. `foot`, in units of its scale, is the radius of
+    the disc about its axis that has to be supported when it rests on another; None: it rests on nothing.
     """
 
     mesh: str | None = None

@@ -20,7 +20,8 @@ class Pose(NamedTuple):
     """Where an object stands, in metres.
 
     `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the height on which it
-    stands, `top_height` the height of its flat top above that and `top_radius` the radius of the top; both 0 without one.
+    stands, `top_height` the height of its flat top above that and `top_radius` the radius of the top; both 0 without
+    one.
     """
 
     right: float
@@ -34,10 +35,10 @@ class Pose(NamedTuple):
 class Axis:
     """Two rules that are each other's opposite, such as right and left.
 
-    `measure` gives the signed metres by which the first of the two `rules` holds of two poses; its third argument is the
-    `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan that decides both
-    rules before anything has a place; None where only the places of a scene decide. A rule of a `symmetric` axis is its
-    own converse (near); else its converse is the other rule (left, right).
+    `measure` gives the signed metres by which the first of the two `rules` holds of two poses; its third argument is
+    the `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan that
+    decides both rules before anything has a place; None where only the places of a scene decide. A rule of a
+    `symmetric` axis is its own converse (near); else its converse is the other rule (left, right).
     """
 
     rules: tuple[str, str]
@@ -55,13 +56,13 @@ class Axis:
         return rule if self.symmetric else self.opposite(rule)
 
     def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
-        """How `rule` follows from the first rule: the two in the order to ask it of, and whether to negate its answer."""
+        """How to answer `rule` by the first rule: in which order to take the two, and whether to negate the answer."""
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
 
     def margin(self, rule: str, first: Pose, second: Pose, distance: float) -> float:
-        """Signed metres, to the micrometre, by which a rule of the axis holds of two poses; negative where it does not."""
+        """Signed metres, to the micrometre, by which a rule holds of two poses; negative where it does not."""
         one, other, negated = self.asked(rule, first, second)
         metres = self.measure(one, other, distance)
         return round(-metres if negated else metres, 6)
@@ -74,7 +75,7 @@ def _apart(first: Pose, second: Pose) -> float:
 
 
 def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
-    """How far inside the rim of a top the other's foot touches it, metres; minus the distance from there if it does not.
+    """How far inside the rim of a top a foot touches it, metres; where it does not, minus how far it is from there.
 
     An object without a flat top counts as one whose top is a point on the ground under it, so nothing rests on it.
     """

@@ -139,11 +139,11 @@ class Vocabulary(Declared):
 
     @property
     def asset_meshes(self) -> list[str]:
-        """Names of the meshes that come from the asset set, or as SET/NAME from another, sorted; the others are shapes."""
+        """Sorted names of the meshes that are no shapes: from the asset set, or as SET/NAME from another."""
         return sorted(set(self.meshes.values()) - SHAPES.keys())
 
     def painted_with(self, kind: str) -> "Vocabulary":
-        """This family with one of the attribute kinds that paint objects: `kind`, else `tested`, else the first of them."""
+        """This family with one of the attribute kinds in `paints`: `kind`, else `tested`, else the first of them."""
         if not self.paints:
             return self
         kept = next((each for each in (kind, self.tested) if each in self.paints), self.paints[0])
@@ -175,7 +175,7 @@ class Vocabulary(Declared):
         return reach(self.meshes[category]) * self.scale(attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
-        """The heading (radians) about which an object at the origin turns; an object that shows a side looks to the right.
+        """The heading (radians) about which an object at the origin turns; one that shows a side looks to the right.
 
         `camera` is the camera's position, metres.
         """
@@ -215,7 +215,7 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
 
 
 def mistakes_of(error: ValidationError) -> list[str]:
-    """Every mistake of a declaration, a sentence each. Checks across tables run only when each table is right by itself."""
+    """Every mistake of a declaration, a sentence each. Checks across tables run once each table is right by itself."""
     # a misspelt key is also reported as missing, which says less
     ranked = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     return [line for mistake in ranked for line in _mistake(mistake).split("\n")]

@@ -1,7 +1,8 @@
 """Colours that people could confuse under the lights of a family.
 
-It uses a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and lamps in
-Blender's units, without shadows and without light from the floor. A colour is the mean over the visible side of the ball.
+It uses a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and lamps
+in Blender's units, without shadows and without light from the floor. A colour is the mean over the visible side of
+the ball.
 """
 
 import math
@@ -50,7 +51,7 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
-    """The light (n, 3) that a white matt ball reflects at n points of its visible side, linear; 1 is white in an image."""
+    """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is white."""
     normals = _visible_normals(vocabulary)
     where = vocabulary.environments[environment]
     light = np.full((len(normals), 3), vocabulary.sky if where.light is None else where.light)

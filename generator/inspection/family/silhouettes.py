@@ -23,9 +23,9 @@ _R2 = (0.7548776662466927, 0.5698402909980532)
 def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     """Pairs of objects that look alike, with the share (0..1) that their masks have in common.
 
-    Each object stands at the origin at eight headings of those it may have. Its mask has 64 x 64 pixels, which its bounding
-    box fills. The share of a pair is the mean over one object's headings of the best match among the other's, and of both
-    directions the larger. Raises UserError where a mesh is not installed.
+    Each object stands at the origin at eight headings of those it may have. Its mask has 64 x 64 pixels, which its
+    bounding box fills. The share of a pair is the mean over one object's headings of the best match among the
+    other's, and of both directions the larger. Raises UserError where a mesh is not installed.
     """
     names = list(vocabulary.objects)
     points: dict[str, NDArray[np.float32]] = {}
@@ -55,7 +55,7 @@ def _masks(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> ND
 
 
 def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray[np.bool_]:
-    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, its bounding box touching the edges."""
+    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, scaled to touch the edges."""
     x, y, z = points.T
     cos, sin = np.float32(math.cos(heading)), np.float32(math.sin(heading))
     column, row, _ = project(camera, x * cos - y * sin, x * sin + y * cos, z, 1, 1)

@@ -25,8 +25,8 @@ class _Shown:
 def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
-    Each combination is cut out of the image that shows it largest. Combinations that the benchmark holds out are framed,
-    those that no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
+    Each combination is cut out of the image that shows it largest. Combinations that the benchmark holds out are
+    framed, those that no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
     """
     dataset = Dataset.open(root)
     holdout = Holdout.from_dict(dataset.block(benchmark))

@@ -13,7 +13,7 @@ from generator.plan.record import Planned
 from generator.render.run import Job, prepare
 from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout
-from generator.scene.stacks import can_carry
+from generator.scene.stacks import can_carry, can_hold
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 from tests.conftest import run_command
@@ -118,3 +118,14 @@ def test_every_stack_finds_a_place() -> None:
                 for size in ((320, 240), (96, 96), (240, 320)):
                     scene = place_scene(stack(VOCABULARY, lower, upper, ("small", "large")), VOCABULARY, 0, 0, *size)
                     assert scene_graph(scene, VOCABULARY).edges[1, 0, "on"]["holds"] is True
+
+
+def test_only_a_relation_of_stacks_asks_who_can_carry_whom() -> None:
+    relations = VOCABULARY.relations
+    assert can_hold(relations["on"], "cone", "cube", VOCABULARY)
+    assert can_hold(relations["beneath"], "cube", "cone", VOCABULARY)
+    assert not can_hold(relations["on"], "cube", "cone", VOCABULARY)
+    assert not can_hold(relations["beneath"], "cone", "cube", VOCABULARY)
+    assert all(
+        can_hold(relations[name], "cube", "cone", VOCABULARY) for name in relations if name not in ("on", "beneath")
+    )

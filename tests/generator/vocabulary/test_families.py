@@ -4,11 +4,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from skimage.color import rgb2lab
 
 from generator.dataset.errors import UserError
 from generator.holdout.request import kind_asked
-from generator.vocabulary.colors import linear_of
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 
@@ -19,6 +17,8 @@ remove = ["objects.star", "attributes.color.brown"]
 teal = { srgb = "#0b7a75", synonyms = ["blue-green"] }
 red = { srgb = "#ff0000" }
 """
+
+
 PAINTS = """
 extends = "clevr"
 paints = ["color", "coat"]
@@ -88,18 +88,6 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     assert "\n" not in caught.value.message
 
 
-def test_an_srgb_colour_is_the_light_that_an_image_shows_as_it() -> None:
-    for code in ("#0b7a75", "#000000", "#ffffff", "#0a0a0a", "#7f3310"):
-        rgb = [int(code[i : i + 2], 16) for i in (1, 3, 5)]
-        linear = [channel / 255 for channel in linear_of(code)]
-        x = 0.412453 * linear[0] + 0.357580 * linear[1] + 0.180423 * linear[2]
-        y = 0.212671 * linear[0] + 0.715160 * linear[1] + 0.072169 * linear[2]
-        f = [t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x / 0.95047, y)]
-        assert [116 * f[1] - 16, 500 * (f[0] - f[1])] == pytest.approx(
-            rgb2lab([[[c / 255 for c in rgb]]])[0, 0, :2], abs=1e-3
-        )
-
-
 @pytest.mark.parametrize(
     ("asked", "kept", "tested"),
     [
@@ -120,3 +108,24 @@ def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
     assert painted.tested == tested
     assert {*painted.adjective_order} == {*painted.attributes}
     assert parse_vocabulary(painted.toml(), "world/vocabulary.toml") == painted
+
+
+def test_a_removed_table_is_replaced(tmp_path: Path) -> None:
+    text = 'extends = "clevr"\nremove = ["objects"]\n[objects]\ncone = {}\ncube = {}\n'
+    assert [*read_vocabulary(written(tmp_path, text)).objects] == ["cone", "cube"]
+
+
+@pytest.mark.parametrize("family", ["clevr-many", "clevr-original", "clevr-relations", "pearson2025"])
+def test_families_that_extend_clevr_keep_its_values_and_their_order(family: str) -> None:
+    """The order decides random choices."""
+    clevr, own = read_vocabulary("clevr"), read_vocabulary(family)
+    assert own.name == family
+    assert {kind: [*values] for kind, values in own.attributes.items()} == {
+        kind: [*values] for kind, values in clevr.attributes.items()
+    }
+    assert own.attributes["color"] == clevr.attributes["color"]
+    assert [*own.objects] == [name for name in clevr.objects if name in own.objects]
+    assert [*own.relations][:4] == [*clevr.relations]
+    assert {name: lamp.energy for name, lamp in own.lamps.items()} == {
+        n: lamp.energy for n, lamp in clevr.lamps.items()
+    }

@@ -1,98 +1,18 @@
-"""Exports are opened by the libraries they are made for."""
+"""The export as CLEVR's own files, recomputed with numpy."""
 
-import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import webdataset
-from PIL import Image
 
 from generator.dataset.errors import UserError
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Dataset
 from generator.dataset.resources import resource
 from generator.exports.clevr import check_family
-from generator.exports.hf import export_hf
-from generator.exports.samples import Samples
-from generator.exports.webdataset import export_webdataset
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command
-
-
-def texts_of(benchmark: Benchmark, scene_id: str) -> dict[bool, set[str]]:
-    """The texts that are true and false of a scene."""
-    found: dict[bool, set[str]] = {True: set(), False: set()}
-    for row in benchmark.candidates.to_pylist():
-        if row["scene_id"] == scene_id:
-            found[row["truth"]].add(benchmark.text_of[row["text_id"]])
-    return found
-
-
-def test_load_dataset_opens_the_export(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run_command("gen", "export", "hf", rendered, "--out", tmp_path / "hf")
-    assert done.returncode == 0, done.stderr
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    import datasets
-
-    opened = Dataset.open(rendered)
-    benchmark = opened.benchmark()
-    loaded = datasets.load_dataset(str(tmp_path / "hf"), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(rows) for split, rows in loaded.items()} == benchmark.manifest["scenes"]
-    split_of = dict(zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True))
-    for split in ("train", "unseen"):
-        row = loaded[split][3]
-        assert split_of[row["scene_id"]] == split
-        assert row["image"].tobytes() == opened.world.image(row["scene_id"]).tobytes()
-        assert {True: set(row["captions"]), False: set(row["negatives"])} == texts_of(benchmark, row["scene_id"])
-
-
-def test_webdataset_opens_the_export(rendered: Path, tmp_path: Path) -> None:
-    done = run_command("gen", "export", "webdataset", rendered, "--out", tmp_path / "tars", "--size", "200KB")
-    assert done.returncode == 0, done.stderr
-    opened = Dataset.open(rendered)
-    benchmark = opened.benchmark()
-    for split, n in benchmark.manifest["scenes"].items():
-        tars = sorted((tmp_path / "tars" / split).iterdir())
-        assert all(path.stat().st_size <= 200_000 for path in tars)
-        samples = list(webdataset.WebDataset([str(path) for path in tars], shardshuffle=False).decode("pil"))
-        assert len(samples) == n
-        sample = samples[-1]
-        shown = sample["json"]
-        assert (shown["split"], shown["scene_id"]) == (split, sample["__key__"])
-        assert sample["png"].tobytes() == opened.world.image(shown["scene_id"]).tobytes()
-        assert sample["txt"] == shown["captions"][0]
-        assert {True: set(shown["captions"]), False: set(shown["negatives"])} == texts_of(benchmark, shown["scene_id"])
-    assert len(list((tmp_path / "tars" / "train").iterdir())) > 1
-
-
-@pytest.mark.parametrize("command", ["hf", "webdataset"])
-def test_an_export_appears_whole_or_not_at_all(copied: Path, tmp_path: Path, command: str) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "diary").write_text("dear diary")
-    done = run_command("gen", "export", command, copied, "--out", tmp_path / "full")
-    assert done.returncode == 2
-    assert "is there already" in done.stderr
-    assert os.listdir(tmp_path / "full") == ["diary"]
-    scene = Dataset.open(copied).benchmark().splits["scene_id"][170].as_py()
-    Dataset.open(copied).world.image_path(scene).write_bytes(b"")
-    done = run_command("gen", "export", command, copied, "--out", tmp_path / "damaged")
-    assert done.returncode == 2
-    assert f"{scene}.png is damaged or missing" in done.stderr
-    assert sorted(os.listdir(tmp_path)) == ["dataset", "full"]
-
-
-def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    assert run_command("gen", "export", "hf", rendered, "--out", tmp_path / "hf").returncode == 0
-    world = Dataset.open(rendered).world
-    row = pq.read_table(tmp_path / "hf" / "data" / "val-00000.parquet").to_pylist()[0]
-    assert row["image"]["bytes"] == world.image_path(row["scene_id"]).read_bytes()
-    with Image.open(io.BytesIO(row["image"]["bytes"])) as image:
-        assert image.size == (64, 64)
 
 
 @pytest.fixture(scope="module")
@@ -187,16 +107,3 @@ def test_families_without_clevrs_fields_are_refused() -> None:
     text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace('category = "shape"', 'category = "thing"')
     with pytest.raises(UserError, match="those of the family 'clevr' have thing, color, material, size; export"):
         check_family(parse_vocabulary(text, "family"))
-
-
-def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> None:
-    manifest = json.loads((copied / "world" / "manifest.json").read_text())
-    assets = {"set": "mine", "meshes": ["pug"], "digest": "0" * 64, "licences": {"pug": "CC BY-SA 4.0, A. Smith"}}
-    manifest["request"]["assets"] = assets
-    (copied / "world" / "manifest.json").write_text(json.dumps(manifest))
-    dataset = Dataset.open(copied)
-    samples = Samples(dataset, dataset.benchmark(None))
-    export_hf(samples, "title", tmp_path / "hf")
-    export_webdataset(samples, 1 << 20, tmp_path / "tars")
-    for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
-        assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()

@@ -1,0 +1,42 @@
+"""What exports have in common: whole folders, licences."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from generator.dataset.reader import Dataset
+from generator.exports.hf import export_hf
+from generator.exports.samples import Samples
+from generator.exports.webdataset import export_webdataset
+from tests.conftest import run_command
+
+
+@pytest.mark.parametrize("command", ["hf", "webdataset"])
+def test_an_export_appears_whole_or_not_at_all(copied: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "diary").write_text("dear diary")
+    done = run_command("gen", "export", command, copied, "--out", tmp_path / "full")
+    assert done.returncode == 2
+    assert "is there already" in done.stderr
+    assert os.listdir(tmp_path / "full") == ["diary"]
+    scene = Dataset.open(copied).benchmark().splits["scene_id"][170].as_py()
+    Dataset.open(copied).world.image_path(scene).write_bytes(b"")
+    done = run_command("gen", "export", command, copied, "--out", tmp_path / "damaged")
+    assert done.returncode == 2
+    assert f"{scene}.png is damaged or missing" in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["dataset", "full"]
+
+
+def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> None:
+    manifest = json.loads((copied / "world" / "manifest.json").read_text())
+    assets = {"set": "mine", "meshes": ["pug"], "digest": "0" * 64, "licences": {"pug": "CC BY-SA 4.0, A. Smith"}}
+    manifest["request"]["assets"] = assets
+    (copied / "world" / "manifest.json").write_text(json.dumps(manifest))
+    dataset = Dataset.open(copied)
+    samples = Samples(dataset, dataset.benchmark(None))
+    export_hf(samples, "title", tmp_path / "hf")
+    export_webdataset(samples, 1 << 20, tmp_path / "tars")
+    for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
+        assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()

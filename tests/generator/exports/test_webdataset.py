@@ -1,0 +1,28 @@
+"""The export in tars, opened by the library webdataset."""
+
+from pathlib import Path
+
+import webdataset
+
+from generator.dataset.reader import Dataset
+from tests.conftest import run_command
+from tests.generator.exports.texts import texts_of
+
+
+def test_webdataset_opens_the_export(rendered: Path, tmp_path: Path) -> None:
+    done = run_command("gen", "export", "webdataset", rendered, "--out", tmp_path / "tars", "--size", "200KB")
+    assert done.returncode == 0, done.stderr
+    opened = Dataset.open(rendered)
+    benchmark = opened.benchmark()
+    for split, n in benchmark.manifest["scenes"].items():
+        tars = sorted((tmp_path / "tars" / split).iterdir())
+        assert all(path.stat().st_size <= 200_000 for path in tars)
+        samples = list(webdataset.WebDataset([str(path) for path in tars], shardshuffle=False).decode("pil"))
+        assert len(samples) == n
+        sample = samples[-1]
+        shown = sample["json"]
+        assert (shown["split"], shown["scene_id"]) == (split, sample["__key__"])
+        assert sample["png"].tobytes() == opened.world.image(shown["scene_id"]).tobytes()
+        assert sample["txt"] == shown["captions"][0]
+        assert {True: set(shown["captions"]), False: set(shown["negatives"])} == texts_of(benchmark, shown["scene_id"])
+    assert len(list((tmp_path / "tars" / "train").iterdir())) > 1
