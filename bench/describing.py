@@ -14,8 +14,9 @@ from bench.figures import Figure, repeated, seconds
 from bench.worlds import BENCHMARK, write_texts, write_world
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import Request, describe
-from generator.describe.items import Subject
+from generator.describe.benchmark import describe
+from generator.describe.described_scene import DescribedScene
+from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
@@ -61,7 +62,7 @@ def _clocks(spent: dict[str, float]) -> Iterator[None]:
     """Add up the time within the parts of describing."""
     parts: dict[str, tuple[Any, str]] = {
         "graphs": (Facts, "__init__"),
-        "truth": (Subject, "decide"),
+        "truth": (DescribedScene, "decide"),
         "words": (Grammar, "realise"),
         "files": (BenchmarkWriter, "add"),
     }

@@ -12,7 +12,8 @@ from bench.figures import Figure, seconds
 from bench.worlds import write_planned
 from generator.dataset.commands import say
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import Request, describe
+from generator.describe.benchmark import describe
+from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
 from generator.render.run import Job, prepare
 

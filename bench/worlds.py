@@ -12,7 +12,8 @@ from PIL import Image
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import FIRST, describe
+from generator.describe.benchmark import describe
+from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.run import Job, Prepared, prepare, request_of
@@ -50,7 +51,7 @@ def write_planned(root: Path, prepared: Prepared) -> None:
 
 def write_texts(root: Path, prepared: Prepared) -> int:
     """Write the benchmark over the world in `root`; returns the number of its texts and items."""
-    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, FIRST)
+    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, first_request(prepared.holdout))
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     return int(benchmark.texts.num_rows + benchmark.items.num_rows)
 

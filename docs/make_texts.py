@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generator.dataset.streams import Stream
-from generator.describe.benchmark import Request, make_askers
-from generator.describe.items import Item, Language, Subject
-from generator.describe.protocols.train import Train, parse_statistics
+from generator.describe.benchmark import make_protocols
+from generator.describe.captioner import Captioner
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Item
+from generator.describe.protocols.train import TrainingCaptions, parse_statistics
+from generator.describe.request import Request
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts
@@ -30,12 +33,12 @@ HEAD = f"""
 def pages() -> dict[str, str]:
     """A page for each protocol, by file name."""
     kinds: dict[str, list[str]] = defaultdict(list)
-    language, spoken = _language(), Counter[str]()
-    for scene, item in _items(language):
+    captioner, written = _captioner(), Counter[str]()
+    for scene, item in _items(captioner):
         name = " · ".join(filter(None, (item.protocol, item.kind, item.skill)))
-        if spoken[name] < TEXTS:
-            spoken[name] += len(item.candidates)
-            kinds[name].append(_told(scene, item, language))
+        if written[name] < TEXTS:
+            written[name] += len(item.candidates)
+            kinds[name].append(_entry(scene, item, captioner))
     found: dict[str, list[str]] = defaultdict(list)
     for name in sorted(kinds):
         protocol, _, rest = name.partition(" · ")
@@ -43,13 +46,14 @@ def pages() -> dict[str, str]:
     return {f"{name}.md": "\n".join([f"# Texts of the protocol {name}", HEAD, *parts]) for name, parts in found.items()}
 
 
-def _language() -> Language:
+def _captioner() -> Captioner:
     vocabulary = read_vocabulary(FAMILY)
-    return Language(vocabulary, draw_block("3x3", vocabulary, 0))
+    return Captioner(vocabulary, draw_block("3x3", vocabulary, 0))
 
 
-def _items(language: Language) -> Iterator[tuple[Scene, Item]]:
-    vocabulary, plan = language.vocabulary, SplitPlan(language.vocabulary, language.holdout)
+def _items(captioner: Captioner) -> Iterator[tuple[Scene, Item]]:
+    vocabulary, holdout = captioner.vocabulary, captioner.holdout
+    plan = SplitPlan(vocabulary, holdout)
     counts = {
         "train": SCENES // 9,
         "val": 0,
@@ -57,35 +61,35 @@ def _items(language: Language) -> Iterator[tuple[Scene, Item]]:
         "partial": SCENES * 2 // 9,
         "unseen": SCENES // 9,
     }
-    askers = make_askers(language, Request(), OBJECTS[1])
-    trained = [
-        Train(language, None, False),
-        Train(language, parse_statistics("density=0.5,completeness=0.7,saliency=1"), False),
+    protocols = make_protocols(captioner, Request(), OBJECTS[1])
+    training = [
+        TrainingCaptions(captioner),
+        TrainingCaptions(captioner, parse_statistics("density=0.5,completeness=0.7,saliency=1")),
     ]
     for n, planned in enumerate(plan_scenes(vocabulary, plan, counts, 0, OBJECTS)):
         scene = place_scene(planned, vocabulary, 0, 0, 320, 240)
-        arrangement = tuple((thing.attributes[language.holdout.kind], thing.category) for thing in scene.objects)
+        arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
         split = plan.place(arrangement).split
         assert split is not None
-        held_out = tuple(language.holdout.holds_out(*binding) for binding in arrangement)
-        subject = Subject(planned.scene_id, Facts(scene, vocabulary), split, held_out)
-        subject.salience = tuple(-thing.position[1] for thing in scene.objects)
-        for asker in [trained[n % 2]] if split == "train" else askers:
-            for item in asker.ask(subject, Stream("page", asker.name, n)):
+        held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
+        salience = tuple(-thing.position[1] for thing in scene.objects)
+        described = DescribedScene(planned.scene_id, Facts(scene, vocabulary), split, held_out, salience)
+        for protocol in [training[n % 2]] if split == "train" else protocols:
+            for item in protocol.items(described, Stream("page", protocol.name, n)):
                 yield scene, item
 
 
-def _told(scene: Scene, item: Item, language: Language) -> str:
+def _entry(scene: Scene, item: Item, captioner: Captioner) -> str:
     objects = ", ".join(
-        " ".join([*(thing.attributes[kind] for kind in language.grammar.order), thing.category])
+        " ".join([*(thing.attributes[kind] for kind in captioner.grammar.order), thing.category])
         for thing in scene.objects
     )
-    graph = scene_graph(scene, language.vocabulary)
+    graph = scene_graph(scene, captioner.vocabulary)
     nearer = {i: sum(bool(graph.edges[i, j, "front"]["holds"]) for j in graph if j != i) for i in graph}
     depth = " ".join(str(i + 1) for i in sorted(nearer, key=lambda i: -nearer[i]))
     lines = [f"*{objects}; depth {depth}*", ""]
     for candidate in item.candidates:
-        words = language.grammar.realise(candidate.text.form, candidate.text.template, dict(candidate.text.wording))
+        words = captioner.grammar.realise(candidate.text.form, candidate.text.template, dict(candidate.text.wording))
         kind = f" [{candidate.kind}]" if candidate.kind else ""
         slot = f" ({candidate.slot})" if candidate.slot not in ("c", "n") else ""
         lines.append(f"- {'✓' if candidate.truth else '✗'} {words}{slot}{kind}")

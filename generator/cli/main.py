@@ -12,6 +12,7 @@ from generator.cli.render import merge, render
 from generator.cli.vocab import vocab
 from generator.dataset.commands import Commands, DatasetFolder, result, say
 from generator.dataset.errors import UserError
+from generator.describe.protocols.registry import protocol_names
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -44,7 +45,8 @@ def split(
     from generator.dataset.errors import UserError
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
-    from generator.describe.benchmark import check_name, describe, first_request
+    from generator.describe.benchmark import describe
+    from generator.describe.request import check_name, first_request
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 
@@ -77,8 +79,8 @@ def split(
     "--protocol",
     "protocols",
     multiple=True,
-    help="What to write items of: binary, retrieval, systematicity, productivity, integration, skill, hard_positives, "
-    "confusion, context, gzsl or pairs; may be given again.  [default: all that the world can give]",
+    help=f"Protocol to write items of: {', '.join(protocol_names())}; may be given again.  "
+    "[default: all that the world allows]",
 )
 @click.option(
     "--level",
@@ -115,17 +117,25 @@ def describe(
     """
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
-    from generator.describe.benchmark import KINDS, Request, check_name, check_request, kept_splits
     from generator.describe.benchmark import describe as write
+    from generator.describe.benchmark import kept_splits
     from generator.describe.protocols.train import parse_statistics
+    from generator.describe.request import Request, check_name, check_request
     from generator.holdout.holdout import Holdout
     from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
 
     request = Request(
-        protocols or None, KINDS, levels or tuple(LEVELS), parse_complexity(complexity), parse_counts(counts),
-        parse_statistics(captions), template, exposed_negatives, not any_familiarity, seed,
-    )  # fmt: skip
+        protocols or None,
+        levels=levels or tuple(LEVELS),
+        complexity=parse_complexity(complexity),
+        counts=parse_counts(counts),
+        statistics=parse_statistics(captions),
+        template=template,
+        exposed_negatives=exposed_negatives,
+        equal_familiarity=not any_familiarity,
+        seed=seed,
+    )
     check_request(request)
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))

@@ -1,1 +1,1 @@
-"""Texts and items: what is asked of a model about each scene."""
+"""Describing: the texts and items of a benchmark over the scenes of a world. `benchmark.describe` is the entry."""

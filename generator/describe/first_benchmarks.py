@@ -1,9 +1,10 @@
-"""The benchmarks that are made with their world: one for each holdout that it was planned for."""
+"""The benchmarks that are made with their world: one for each holdout of its request."""
 
 from pathlib import Path
 
 from generator.dataset.reader import World
-from generator.describe.benchmark import Described, describe, first_request
+from generator.describe.benchmark import Summary, describe
+from generator.describe.request import first_request
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of
 from generator.holdout.scene_counts import GRID
@@ -11,8 +12,8 @@ from generator.plan.plan import plan_parts
 from generator.vocabulary.schema import parse_vocabulary
 
 
-def write_benchmarks(root: Path, world: World, exposed_negatives: bool) -> dict[str, Described]:
-    """Write the benchmark of each holdout of the request that the world answers; what each came to hold, by name."""
+def write_benchmarks(root: Path, world: World, exposed_negatives: bool) -> dict[str, Summary]:
+    """Write the benchmark of each holdout that the world was made for, and return what each holds, by name."""
     request = world.manifest["request"]
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     asked = HoldoutRequest(

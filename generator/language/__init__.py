@@ -1,1 +1,1 @@
-"""What captions say: forms, words, truth and foils."""
+"""Language: what captions assert (forms), their words (grammar), their truth on a scene, and foils made from them."""

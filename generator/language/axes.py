@@ -1,4 +1,4 @@
-"""Relations that exclude one another, and which of them a caption may ask about together."""
+"""Axes of relations: a relation and its opposite, and which axes a caption may combine."""
 
 from generator.language.truth import Facts
 from generator.vocabulary.relation_rules import ORDERS
@@ -8,47 +8,52 @@ Axis = tuple[str, ...]
 
 
 class Axes:
-    """The axes of a vocabulary, each a relation and its opposite: (left, right), (behind, front), (far, near), (beneath, on).
+    """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
 
-    `names` are their relations; `slots` says for each which place it takes of an object: an object of a caption is in
-    one relation of each slot. What rests on another is near it, so that these two axes share a slot.
+    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis fills:
+    a caption gives an object at most one relation of each slot. Distance and stacking share a slot, because an object
+    that rests on another is near it.
     """
 
     def __init__(self, vocabulary: Vocabulary):
-        relations = vocabulary.relations
-        self.names: list[Axis] = list(
-            dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in relations.items())
+        declared = vocabulary.relations
+        self.relations: list[Axis] = list(
+            dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in declared.items())
         )
-        planned_by = [relations[names[0]].axis.planned_by for names in self.names]
-        self._directions = [each in ORDERS for each in planned_by]
-        stacks = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
-        self._stacks = stacks[0] if stacks else None
+        planned_by = [declared[names[0]].axis.planned_by for names in self.relations]
+        self._is_direction = [each in ORDERS for each in planned_by]
+        stacking = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
+        self._stacking = stacking[0] if stacking else None
         nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
-        self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.names))]
+        self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.relations))]
 
     @property
-    def asked(self) -> list[int]:
-        """The axes that any two objects can be asked about: all but the one that only stacks know."""
-        return [axis for axis in range(len(self.names)) if axis != self._stacks]
+    def general(self) -> list[int]:
+        """The axes that apply to any two objects: all but stacking."""
+        return [axis for axis in range(len(self.relations)) if axis != self._stacking]
 
-    def of(self, relation: str) -> int:
+    def axis_of(self, relation: str) -> int:
         """The axis of a relation."""
-        return next(axis for axis, names in enumerate(self.names) if relation in names)
+        return next(axis for axis, names in enumerate(self.relations) if relation in names)
 
-    def alike(self, axis: int) -> list[int]:
-        """The axis itself and those that are decided for the same pairs, each relation as likely: the other directions."""
-        both = self._directions[axis]
-        return [n for n in range(len(self.names)) if n == axis or (both and self._directions[n])]
+    def interchangeable(self, axis: int) -> list[int]:
+        """The axis itself and, for a direction, the other directions.
+
+        They are decided for the same pairs of objects, and each of their relations is equally likely.
+        """
+        direction = self._is_direction[axis]
+        return [n for n in range(len(self.relations)) if n == axis or (direction and self._is_direction[n])]
 
     def between(self, facts: Facts, axis: int, i: int, j: int) -> tuple[int, str] | None:
-        """The axis and relation in which object i stands to object j; None where nothing is decided.
+        """The axis and relation in which object i stands to object j; None where the scene decides neither relation.
 
-        Two stacked objects stand in no order: which of them rests on the other is said instead, so that stacked objects
-        are asked about their distance as seldom as others, and near is the truth as often as far.
+        Directions between two stacked objects are undecided. For such a pair a direction is answered with the stacking
+        relation, never with distance: stacked objects are always near, and `near` would otherwise be true more often
+        than `far`.
         """
-        for place in (axis, self._stacks if self._directions[axis] else None):
-            if place is not None:
-                found = next((name for name in self.names[place] if facts.holds[name][i][j]), None)
+        for candidate in (axis, self._stacking if self._is_direction[axis] else None):
+            if candidate is not None:
+                found = next((name for name in self.relations[candidate] if facts.holds[name][i][j]), None)
                 if found is not None:
-                    return place, found
+                    return candidate, found
         return None

@@ -1,60 +1,63 @@
-"""How much of what is held out a form names."""
+"""How many held-out bindings and relation triples a form names."""
 
 from generator.holdout.holdout import Holdout
 from generator.language.form import Form, Link, Mention
 
 
-def named_held_out(form: Form, holdout: Holdout) -> int:
-    """Number of mentions that name a held-out binding, and of relations that name a held-out triple, asserted or denied:
-    "a cube that is not red" names (red, cube)."""
-    return bindings_held_out(form, holdout) + triples_held_out(form, holdout)
+def count_held_out(form: Form, holdout: Holdout) -> int:
+    """Number of mentions that name a held-out binding plus relations that name a held-out triple.
+
+    Denials count: "a cube that is not red" names (red, cube).
+    """
+    return count_bindings(form, holdout) + count_triples(form, holdout)
 
 
-def bindings_held_out(form: Form, holdout: Holdout) -> int:
+def count_bindings(form: Form, holdout: Holdout) -> int:
     """Number of mentions that name a held-out binding."""
-    return sum(_names(mention, holdout) for mention in form.objects)
+    return sum(_names_binding(mention, holdout) for mention in form.objects)
 
 
-def triples_held_out(form: Form, holdout: Holdout) -> int:
-    """Number of relations between mentioned categories that are held out."""
-    return sum(link_held_out(form, link, holdout) for link in form.relations) if holdout.triples else 0
+def count_triples(form: Form, holdout: Holdout) -> int:
+    """Number of relations that are held out between the categories of their two mentions."""
+    return sum(names_triple(form, link, holdout) for link in form.relations) if holdout.triples else 0
 
 
-def link_held_out(form: Form, link: Link, holdout: Holdout) -> bool:
-    """Whether a relation that a form names is held out between the categories of its mentions."""
-    subject, thing = form.objects[link.subject].category, form.objects[link.object].category
-    return subject is not None and thing is not None and holdout.holds_out_triple(subject, link.relation, thing)
+def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
+    """Whether a relation of a form is held out between the categories of its two mentions."""
+    subject, other = form.objects[link.subject].category, form.objects[link.object].category
+    return subject is not None and other is not None and holdout.holds_out_triple(subject, link.relation, other)
 
 
-def alike(one: Form, other: Form, holdout: Holdout) -> bool:
-    """Whether two forms name as many held-out bindings and as many held-out triples, and both or neither an absent atom."""
-    counts = [(bindings_held_out(form, holdout), triples_held_out(form, holdout)) for form in (one, other)]
+def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
+    """Whether two forms name equally many held-out bindings and equally many held-out triples, and whether both or
+    neither name a value or object that is absent from training."""
+    counts = [(count_bindings(form, holdout), count_triples(form, holdout)) for form in (one, other)]
     return counts[0] == counts[1] and names_absent(one, holdout) == names_absent(other, holdout)
 
 
 def names_absent(form: Form, holdout: Holdout) -> bool:
     """Whether a form names a value or object that is absent from training."""
-    said = [pair for mention in form.objects for pair in (*mention.attributes, *mention.without)]
+    pairs = [pair for mention in form.objects for pair in (*mention.attributes, *mention.without)]
     categories = [mention.category for mention in form.objects if mention.category is not None]
     return any(name in holdout.absent_objects for name in categories) or any(
         (kind == holdout.kind and value in holdout.absent_values)
         or (kind == holdout.category and value in holdout.absent_objects)
-        for kind, value in said
+        for kind, value in pairs
     )
 
 
-def _names(mention: Mention, holdout: Holdout) -> bool:
+def _names_binding(mention: Mention, holdout: Holdout) -> bool:
     category = mention.category
     if category is not None:
         for kind, value in mention.attributes:
             if kind == holdout.kind and holdout.holds_out(value, category):
                 return True
-    return bool(mention.without) and _denies(mention, holdout)
+    return bool(mention.without) and _denies_binding(mention, holdout)
 
 
-def _denies(mention: Mention, holdout: Holdout) -> bool:
-    said = (*mention.attributes, *mention.without)
-    values = [value for kind, value in said if kind == holdout.kind]
+def _denies_binding(mention: Mention, holdout: Holdout) -> bool:
+    pairs = (*mention.attributes, *mention.without)
+    values = [value for kind, value in pairs if kind == holdout.kind]
     categories = [value for kind, value in mention.without if kind == holdout.category]
     if mention.category is not None:
         categories.append(mention.category)

@@ -1,20 +1,22 @@
-"""Captions made from a true one so as to mislead (hard negatives): forms only, whose truth is decided elsewhere.
+"""Foils: false captions made from a true one (hard negatives). One method for each kind of change.
 
-What keeps a reader of the words alone at chance: whatever is changed, the changed text is true of exactly the scene in
-which the same change is made, and that scene is as likely as this one. So an object of a caption is the only one of its
-category in the scene, a substitute category is not in the scene, a relation becomes one that decides the same pair, and
-the generator would, in the changed scene, choose this text as the foil of that one as readily.
+To add a kind of negative, write a method of `Foils` that changes a form and names the kind, and call it from the
+protocols that shall use it. For a choice between two texts that is one entry of KINDS in describe/protocols/binary.py.
+A foil enters a benchmark only after its form has been decided false on the scene.
+
+The text alone must not tell a foil from the truth. A foil is therefore true of exactly the scene in which the same
+change is made, and that scene must be as likely as the present one: captions name only objects that are the only one
+of their category, a substitute category is not in the scene, and a substitute relation is one that is decided for the
+same pairs of objects.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TypeVar
 
-from generator.holdout.holdout import Holdout
-from generator.language.axes import Axes
 from generator.language.form import Form, Mention
-from generator.language.truth import Facts
+from generator.language.substitutes import Atom, Substitutes
 from generator.scene.stacks import can_hold
 from generator.vocabulary.schema import Vocabulary
 
@@ -22,17 +24,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Atom:
-    """One thing that a form asserts: `type` object, attribute or relation; the place of its mention or relation; its kind."""
-
-    type: str
-    place: int
-    kind: str
-
-
-@dataclass(frozen=True)
 class Foil:
-    """A changed form, what was changed ("place:kind:old>new" for each atom), and the kind of negative it is."""
+    """A changed form, its changes ("place:kind:old>new", one per atom), and the kind of negative that it is."""
 
     form: Form
     changed: tuple[str, ...]
@@ -40,17 +33,12 @@ class Foil:
 
 
 class Foils:
-    """Hard negatives in the words of one vocabulary: foils of an atom come from the values that exclude it.
+    """Makes foils of forms in one vocabulary; `substitutes` gives the values for replaced relations."""
 
-    With a `holdout` a tested value and a category give way only to those that are held out with the same, so that every
-    binding keeps its familiarity, said or not, and the changed scene belongs to the same split.
-    """
-
-    def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
-        self._holdout = holdout
+    def __init__(self, vocabulary: Vocabulary, substitutes: Substitutes):
         self._vocabulary = vocabulary
+        self._substitutes = substitutes
         self._category = vocabulary.category
-        self.axes = Axes(vocabulary)
         names = list(vocabulary.objects)
         self._impossible = {
             (subject, name, other)
@@ -60,88 +48,74 @@ class Foils:
             if not can_hold(relation, subject, other, vocabulary)
         }
 
-    def atoms(self, form: Form, types: Sequence[str] = ("object", "attribute", "relation")) -> list[Atom]:
-        """The atoms that a form asserts of single objects, in order of mention."""
-        found = []
-        for i, mention in enumerate(form.objects):
-            if mention.count != 1:
-                continue
-            if mention.category is not None:
-                found.append(Atom("object", i, self._category))
-            found += [Atom("attribute", i, kind) for kind, _ in mention.attributes]
-        found += [Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds]
-        return [atom for atom in found if atom.type in types]
-
-    def value(self, form: Form, atom: Atom) -> str:
-        """What an atom says: a category, a value, a relation."""
-        if atom.type == "relation":
-            return form.relations[atom.place].relation
-        mention = form.objects[atom.place]
-        return str(mention.category) if atom.type == "object" else mention.values[atom.kind]
-
-    def substitutes(self, form: Form, atom: Atom, facts: Facts, things: Sequence[int]) -> list[str]:
-        """What the atom's value may become: mutually exclusive with it, and as likely to be the truth.
-
-        For an object, categories that are not in the scene; for an attribute, every other value of its kind; for a
-        relation, its opposite, and for a direction those of the other axis of directions, where neither object is in
-        another relation of that axis.
-        """
-        own = self.value(form, atom)
-        if atom.type == "object":
-            there = set(facts.categories)
-            return [name for name in self.categories_like(own) if name not in there]
-        if atom.type == "attribute":
-            return [value for value in self.values_like(atom.kind, own) if value != own]
-        link = form.relations[atom.place]
-        own_axis = self.axes.of(link.relation)
-        return [
-            name
-            for axis in self.axes.alike(own_axis)
-            if axis == own_axis or not self._busy(form, atom.place, self.axes.names[axis])
-            for name in self.axes.names[axis]
-            if name != link.relation
-        ]
-
-    def categories_like(self, category: str) -> list[str]:
-        """The categories that are held out with the same values."""
-        if self._holdout is None:
-            return list(self._vocabulary.objects)
-        like = self._holdout.object_like
-        return [name for name in self._vocabulary.objects if like(name) == like(category)]
-
-    def values_like(self, kind: str, value: str) -> list[str]:
-        """The values of a kind that are held out with the same categories."""
-        if self._holdout is None or kind != self._holdout.kind:
-            return self._vocabulary.values(kind)
-        like = self._holdout.value_like
-        return [name for name in self._vocabulary.values(kind) if like(name) == like(value)]
-
-    def _busy(self, form: Form, place: int, axis: Sequence[str]) -> bool:
-        link = form.relations[place]
-        ends = {link.subject, link.object}
-        return any(
-            other.relation in axis and ends & {other.subject, other.object}
-            for k, other in enumerate(form.relations)
-            if k != place
-        )
-
-    def with_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
-        """The form with an atom's value replaced."""
-        old = self.value(form, atom)
+    def replace_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
+        """HN-ATOM: the value of one atom replaced."""
+        old = self._substitutes.value(form, atom)
         if atom.type == "relation":
             link = form.relations[atom.place]
             links = _put(form.relations, atom.place, replace(link, relation=value))
             return Foil(replace(form, relations=links), (f"{link.subject}-{link.object}:relation:{old}>{value}",), kind)
         mention = form.objects[atom.place]
-        new = replace(mention, category=value) if atom.type == "object" else mention.given(atom.kind, value)
+        new = replace(mention, category=value) if atom.type == "object" else mention.with_value(atom.kind, value)
         objects = _put(form.objects, atom.place, new)
         return Foil(replace(form, objects=objects), (f"{atom.place}:{atom.kind}:{old}>{value}",), kind)
 
-    def swaps(self, form: Form) -> list[Foil]:
-        """HN-SWAP: everything that exchanging two atoms of one type, moving an attribute or permuting makes of a form.
+    def exchange_values(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
+        """HN-SWAP: the values of one attribute kind exchanged between two mentions."""
+        a, b = form.objects[i], form.objects[j]
+        new = {i: a.with_value(kind, b.values[kind]), j: b.with_value(kind, a.values[kind])}
+        return self._with_mentions(form, new, "swap")
 
-        Two objects exchanged, related or not; values of one kind exchanged between two objects; an attribute moved to
-        an object of which none of its kind is said; for N = 4 any permutation of the objects (CREPE, appendix A.4).
+    def exchange_ends(self, form: Form, relation: int) -> Foil:
+        """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a sphere left of a cube"."""
+        link = form.relations[relation]
+        new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
+        return replace(self._with_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
+
+    def flip_relation(self, form: Form, relation: int) -> Foil:
+        """`flip`: a relation replaced by its opposite."""
+        opposite = self._vocabulary.relations[form.relations[relation].relation].opposite
+        return self.replace_atom(form, Atom("relation", relation, "relation"), opposite, "flip")
+
+    def split_compound(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
+        """HN-COMP: a compound split over two objects, each completed by a false atom.
+
+        With the attribute `atom` "pink" of a car, the false value "blue" and the false category "toy": "a pink car" →
+        "a blue car and a pink toy".
+        """
+        mention, place = form.objects[atom.place], atom.place
+        true = mention.values[atom.kind]
+        second = Mention(category, ((atom.kind, true),))
+        objects = (*form.objects[:place], mention.with_value(atom.kind, value), second, *form.objects[place + 1 :])
+        links = tuple(
+            replace(link, subject=link.subject + (link.subject > place), object=link.object + (link.object > place))
+            for link in form.relations
+        )
+        changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
+        return Foil(replace(form, objects=objects, relations=links), changed, "comp")
+
+    def deny(self, form: Form, atom: Atom) -> Form:
+        """HN-NEG: the form with one atom denied: "that is not red", "no cube", "is not to the left of"."""
+        if atom.type == "relation":
+            link = form.relations[atom.place]
+            return replace(form, relations=_put(form.relations, atom.place, replace(link, holds=False)))
+        mention = form.objects[atom.place]
+        if atom.type == "object":
+            new = replace(mention, count=0)
+        else:
+            new = replace(mention.without_kind(atom.kind), without=((atom.kind, mention.values[atom.kind]),))
+        return replace(form, objects=_put(form.objects, atom.place, new))
+
+    def deniable(self, form: Form) -> list[Atom]:
+        """The atoms that `deny` can take without touching anything else; of one object at most one may be denied."""
+        related = {end for link in form.relations for end in (link.subject, link.object)}
+        return [atom for atom in self._substitutes.atoms(form) if atom.type != "object" or atom.place not in related]
+
+    def all_swaps(self, form: Form) -> list[Foil]:
+        """HN-SWAP: every different form that one swap makes of a form (CREPE, appendix A.4).
+
+        Exchanges two objects, related or not; exchanges two objects' values of one kind; moves an attribute to an
+        object that has none of its kind; for forms of 4 atoms, permutes the objects in any way.
         """
         found: dict[Form, Foil] = {}
         single = [i for i, mention in enumerate(form.objects) if mention.count == 1 and mention.category is not None]
@@ -155,24 +129,30 @@ class Foils:
         found.pop(form, None)
         return list(found.values())
 
+    def possible(self, form: Form) -> bool:
+        """Whether every relation that a form names, asserted or denied, is possible between the named categories.
+
+        An impossible one, such as a cube on a sphere, could be judged from the text alone.
+        """
+        return not any(
+            (form.objects[link.subject].category, link.relation, form.objects[link.object].category) in self._impossible
+            for link in form.relations
+        )
+
     def _exchanges(self, form: Form, i: int, j: int) -> Iterator[Foil]:
         a, b = form.objects[i], form.objects[j]
         if a.category != b.category:
-            yield self._foil(form, {i: replace(a, category=b.category), j: replace(b, category=a.category)}, "swap")
+            new = {i: replace(a, category=b.category), j: replace(b, category=a.category)}
+            yield self._with_mentions(form, new, "swap")
         for kind in a.values:
             if kind in b.values and a.values[kind] != b.values[kind]:
-                yield self.exchanged(form, kind, i, j)
-
-    def exchanged(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
-        """The values of one attribute kind exchanged between two mentions."""
-        a, b = form.objects[i], form.objects[j]
-        return self._foil(form, {i: a.given(kind, b.values[kind]), j: b.given(kind, a.values[kind])}, "swap")
+                yield self.exchange_values(form, kind, i, j)
 
     def _moves(self, form: Form, i: int, j: int) -> Iterator[Foil]:
         a, b = form.objects[i], form.objects[j]
         for kind, value in a.attributes:
             if kind not in b.values and all(denied != kind for denied, _ in b.without):
-                yield self._foil(form, {i: a.lacking(kind), j: b.given(kind, value)}, "swap")
+                yield self._with_mentions(form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap")
 
     def _permutations(self, form: Form, single: list[int]) -> Iterator[Foil]:
         for order in permutations(single):
@@ -182,57 +162,10 @@ class Foils:
                 if i != j
             }
             if new:
-                yield self._foil(form, new, "swap")
+                yield self._with_mentions(form, new, "swap")
 
-    def turned(self, form: Form, place: int) -> Foil:
-        """A relation's subject and object exchanged: "a cube left of a sphere" to "a sphere left of a cube"."""
-        link = form.relations[place]
-        new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
-        return replace(self._foil(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
-
-    def flipped(self, form: Form, place: int) -> Foil:
-        """A relation become its opposite."""
-        opposite = self._vocabulary.relations[form.relations[place].relation].opposite
-        return self.with_atom(form, Atom("relation", place, "relation"), opposite, "flip")
-
-    def possible(self, form: Form) -> bool:
-        """Whether all that is said to rest on another, or not to, could: else the words alone would tell the truth."""
-        return not any(
-            (form.objects[link.subject].category, link.relation, form.objects[link.object].category) in self._impossible
-            for link in form.relations
-        )
-
-    def split(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
-        """HN-COMP: a compound's atoms over two objects, each with a foil: "a pink car" to "a blue car and a pink toy"."""
-        mention, place = form.objects[atom.place], atom.place
-        true = mention.values[atom.kind]
-        second = Mention(category, ((atom.kind, true),))
-        objects = (*form.objects[:place], mention.given(atom.kind, value), second, *form.objects[place + 1 :])
-        links = tuple(
-            replace(link, subject=link.subject + (link.subject > place), object=link.object + (link.object > place))
-            for link in form.relations
-        )
-        changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
-        return Foil(replace(form, objects=objects, relations=links), changed, "comp")
-
-    def denied(self, form: Form, atom: Atom) -> Form:
-        """HN-NEG: the form with one atom denied: "that is not red", "no cube", "is not to the left of"."""
-        if atom.type == "relation":
-            link = form.relations[atom.place]
-            return replace(form, relations=_put(form.relations, atom.place, replace(link, holds=False)))
-        mention = form.objects[atom.place]
-        if atom.type == "object":
-            new = replace(mention, count=0)
-        else:
-            new = replace(mention.lacking(atom.kind), without=((atom.kind, mention.values[atom.kind]),))
-        return replace(form, objects=_put(form.objects, atom.place, new))
-
-    def deniable(self, form: Form) -> list[Atom]:
-        """Atoms that can be denied so that nothing else of the form is touched: one of an object at most goes together."""
-        related = {end for link in form.relations for end in (link.subject, link.object)}
-        return [atom for atom in self.atoms(form) if atom.type != "object" or atom.place not in related]
-
-    def _foil(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
+    def _with_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
+        """The form with some mentions replaced."""
         objects = tuple(new.get(i, mention) for i, mention in enumerate(form.objects))
         changed = tuple(
             f"{i}:{name}:{before}>{after}"

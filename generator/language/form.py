@@ -1,4 +1,4 @@
-"""What a caption asserts, as data."""
+"""Forms: what a caption asserts, as data."""
 
 import json
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ Pairs = tuple[tuple[str, str], ...]
 class Mention:
     """An object that a caption says exists.
 
-    `category` is None for "an object"; `attributes` are (kind, value) in order of kind; `without` is one (kind, value)
-    that the object has not, the kind being the world's word for categories where it is not a such. A `count` other
-    than 1 says exactly how many there are ("no red cube", "two red cubes").
+    `category` is None for "an object". `attributes` are (kind, value) pairs sorted by kind. `without` holds at most one
+    (kind, value) pair that the caption denies; to deny a category, the kind is the vocabulary's category word, e.g.
+    `shape`. `count` is the exact number of such objects: 0 for "no red cube", 2 for "two red cubes".
     """
 
     category: str | None
@@ -24,21 +24,21 @@ class Mention:
 
     @cached_property
     def values(self) -> dict[str, str]:
-        """Value by kind of the attributes."""
+        """The attributes as a dict from kind to value."""
         return dict(self.attributes)
 
-    def given(self, kind: str, value: str) -> "Mention":
-        """The mention with the value of one kind set."""
+    def with_value(self, kind: str, value: str) -> "Mention":
+        """The mention with the value of one kind added or replaced."""
         return replace(self, attributes=tuple(sorted({**self.values, kind: value}.items())))
 
-    def lacking(self, kind: str) -> "Mention":
-        """The mention without the attribute of one kind."""
+    def without_kind(self, kind: str) -> "Mention":
+        """The mention without its attribute of one kind."""
         return replace(self, attributes=tuple(pair for pair in self.attributes if pair[0] != kind))
 
 
 @dataclass(frozen=True)
 class Link:
-    """A relation between two mentions, given by their places; `holds` is False for "is not to the left of"."""
+    """A relation between two mentions, given by their places in the form; `holds` is False for "is not left of"."""
 
     subject: int
     relation: str
@@ -48,9 +48,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Form:
-    """A caption's assertion: there are these different objects, in this order of mention, and these relations hold.
+    """What a caption asserts: these objects exist, all of them different, and these relations hold between them.
 
-    `negated` denies the whole ("It is not true that …"). `environment` names the world's environment.
+    `objects` stand in the order of mention. `negated` denies the whole ("It is not true that …"). `environment` names
+    an environment of the vocabulary, or is None.
     """
 
     objects: tuple[Mention, ...]
@@ -60,17 +61,17 @@ class Form:
 
     @property
     def n_objects(self) -> int:
-        """Objects asserted or denied, "two cubes" being two and "no cube" one."""
+        """Number of objects asserted or denied: "two cubes" counts 2, "no cube" 1."""
         return sum(max(1, mention.count) for mention in self.objects)
 
     @property
     def n_attributes(self) -> int:
-        """Attributes asserted or denied of a mention."""
+        """Number of attributes asserted or denied."""
         return sum(len(mention.attributes) + len(mention.without) for mention in self.objects)
 
     @property
     def n_relations(self) -> int:
-        """Relations asserted or denied."""
+        """Number of relations asserted or denied."""
         return len(self.relations)
 
     @property
@@ -80,7 +81,7 @@ class Form:
         return "L1" if named == "O" else named
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready data; what is as usual is left out."""
+        """JSON-ready data; fields at their default are omitted (docs/language.md, Forms)."""
         objects = []
         for mention in self.objects:
             entry: dict[str, Any] = {"category": mention.category, "attributes": dict(mention.attributes)}
@@ -101,3 +102,11 @@ class Form:
     def to_json(self) -> str:
         """Compact JSON of `to_dict`."""
         return json.dumps(self.to_dict(), separators=(",", ":"))
+
+
+def merge_equal_mentions(form: Form) -> Form:
+    """The form with equal mentions counted: "two cubes" for "a cube and a cube". For forms without relations."""
+    numbers: dict[Mention, int] = {}
+    for mention in form.objects:
+        numbers[mention] = numbers.get(mention, 0) + 1
+    return replace(form, objects=tuple(replace(mention, count=n) for mention, n in numbers.items()))

@@ -1,4 +1,4 @@
-"""From form to words: one function a template (docs/language.md, Words)."""
+"""Forms in words: noun phrases, and templates, one function each (docs/language.md, Words)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 Place = tuple[int, str]
-"""Where a word stands: (place of the mention, attribute kind or the world's word for categories), or (place of the
-relation, "relation")."""
+"""The place of a word in a form: (place of the mention, attribute kind or the vocabulary's category word), or (place of
+the relation, "relation")."""
 Wording = Mapping[Place, str]
-"""Synonyms to be said instead of the usual words."""
+"""Synonyms that replace the usual words, by place."""
 _PLAIN: Wording = {}
 
 
 class Grammar:
-    """The words of a vocabulary, and the templates that put forms into them.
+    """Says forms in the words of one vocabulary.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> grammar = Grammar(read_vocabulary("clevr"))
@@ -31,7 +31,7 @@ class Grammar:
 
     def __init__(self, vocabulary: Vocabulary):
         self.vocabulary = vocabulary
-        self.kind_of_categories = vocabulary.category
+        self.category_kind = vocabulary.category
         self.order = vocabulary.adjective_order
         self._phrases = vocabulary.phrases
         self._articles = {word: declared.article for word, declared in vocabulary.objects.items()}
@@ -40,13 +40,13 @@ class Grammar:
         self._phrase = lru_cache(1 << 16)(self._say_phrase)
 
     def templates(self, form: Form) -> tuple[str, ...]:
-        """Names of the templates that can say a form, published styles included."""
+        """Names of all templates that can say a form."""
         return tuple(name for name, template in TEMPLATES.items() if template.fits(form))
 
     def realise(self, form: Form, template: str, wording: Wording = _PLAIN) -> str:
-        """A form in the words of a template; `wording` replaces words by synonyms. The template must fit the form."""
-        telling = Telling(self, form, wording)
-        text = TEMPLATES[template].say(telling)
+        """The text of a form in a template that fits it; `wording` replaces words by synonyms."""
+        phrases = FormPhrases(self, form, wording)
+        text = TEMPLATES[template].say(phrases)
         if form.environment is None:
             return text
         where = self.vocabulary.environments[form.environment].phrase
@@ -57,16 +57,16 @@ class Grammar:
         return f"{_capital(where)}, {text[0].lower()}{text[1:]}"
 
     def phrase(self, mention: Mention, article: bool = True, bare: bool = False) -> str:
-        """A mention as a noun phrase, its usual words; `bare` leaves out what is said of it."""
+        """A mention as a noun phrase in the usual words; `bare` omits attributes and denials."""
         return self._phrase(mention, article, bare)
 
     def _say_phrase(self, mention: Mention, article: bool, bare: bool) -> str:
         return self.noun_phrase(mention, article, bare, lambda kind: None)
 
     def noun_phrase(self, mention: Mention, article: bool, bare: bool, synonym: Callable[[str], str | None]) -> str:
-        """A mention as a noun phrase, with the words that `synonym` gives for an attribute kind or the noun."""
-        words, after = ([], "") if bare else (self.adjectives(mention, synonym), self.after(mention, synonym))
-        name = synonym(self.kind_of_categories) or mention.category or self.vocabulary.generic
+        """A mention as a noun phrase; `synonym` gives another word for an attribute kind or for the noun, or None."""
+        words, after = ([], "") if bare else (self.adjectives(mention, synonym), self.postmodifiers(mention, synonym))
+        name = synonym(self.category_kind) or mention.category or self.vocabulary.generic
         if mention.count > 1:
             text = " ".join([NUMBERS[mention.count], *words, self._plural(mention.category, name)])
         elif mention.count == 0:
@@ -76,30 +76,32 @@ class Grammar:
             text = " ".join([self.article(words[0]), *words] if article else words)
         if bare:
             return text
-        return text + after + "".join(f" that is not {self.denied(*pair)}" for pair in mention.without)
+        return text + after + "".join(f" that is not {self.denied_predicate(*pair)}" for pair in mention.without)
 
     def adjectives(self, mention: Mention, synonym: Callable[[str], str | None]) -> list[str]:
-        """The adjectives of a mention, in order."""
+        """The adjectives of a mention, in the order of the vocabulary."""
         kinds = [kind for kind in self.order if kind in mention.values and kind not in self._phrases]
         return [synonym(kind) or mention.values[kind] for kind in kinds]
 
-    def after(self, mention: Mention, synonym: Callable[[str], str | None]) -> str:
-        """What stands after the noun: " made of wood", " textured with grass and made of wood"."""
+    def postmodifiers(self, mention: Mention, synonym: Callable[[str], str | None]) -> str:
+        """The attributes that follow the noun: " made of wood", " textured with grass and made of wood"."""
         kinds = [kind for kind in self._phrases if kind in mention.values] if self._phrases else []
-        said = [self.said(kind, synonym(kind) or mention.values[kind]) for kind in sorted(kinds, key=self.order.index)]
-        return f" {' and '.join(said)}" if said else ""
+        parts = [
+            self.predicate(kind, synonym(kind) or mention.values[kind]) for kind in sorted(kinds, key=self.order.index)
+        ]
+        return f" {' and '.join(parts)}" if parts else ""
 
-    def said(self, kind: str, word: str) -> str:
-        """A word for a value as it follows "is": itself, or in the phrase of its kind."""
+    def predicate(self, kind: str, word: str) -> str:
+        """A value as it follows "is": "red", "made of wood"."""
         return self._phrases[kind].of(word) if kind in self._phrases else word
 
     def definite(self, noun: str, kind: str, word: str) -> str:
-        """ "the red cube", "the cube made of wood": a noun with a word for a value that tells it from others."""
-        return f"the {noun} {self.said(kind, word)}" if kind in self._phrases else f"the {word} {noun}"
+        """ "the red cube" or "the cube made of wood": a noun and the value that distinguishes it."""
+        return f"the {noun} {self.predicate(kind, word)}" if kind in self._phrases else f"the {word} {noun}"
 
-    def denied(self, kind: str, value: str) -> str:
-        """What follows "is not": a value, or a category with its article."""
-        return f"{self.article(value)} {value}" if kind == self.kind_of_categories else self.said(kind, value)
+    def denied_predicate(self, kind: str, value: str) -> str:
+        """What follows "is not": "red", "made of wood", or a category with its article, "a cube"."""
+        return f"{self.article(value)} {value}" if kind == self.category_kind else self.predicate(kind, value)
 
     def article(self, word: str) -> str:
         """The indefinite article before a word."""
@@ -121,51 +123,47 @@ def plural_of(noun: str) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
 
 
-class Telling:
-    """A form on its way into words."""
+class FormPhrases:
+    """The phrases of one form, from which templates build its text."""
 
     def __init__(self, grammar: Grammar, form: Form, wording: Wording):
         self.grammar, self.form, self.wording = grammar, form, wording
 
-    def new(self, i: int, article: bool = True, bare: bool = False) -> str:
-        """Mention i as a noun phrase: "a red cube"."""
+    def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
+        """Mention i when it is introduced: "a red cube"."""
         if not self.wording:
             return self.grammar.phrase(self.form.objects[i], article, bare)
         return self.grammar.noun_phrase(self.form.objects[i], article, bare, lambda kind: self.wording.get((i, kind)))
 
-    def known(self, i: int) -> str:
-        """Mention i taken up again: "the cube", "the red cube" or "the second cube"."""
+    def definite(self, i: int) -> str:
+        """Mention i when it is repeated: "the cube", "the red cube" or "the second cube"."""
         mention = self.form.objects[i]
-        noun = (
-            self.wording.get((i, self.grammar.kind_of_categories))
-            or mention.category
-            or self.grammar.vocabulary.generic
-        )
+        noun = self.wording.get((i, self.grammar.category_kind)) or mention.category or self.grammar.vocabulary.generic
         same = [j for j, other in enumerate(self.form.objects) if other.category == mention.category]
         if len(same) == 1:
             return f"the {noun}"
-        kind = telling_kind(self.form, i, same, self.grammar.order)
+        kind = distinguishing_kind(self.form, i, same, self.grammar.order)
         if kind is not None:
             return self.grammar.definite(noun, kind, self.wording.get((i, kind)) or mention.values[kind])
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def relation(self, k: int) -> str:
-        """Relation k's words, "not" before them when it is denied."""
+        """The words of relation k, after "not" if it is denied."""
         link = self.form.relations[k]
         phrase = self.wording.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
         return phrase if link.holds else f"not {phrase}"
 
-    def listed(self, places: range, bare: bool = False) -> str:
+    def list_of(self, places: range, bare: bool = False) -> str:
         """Mentions as a list: "a cube, a cone and a sphere"."""
-        return _joined([self.new(i, bare=bare) for i in places])
+        return _join([self.indefinite(i, bare=bare) for i in places])
 
     def all(self) -> range:
         """The places of all mentions."""
         return range(len(self.form.objects))
 
 
-def telling_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
-    """The first attribute kind whose value tells mention i from the others of its category."""
+def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
+    """The first attribute kind whose value distinguishes mention i from the `same` mentions of its category."""
     values = form.objects[i].values
     for kind in order:
         if kind in values and all(form.objects[j].values.get(kind) != values[kind] for j in same if j != i):
@@ -175,13 +173,13 @@ def telling_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) ->
 
 @dataclass(frozen=True)
 class Template:
-    """A way of saying forms: which it can say, and how."""
+    """A way to say forms: `fits` tells which forms it can say, `say` writes their text."""
 
     fits: Callable[[Form], bool]
-    say: Callable[[Telling], str]
+    say: Callable[[FormPhrases], str]
 
 
-def _joined(parts: list[str]) -> str:
+def _join(parts: list[str]) -> str:
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -210,21 +208,21 @@ def _tails_last(form: Form) -> bool:
     return not any(mention.without for mention in form.objects[:-1])
 
 
-def _told_apart(form: Form) -> bool:
-    """Whether no mention need be taken up as "the second cube"."""
+def _distinguishable(form: Form) -> bool:
+    """Whether every mention can be repeated without an ordinal such as "the second cube"."""
     kinds = tuple(sorted({kind for mention in form.objects for kind, _ in mention.attributes}))
     categories = [mention.category for mention in form.objects]
     if len(set(categories)) == len(categories):
         return True
     for i, category in enumerate(categories):
         same = [j for j, other in enumerate(categories) if other == category]
-        if len(same) > 1 and telling_kind(form, i, same, kinds) is None:
+        if len(same) > 1 and distinguishing_kind(form, i, same, kinds) is None:
             return False
     return True
 
 
 def _one_step(form: Form) -> bool:
-    """Whether the form is one relation that holds, of its first object to its second."""
+    """Whether the form asserts exactly one relation, of the first of two objects to the second."""
     return len(form.objects) == 2 and [(link.subject, link.object, link.holds) for link in form.relations] == [
         (0, 1, True)
     ]
@@ -247,85 +245,87 @@ def _all_named(form: Form) -> bool:
     )
 
 
-def _there_is(telling: Telling, text: str, first: int, also: bool) -> str:
-    verb = "are" if telling.form.objects[first].count > 1 else "is"
+def _there_is(phrases: FormPhrases, text: str, first: int, also: bool) -> str:
+    verb = "are" if phrases.form.objects[first].count > 1 else "is"
     return f"There {verb} {'also ' if also else ''}{text}"
 
 
-def _say_list(telling: Telling) -> str:
-    return telling.listed(telling.all())
+def _say_list(phrases: FormPhrases) -> str:
+    return phrases.list_of(phrases.all())
 
 
-def _say_photo(telling: Telling) -> str:
-    if telling.form.relations:
-        return f"a photo of {telling.new(0)} {telling.relation(0)} {telling.new(1)}"
-    return f"a photo of {telling.listed(telling.all())}"
+def _say_photo(phrases: FormPhrases) -> str:
+    if phrases.form.relations:
+        return f"a photo of {phrases.indefinite(0)} {phrases.relation(0)} {phrases.indefinite(1)}"
+    return f"a photo of {phrases.list_of(phrases.all())}"
 
 
-def _say_this_photo(telling: Telling) -> str:
-    return f"This is a photo of {telling.listed(telling.all())}."
+def _say_this_photo(phrases: FormPhrases) -> str:
+    return f"This is a photo of {phrases.list_of(phrases.all())}."
 
 
-def _say_spare(telling: Telling) -> str:
-    return _joined([telling.new(i, article=False) for i in telling.all()])
+def _say_spare(phrases: FormPhrases) -> str:
+    return _join([phrases.indefinite(i, article=False) for i in phrases.all()])
 
 
-def _say_crepe(telling: Telling) -> str:
+def _say_crepe(phrases: FormPhrases) -> str:
     def phrase(i: int, article: bool) -> str:
-        mention, synonym = telling.form.objects[i], lambda kind: telling.wording.get((i, kind))
-        words = telling.grammar.adjectives(mention, synonym)
-        noun = telling.new(i, article=False, bare=True)
-        text = (f"{' and '.join(words)} {noun}" if words else noun) + telling.grammar.after(mention, synonym)
-        return f"{telling.grammar.article(text.split()[0])} {text}" if article else text
+        mention, synonym = phrases.form.objects[i], lambda kind: phrases.wording.get((i, kind))
+        words = phrases.grammar.adjectives(mention, synonym)
+        noun = phrases.indefinite(i, article=False, bare=True)
+        text = (f"{' and '.join(words)} {noun}" if words else noun) + phrases.grammar.postmodifiers(mention, synonym)
+        return f"{phrases.grammar.article(text.split()[0])} {text}" if article else text
 
-    if telling.form.relations:
-        return f"{phrase(0, False)} {telling.relation(0)} {phrase(1, False)}"
-    return " and ".join(phrase(i, i > 0) for i in telling.all())
-
-
-def _say_that_is(telling: Telling) -> str:
-    steps = [f"{telling.relation(k)} {telling.new(link.object)}" for k, link in enumerate(telling.form.relations)]
-    return f"{telling.new(0)} that is {' and '.join(steps)}"
+    if phrases.form.relations:
+        return f"{phrase(0, False)} {phrases.relation(0)} {phrase(1, False)}"
+    return " and ".join(phrase(i, i > 0) for i in phrases.all())
 
 
-def _say_there_is(telling: Telling) -> str:
-    return _there_is(telling, telling.listed(telling.all()), 0, False) + "."
+def _say_that_is(phrases: FormPhrases) -> str:
+    steps = [
+        f"{phrases.relation(k)} {phrases.indefinite(link.object)}" for k, link in enumerate(phrases.form.relations)
+    ]
+    return f"{phrases.indefinite(0)} that is {' and '.join(steps)}"
 
 
-def _say_each(telling: Telling) -> str:
-    return " ".join(_there_is(telling, telling.new(i), i, False) + "." for i in telling.all())
+def _say_there_is(phrases: FormPhrases) -> str:
+    return _there_is(phrases, phrases.list_of(phrases.all()), 0, False) + "."
 
 
-def _say_in_image(telling: Telling) -> str:
-    return f"There is {telling.new(0)} in the image."
+def _say_each(phrases: FormPhrases) -> str:
+    return " ".join(_there_is(phrases, phrases.indefinite(i), i, False) + "." for i in phrases.all())
 
 
-def _say_clauses(telling: Telling, that: bool = False) -> str:
-    return _Clauses(telling, that).say()
+def _say_in_image(phrases: FormPhrases) -> str:
+    return f"There is {phrases.indefinite(0)} in the image."
 
 
-def _say_there_is_that(telling: Telling) -> str:
-    return _say_clauses(telling, that=True)
+def _say_clauses(phrases: FormPhrases, that: bool = False) -> str:
+    return _Clauses(phrases, that).say()
+
+
+def _say_there_is_that(phrases: FormPhrases) -> str:
+    return _say_clauses(phrases, that=True)
 
 
 class _Clauses:
-    """Relations said one after the other, objects introduced on the way in the order of the form."""
+    """Says the relations one after the other and introduces each object in its turn, in the order of the form."""
 
-    def __init__(self, telling: Telling, that: bool, introduced: int = 0):
-        self._telling, self._that, self._introduced = telling, that, introduced
+    def __init__(self, phrases: FormPhrases, that: bool, introduced: int = 0):
+        self._phrases, self._that, self._introduced = phrases, that, introduced
         self._sentences: list[str] = []
         self._joins_to: int | None = None
 
     def say(self) -> str:
-        telling = self._telling
-        for k, link in enumerate(telling.form.relations):
+        phrases = self._phrases
+        for k, link in enumerate(phrases.form.relations):
             self._prepare(link)
             self._relate(k, link)
-        self._introduce(len(telling.form.objects))
+        self._introduce(len(phrases.form.objects))
         return " ".join(f"{sentence}." for sentence in self._sentences)
 
     def _prepare(self, link: Link) -> None:
-        """Introduce what must be known before, so that the objects are first mentioned in the order of the form."""
+        """Introduce the objects that the form mentions before those of this relation."""
         if link.subject >= self._introduced and link.object == link.subject + 1:
             self._introduce(link.subject)
         else:
@@ -334,60 +334,62 @@ class _Clauses:
 
     def _introduce(self, until: int) -> None:
         for i in range(self._introduced, until):
-            self._sentences.append(_there_is(self._telling, self._telling.new(i), i, bool(self._sentences)))
+            self._sentences.append(_there_is(self._phrases, self._phrases.indefinite(i), i, bool(self._sentences)))
             self._joins_to = None
         self._introduced = max(self._introduced, until)
 
     def _relate(self, k: int, link: Link) -> None:
-        telling, objects = self._telling, self._telling.form.objects
-        fresh = link.subject >= self._introduced
-        known = link.object < self._introduced
-        target = telling.known(link.object) if known else telling.new(link.object)
-        step = f"{telling.relation(k)} {target}"
-        if self._joins_to == link.subject and not (link.holds and k and not telling.form.relations[k - 1].holds):
+        phrases, objects = self._phrases, self._phrases.form.objects
+        subject_introduced = link.subject < self._introduced
+        object_introduced = link.object < self._introduced
+        target = phrases.definite(link.object) if object_introduced else phrases.indefinite(link.object)
+        step = f"{phrases.relation(k)} {target}"
+        if self._joins_to == link.subject and not (link.holds and k and not phrases.form.relations[k - 1].holds):
             self._sentences[-1] += f" and {step}"
-        elif not fresh:
-            self._sentences.append(f"{_capital(telling.known(link.subject))} is {step}")
+        elif subject_introduced:
+            self._sentences.append(f"{_capital(phrases.definite(link.subject))} is {step}")
         elif self._that and not objects[link.subject].without:
-            subject = _there_is(telling, telling.new(link.subject), link.subject, bool(self._sentences))
+            subject = _there_is(phrases, phrases.indefinite(link.subject), link.subject, bool(self._sentences))
             self._sentences.append(f"{subject} that is {step}")
         else:
-            self._sentences.append(f"{_capital(telling.new(link.subject))} is {step}")
+            self._sentences.append(f"{_capital(phrases.indefinite(link.subject))} is {step}")
         self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
-        self._joins_to = None if not known and objects[link.object].without else link.subject
+        self._joins_to = None if not object_introduced and objects[link.object].without else link.subject
 
 
-def _say_list_then_relate(telling: Telling) -> str:
-    listed = _there_is(telling, telling.listed(telling.all()), 0, False)
-    return f"{listed}. {_Clauses(telling, False, len(telling.form.objects)).say()}"
+def _say_list_then_relate(phrases: FormPhrases) -> str:
+    listed = _there_is(phrases, phrases.list_of(phrases.all()), 0, False)
+    return f"{listed}. {_Clauses(phrases, False, len(phrases.form.objects)).say()}"
 
 
-def _say_then_attributes(telling: Telling) -> str:
-    sentences = [_there_is(telling, telling.listed(telling.all(), bare=True), 0, False)]
-    for i, mention in enumerate(telling.form.objects):
-        kinds = [kind for kind in telling.grammar.order if kind in mention.values]
+def _say_then_attributes(phrases: FormPhrases) -> str:
+    sentences = [_there_is(phrases, phrases.list_of(phrases.all(), bare=True), 0, False)]
+    for i, mention in enumerate(phrases.form.objects):
+        kinds = [kind for kind in phrases.grammar.order if kind in mention.values]
         if kinds:
             words = [
-                telling.grammar.said(kind, telling.wording.get((i, kind)) or mention.values[kind]) for kind in kinds
+                phrases.grammar.predicate(kind, phrases.wording.get((i, kind)) or mention.values[kind])
+                for kind in kinds
             ]
-            sentences.append(f"{_capital(telling.known(i))} is {_joined(words)}")
+            sentences.append(f"{_capital(phrases.definite(i))} is {_join(words)}")
         sentences += [
-            f"{_capital(telling.known(i))} is not {telling.grammar.denied(*pair)}" for pair in mention.without
+            f"{_capital(phrases.definite(i))} is not {phrases.grammar.denied_predicate(*pair)}"
+            for pair in mention.without
         ]
     text = " ".join(f"{sentence}." for sentence in sentences)
-    if not telling.form.relations:
+    if not phrases.form.relations:
         return text
-    return f"{text} {_Clauses(telling, False, len(telling.form.objects)).say()}"
+    return f"{text} {_Clauses(phrases, False, len(phrases.form.objects)).say()}"
 
 
-def _say_not_true(telling: Telling) -> str:
-    verb = "are" if telling.form.objects[0].count > 1 else "is"
+def _say_not_true(phrases: FormPhrases) -> str:
+    verb = "are" if phrases.form.objects[0].count > 1 else "is"
     steps = [
-        f"that {telling.known(link.subject)} is {telling.relation(k)} {telling.known(link.object)}"
-        for k, link in enumerate(telling.form.relations)
+        f"that {phrases.definite(link.subject)} is {phrases.relation(k)} {phrases.definite(link.object)}"
+        for k, link in enumerate(phrases.form.relations)
     ]
     joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
-    return f"It is not true that there {verb} {telling.listed(telling.all())}{joined}."
+    return f"It is not true that there {verb} {phrases.list_of(phrases.all())}{joined}."
 
 
 TEMPLATES: dict[str, Template] = {
@@ -421,14 +423,14 @@ TEMPLATES: dict[str, Template] = {
         ),
         _say_in_image,
     ),
-    "clauses": Template(lambda form: _related(form) and _told_apart(form), _say_clauses),
-    "there-is-that": Template(lambda form: _related(form) and _told_apart(form), _say_there_is_that),
+    "clauses": Template(lambda form: _related(form) and _distinguishable(form), _say_clauses),
+    "there-is-that": Template(lambda form: _related(form) and _distinguishable(form), _say_there_is_that),
     "list-then-relate": Template(_related, _say_list_then_relate),
     "then-attributes": Template(_all_named, _say_then_attributes),
     "not-true": Template(lambda form: form.negated and _there(form), _say_not_true),
 }
-"""Every way of saying a form, by name. The published ones are those of PUG:SPARE, PUG:SPAR, CREPE, COMPASS and
-Pearson et al.; docs/language.md shows each."""
+"""All templates by name. docs/language.md shows an example of each and names the published ones (PUG:SPARE, PUG:SPAR,
+CREPE, COMPASS, Pearson et al.)."""
 
 NATURAL = (
     "a-and-a",
@@ -440,4 +442,4 @@ NATURAL = (
     "list-then-relate",
     "then-attributes",
 )
-"""Templates that captions are drawn from when none is asked for."""
+"""Templates to draw from when no template is requested."""

@@ -1,4 +1,4 @@
-"""Whether a form is true of a scene: True, False, or None where it is undecided (docs/language.md, Truth)."""
+"""Whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,14 +7,15 @@ from generator.scene.relations import Space, Truth, decided
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary
 
-Fits = Sequence[int]
+Objects = Sequence[int]
+"""Indices of objects of a scene."""
 
 
 class Facts:
-    """What is so in a scene: its objects' categories and values, and every relation between two of them.
+    """A scene's categories, attribute values and relations, by index of the object.
 
-    `holds[relation][i][j]` says whether object i stands in the relation to object j; None where the margin does not
-    decide, and for i = j.
+    `holds[relation][i][j]` says whether object i stands in the relation to object j; None if the relation is within its
+    margin, and for i = j.
     """
 
     def __init__(self, scene: Scene, vocabulary: Vocabulary):
@@ -29,41 +30,41 @@ class Facts:
         return len(self.categories)
 
     def fitting(self, mention: Mention) -> tuple[int, ...]:
-        """Places of the objects that fit a mention."""
-        known = self._fitting.get(mention)
-        if known is None:
-            known = self._fitting[mention] = tuple(i for i in range(len(self)) if self._fits(mention, i))
-        return known
+        """Indices of the objects that fit a mention."""
+        found = self._fitting.get(mention)
+        if found is None:
+            found = self._fitting[mention] = tuple(i for i in range(len(self)) if self._fits(mention, i))
+        return found
 
     def _fits(self, mention: Mention, i: int) -> bool:
         values = self.values[i]
         return (
             mention.category in (None, self.categories[i])
             and all(values.get(kind) == value for kind, value in mention.attributes)
-            and all(self._named(kind, i) != value for kind, value in mention.without)
+            and all(self._value(kind, i) != value for kind, value in mention.without)
         )
 
-    def _named(self, kind: str, i: int) -> str | None:
+    def _value(self, kind: str, i: int) -> str | None:
         return self.categories[i] if kind == self._category_kind else self.values[i].get(kind)
 
 
 def decide(form: Form, facts: Facts) -> Truth:
-    """Whether a form is true of a scene: closed world, different objects for different mentions.
+    """Whether a form is true of a scene, under a closed world and with a different object for every mention.
 
-    None where a relation lies within its margin, or where two readings of the words differ.
+    None if the answer depends on a relation within its margin, or if two readings of the words differ.
     """
     if all(mention.count == 1 for mention in form.objects):
         value = _decide_single([facts.fitting(mention) for mention in form.objects], form.relations, facts)
     else:
         value = _decide_counted(form, facts)
     if form.environment is not None:
-        known = None if facts.environment is None else facts.environment == form.environment
-        value = both(value, known)
+        same = None if facts.environment is None else facts.environment == form.environment
+        value = both(value, same)
     return value if not form.negated or value is None else not value
 
 
 def both(first: Truth, second: Truth) -> Truth:
-    """Kleene's "and"."""
+    """Kleene's three-valued "and"."""
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
@@ -93,29 +94,33 @@ def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Fa
     if not all(fits) and all(link.holds for link in links):
         return False
     specific = _best(fits, [(link, None) for link in links], facts)
-    loose = [link for link in links if not link.holds and _only_here(link, links)]
+    loose = [link for link in links if not link.holds and _object_in_no_other(link, links)]
     if not loose:
         return specific
-    # the object of a denied relation need not be there: "it is left of no sphere"
+    # second reading: the object of a denied relation need not exist ("it is left of no sphere")
     free = {link.object for link in loose}
-    kept = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
-    none = _best(kept, [(link, fits[link.object] if link in loose else None) for link in links], facts, free)
+    candidates = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
+    none = _best(candidates, [(link, fits[link.object] if link in loose else None) for link in links], facts, free)
     return specific if specific == none else None
 
 
-def _only_here(link: Link, links: Iterable[Link]) -> bool:
+def _object_in_no_other(link: Link, links: Iterable[Link]) -> bool:
     return not any(link.object in (other.subject, other.object) for other in links if other is not link)
 
 
 def _best(
     fits: list[tuple[int, ...]],
-    links: Sequence[tuple[Link, Fits | None]],
+    links: Sequence[tuple[Link, Objects | None]],
     facts: Facts,
     skipped: set[int] | frozenset[int] = frozenset(),
 ) -> Truth:
-    """The best that any assignment of different objects makes of all the links (Kleene's "or" of their "and")."""
+    """The best truth value of all links together over every assignment of different objects (Kleene's "or" of "and").
+
+    `fits` are the objects that fit each mention. A link with objects of its own is denied of all of them; `skipped`
+    mentions get no object.
+    """
     order = sorted((i for i in range(len(fits)) if i not in skipped), key=lambda i: len(fits[i]))
-    ready: list[list[tuple[Link, Fits | None]]] = [[] for _ in order]
+    ready: list[list[tuple[Link, Objects | None]]] = [[] for _ in order]
     place = {mention: step for step, mention in enumerate(order)}
     for link, free in links:
         ready[max(place.get(link.subject, 0), place.get(link.object, 0))].append((link, free))
@@ -135,7 +140,7 @@ def _best(
             chosen[mention] = thing
             here = value
             for link, free in ready[step]:
-                here = both(here, _said(link, free, chosen, facts))
+                here = both(here, _link_truth(link, free, chosen, facts))
                 if here is False:
                     break
             if here is not False and extend(step + 1, here):
@@ -147,7 +152,7 @@ def _best(
     return best
 
 
-def _said(link: Link, free: Fits | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
+def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
     holds = facts.holds[link.relation]
     first = chosen[link.subject]
     if free is None:

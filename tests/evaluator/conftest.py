@@ -19,7 +19,8 @@ from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES, Family
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import FIRST, describe
+from generator.describe.benchmark import describe
+from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import design_of
@@ -111,7 +112,8 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
             (writer.images / f"{planned.scene_id}.png").write_bytes(png)
             writer.add(_record(planned.scene_id, planned.cluster_id, scene, boxes, vocabulary, png))
         writer.finish(text)
-    describe(root, World(root / "world"), holdout, design_of(holdout).benchmark_name(holdout), FIRST)
+    name = design_of(holdout).benchmark_name(holdout)
+    describe(root, World(root / "world"), holdout, name, first_request(holdout))
     return root
 
 

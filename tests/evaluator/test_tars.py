@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import FIRST, describe
+from generator.describe.benchmark import describe
+from generator.describe.request import first_request
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from tests.evaluator.conftest import score_command
@@ -16,7 +17,8 @@ from tests.generator.worlds import rewrite
 def test_scores_do_not_depend_on_where_images_lie(drawn: Path, tmp_path: Path) -> None:
     root = rewrite(drawn, tmp_path / "tars", tar_bytes=20_000)
     holdout = Holdout.from_dict(Dataset.open(drawn).block())
-    describe(root, Dataset.open(root).world, holdout, design_of(holdout).benchmark_name(holdout), FIRST)
+    name = design_of(holdout).benchmark_name(holdout)
+    describe(root, Dataset.open(root).world, holdout, name, first_request(holdout))
     assert len(list(root.glob("world/shards/*.tar"))) > 2
     assert not list(root.glob("world/images"))
     for dataset, run in ((drawn, "loose"), (root, "packed")):

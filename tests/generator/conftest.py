@@ -1,4 +1,4 @@
-"""What tests of asset sets share: an empty place for sets, and Blender in a process of its own."""
+"""Shared fixtures: an empty place for asset sets, Blender in a process of its own, a world of all relations."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from generator.assets.process import AssetWorker
+from tests.generator.relations import make_relations_world
 
 
 @pytest.fixture
@@ -20,3 +21,9 @@ def worker() -> Iterator[AssetWorker]:
     """A Blender that reads and draws meshes."""
     with AssetWorker() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def relations_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of scenes with all eight relations and one benchmark; nothing is rendered. Not to be changed."""
+    return make_relations_world(tmp_path_factory.mktemp("relations") / "dataset")

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK, write_world
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import PROTOCOLS, Request, describe
+from generator.describe.benchmark import describe
+from generator.describe.protocols.registry import protocol_names
 from generator.describe.protocols.train import Statistics
+from generator.describe.request import Request
 from generator.holdout.membership import SPLITS
 
 VALUES = {
@@ -106,7 +108,7 @@ def designs(draw: st.DrawFn) -> Design:
     shares = st.sampled_from([0.0, 0.5, 1.0])
     statistics = st.none() | st.builds(Statistics, shares, shares, shares)
     request = Request(
-        protocols=tuple(draw(st.lists(st.sampled_from(PROTOCOLS), min_size=1, max_size=3, unique=True))),
+        protocols=tuple(draw(st.lists(st.sampled_from(protocol_names()), min_size=1, max_size=3, unique=True))),
         statistics=draw(statistics),
         exposed_negatives=draw(st.booleans()),
         equal_familiarity=draw(st.booleans()),

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from generator.describe.items import Language, Subject
+from generator.describe.captioner import Captioner
+from generator.describe.described_scene import DescribedScene
 from generator.holdout.blocks import draw_block
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
@@ -74,15 +75,15 @@ def facts_of(scene: Scene, vocabulary: Vocabulary = VOCABULARY) -> Facts:
     return Facts(scene, vocabulary)
 
 
-def subject_of(scene: Scene, split: str = "seen", scene_id: str = "000000") -> Subject:
-    """A scene as items are asked about it."""
+def described(scene: Scene, split: str = "seen", scene_id: str = "000000") -> DescribedScene:
+    """A scene of a benchmark over the family with the held-out block."""
     held_out = tuple(HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects)
-    return Subject(scene_id, facts_of(scene), split, held_out)
+    return DescribedScene(scene_id, facts_of(scene), split, held_out)
 
 
-def language(**options: object) -> Language:
-    """The language of the family with a held-out block."""
-    return Language(VOCABULARY, HOLDOUT, **options)  # type: ignore[arg-type]
+def captioner(**options: object) -> Captioner:
+    """A captioner of the family with the held-out block."""
+    return Captioner(VOCABULARY, HOLDOUT, **options)  # type: ignore[arg-type]
 
 
 @st.composite

@@ -1,1 +1,1 @@
-"""One file for each protocol: from a scene to its items."""
+"""Protocols: one file each, from a scene to its items. `registry.py` lists them."""

@@ -4,32 +4,32 @@ from collections.abc import Iterator
 from itertools import product
 
 from generator.dataset.streams import Stream
-from generator.describe.items import Candidate, Item, Language, Subject, Text
-from generator.describe.protocols.binary import bound, tested_pair
+from generator.describe.captions import draw_tested_pair, name_objects
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocols.protocol import Protocol
 from generator.language.form import Form, Mention
 
 
-class Confusion:
+class Confusion(Protocol):
     """Two objects' values and categories in all 16 assignments to the four slots, repeats included; two are true.
 
-    A false one's kind says which slots repeat: "none", "attribute", "category" or "both".
+    The kind of a false assignment says which slots repeat: "none", "attribute", "category" or "both".
     """
 
     name = "confusion"
+    kinds = ("assignments",)
 
-    def __init__(self, language: Language):
-        self._language = language
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        return self.captioner.item_or_drop(self.name, self._make(scene, stream))
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The item of a scene."""
-        return self._language.kept(self.name, self._make(subject, stream))
-
-    def _make(self, subject: Subject, stream: Stream) -> Item | None:
-        language, kind = self._language, self._language.holdout.kind
-        pair = tested_pair(subject, kind, stream)
+    def _make(self, scene: DescribedScene, stream: Stream) -> Item | None:
+        captioner, kind = self.captioner, self.captioner.holdout.kind
+        pair = draw_tested_pair(scene, kind, stream)
         if pair is None:
             return None
-        true = bound(subject, pair, (kind,))
+        true = name_objects(scene, pair, (kind,))
+        reversed_true = Form(true.objects[::-1])
         values = [mention.values[kind] for mention in true.objects]
         categories = [mention.category for mention in true.objects]
         forms = [
@@ -37,21 +37,20 @@ class Confusion:
             for a, b in product(values, repeat=2)
             for one, other in product(categories, repeat=2)
         ]
-        turned = Form(true.objects[::-1])
-        style = language.style(forms, stream, ("a-and-a", "there-is", "there-is-each"))
-        if style is None or not all(form in (true, turned) or language.admits(true, form, subject) for form in forms):
+        template = captioner.draw_template(forms, stream, ("a-and-a", "there-is", "there-is-each"))
+        false = [form for form in forms if form not in (true, reversed_true)]
+        if template is None or not all(captioner.accepts(form, true, scene) for form in false):
             return None
-        caption = Text(true, style)
-        candidates = [Candidate(caption, "c", True), Candidate(Text(turned, style), "c", True)]
-        for form in forms:
-            if form not in (true, turned):
-                candidates.append(
-                    Candidate(Text(form, style), "n", False, _pattern(form), self._changes(true, form), caption)
-                )
+        caption = Text(true, template)
+        candidates = [Candidate(caption, "c", True), Candidate(Text(reversed_true, template), "c", True)]
+        candidates += [
+            Candidate(Text(form, template), "n", False, _repeats(form), self._changes(true, form), caption)
+            for form in false
+        ]
         return Item(self.name, "assignments", "attribute", tuple(candidates))
 
     def _changes(self, true: Form, form: Form) -> tuple[str, ...]:
-        kind, category = self._language.holdout.kind, self._language.vocabulary.category
+        kind, category = self.captioner.holdout.kind, self.captioner.vocabulary.category
         found = []
         for i, (old, new) in enumerate(zip(true.objects, form.objects, strict=True)):
             if old.values[kind] != new.values[kind]:
@@ -61,9 +60,8 @@ class Confusion:
         return tuple(found)
 
 
-def _pattern(form: Form) -> str:
+def _repeats(form: Form) -> str:
+    """Which slots of an assignment repeat."""
     first, second = form.objects
-    repeats = (first.attributes == second.attributes, first.category == second.category)
-    return {(False, False): "none", (True, False): "attribute", (False, True): "category", (True, True): "both"}[
-        repeats
-    ]
+    names = {(False, False): "none", (True, False): "attribute", (False, True): "category", (True, True): "both"}
+    return names[first.attributes == second.attributes, first.category == second.category]

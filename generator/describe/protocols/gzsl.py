@@ -1,95 +1,117 @@
 """Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from generator.dataset.streams import Stream
-from generator.describe.items import Candidate, Item, Language, Subject, Text
-from generator.describe.protocols.binary import related_pair, tested_pair
+from generator.describe.captioner import Captioner
+from generator.describe.captions import draw_related_pair, draw_tested_pair
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Item
+from generator.describe.protocols.class_labels import N_DISTRACTORS, ClassLabels, label_item
+from generator.describe.protocols.protocol import Protocol
 from generator.language.form import Form, Link, Mention
 
-_DISTRACTORS, _TRIES = 2, 200
-STYLE = "photo"
+_TRIES = 200
 
 
-class Gzsl:
-    """`two-object`: a label of the image, the other object's value on its category (named after the tested kind, such
-    as `color`), its value on the other category (`shape`), and two distractors; `relational`: the truth, the relation flipped, the ends exchanged, and two
-    distractors. A distractor is false of the image and of the truth's own familiarity; the prompt is "a photo of …".
+class Gzsl(Protocol):
+    """Items of a label (slot c) and wrong labels (slot n) in the words "a photo of …".
+
+    The labels come from the holdout's class lists if it has some, else they are drawn for each scene.
     """
 
     name = "gzsl"
+    kinds = ("single", "two-object", "relational")
 
-    def __init__(self, language: Language):
-        self._language = language
+    def __init__(self, captioner: Captioner):
+        super().__init__(captioner)
+        self._labels = ClassLabels(captioner) if captioner.holdout.classes else DrawnLabels(captioner)
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The items of a scene."""
-        for kind, make in (("two-object", self._two_object), ("relational", self._relational)):
-            yield from self._language.kept(f"{self.name} {kind}", make(subject, stream))
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        for kind, item in self._labels.make(scene, stream).items():
+            yield from self.captioner.item_or_drop(f"{self.name} {kind}", item)
 
-    def _two_object(self, subject: Subject, stream: Stream) -> Item | None:
-        language, kind, facts = self._language, self._language.holdout.kind, subject.facts
-        pair = tested_pair(subject, kind, stream)
+
+class DrawnLabels:
+    """Labels drawn for each scene.
+
+    `two-object`: a label of one object; the other object's value on its category (a negative named after the tested
+    kind, such as `color`), its value on the other category (`shape`), and two distractors. `relational`: two related
+    objects; the flipped relation, the exchanged ends, and two distractors. A distractor is false of the image and as
+    familiar as the truth.
+    """
+
+    def __init__(self, captioner: Captioner):
+        self._captioner = captioner
+
+    def make(self, scene: DescribedScene, stream: Stream) -> Mapping[str, Item | None]:
+        """The items of a scene by kind; None for those that cannot be made."""
+        return {"two-object": self._two_object(scene, stream), "relational": self._relational(scene, stream)}
+
+    def _two_object(self, scene: DescribedScene, stream: Stream) -> Item | None:
+        captioner, kind, facts = self._captioner, self._captioner.holdout.kind, scene.facts
+        pair = draw_tested_pair(scene, kind, stream)
         if pair is None:
             return None
         target, other = pair if stream.below(2) else pair[::-1]
         value, category = facts.values[target][kind], facts.categories[target]
         hard = {
             kind: _label(kind, facts.values[other][kind], category),
-            language.vocabulary.category: _label(kind, value, facts.categories[other]),
+            captioner.vocabulary.category: _label(kind, value, facts.categories[other]),
         }
-        values, categories = language.foils.values_like(kind, value), language.foils.categories_like(category)
-        caption = _label(kind, value, category)
-        drawn = self._distractors(
-            caption, [*hard.values()], subject,
-            lambda: _label(kind, values[stream.below(len(values))], categories[stream.below(len(categories))]),
-        )  # fmt: skip
-        return self._item("two-object", "attribute", caption, hard, drawn, subject)
+        values, categories = captioner.substitutes.values(kind, value), captioner.substitutes.categories(category)
 
-    def _relational(self, subject: Subject, stream: Stream) -> Item | None:
-        language = self._language
-        caption = related_pair(language, subject, stream, directed=True)
+        def draw() -> Form:
+            return _label(kind, values[stream.below(len(values))], categories[stream.below(len(categories))])
+
+        return self._item("two-object", "attribute", _label(kind, value, category), hard, draw, scene)
+
+    def _relational(self, scene: DescribedScene, stream: Stream) -> Item | None:
+        captioner = self._captioner
+        caption = draw_related_pair(captioner, scene, stream, directed=True)
         if caption is None:
             return None
         relation = caption.relations[0].relation
-        relations = sorted({relation, language.vocabulary.relations[relation].opposite})
+        relations = sorted({relation, captioner.vocabulary.relations[relation].opposite})
         hard = {
-            "flip": language.foils.flipped(caption, 0).form,
+            "flip": captioner.foils.flip_relation(caption, 0).form,
             "order": replace(caption, objects=caption.objects[::-1]),
         }
-        sides = [language.foils.categories_like(str(mention.category)) for mention in caption.objects]
+        categories = [captioner.substitutes.categories(str(mention.category)) for mention in caption.objects]
 
         def draw() -> Form:
-            ends = [names[stream.below(len(names))] for names in sides]
+            ends = [names[stream.below(len(names))] for names in categories]
             return Form(tuple(Mention(name) for name in ends), (Link(0, relations[stream.below(2)], 1),))
 
-        drawn = self._distractors(caption, [*hard.values()], subject, draw)
-        return self._item("relational", "relation", caption, hard, drawn, subject)
+        return self._item("relational", "relation", caption, hard, draw, scene)
+
+    def _item(
+        self,
+        kind: str,
+        skill: str,
+        caption: Form,
+        hard: Mapping[str, Form],
+        draw: Callable[[], Form],
+        scene: DescribedScene,
+    ) -> Item | None:
+        drawn = self._distractors(caption, [*hard.values()], scene, draw)
+        if drawn is None or not all(self._captioner.accepts(form, caption, scene) for form in hard.values()):
+            return None
+        return label_item(kind, skill, caption, [*hard.items(), *(("distractor", form) for form in drawn)])
 
     def _distractors(
-        self, caption: Form, others: list[Form], subject: Subject, draw: Callable[[], Form]
+        self, caption: Form, others: list[Form], scene: DescribedScene, draw: Callable[[], Form]
     ) -> list[Form] | None:
         drawn: list[Form] = []
         for _ in range(_TRIES):
             form = draw()
-            alike = len({mention.category for mention in form.objects}) < len(form.objects)
-            if not alike and form not in (caption, *others, *drawn) and self._language.admits(caption, form, subject):
+            repeats = len({mention.category for mention in form.objects}) < len(form.objects)
+            if not repeats and form not in (caption, *others, *drawn) and self._captioner.accepts(form, caption, scene):
                 drawn.append(form)
-                if len(drawn) == _DISTRACTORS:
+                if len(drawn) == N_DISTRACTORS:
                     return drawn
         return None
-
-    def _item(
-        self, kind: str, skill: str, caption: Form, hard: dict[str, Form], drawn: list[Form] | None, subject: Subject
-    ) -> Item | None:
-        if drawn is None or not all(self._language.admits(caption, form, subject) for form in hard.values()):
-            return None
-        text = Text(caption, STYLE)
-        candidates = [Candidate(text, "c", True)]
-        for name, form in [*hard.items(), *(("distractor", form) for form in drawn)]:
-            candidates.append(Candidate(Text(form, STYLE), "n", False, name, (name,), text))
-        return Item(self.name, kind, skill, tuple(candidates))
 
 
 def _label(kind: str, value: str, category: str) -> Form:

@@ -4,45 +4,42 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from generator.dataset.streams import Stream
-from generator.describe.items import Candidate, Item, Language, Subject, Text
-from generator.describe.protocols.binary import bound, related_pair, tested_pair
-from generator.language.foils import Atom
+from generator.describe.captioner import Captioner
+from generator.describe.captions import draw_related_pair, draw_tested_pair, name_objects
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Candidate, Item, Text, Wording
+from generator.describe.protocols.protocol import Protocol
 from generator.language.form import Form, Link
 from generator.language.grammar import Place
+from generator.language.substitutes import Atom
 
-KINDS = ("replace", "swap", "converse", "swap-matched", "converse-matched", "replace+swap", "replace+converse")
-_PLAIN = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
-Wording = tuple[tuple[Place, str], ...]
+_TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 
 
-class HardPositives:
-    """Triples: a caption c, a hard positive p and a foil n.
+class HardPositives(Protocol):
+    """Triples of a caption c, a hard positive p and a foil n.
 
-    `replace`: one word becomes a synonym; `swap`: two phrases change place; `converse`: a relation is said from its
-    other end; and combinations. In `swap` and `converse` the foil is the published one (attributes exchanged, relation
-    flipped); in all others it is as many edits from the caption as the hard positive is, a word or phrase of the
-    vocabulary counting as one. Which of c and p has the synonym, and whether n has one of its own, is drawn by chance,
-    so that a synonym says nothing about the truth.
+    In `replace` a word becomes a synonym; in `swap` two phrases change places; in `converse` a relation is said from
+    its other end. The foil of `swap` and `converse` is the published one (attributes exchanged, relation flipped). The
+    foils of all other kinds are as many edits from the caption as the hard positive is; a word or phrase of the
+    vocabulary counts as one. Whether c or p has the synonym, and whether n has one too, is random, so that a synonym
+    says nothing about the truth.
     """
 
     name = "hard_positives"
+    kinds = ("replace", "swap", "converse", "swap-matched", "converse-matched", "replace+swap", "replace+converse")
 
-    def __init__(self, language: Language, kinds: Sequence[str] = KINDS):
-        self._language, self._kinds = language, kinds
-        self._category = language.vocabulary.category
-
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The items of a scene."""
-        for kind in self._kinds:
-            asked: list[tuple[str, str]] = [(kind, "relation" if "converse" in kind else "attribute")]
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        for kind in self.kinds:
+            skills = ["relation" if "converse" in kind else "attribute"]
             if kind == "replace":
-                asked = [(kind, skill) for skill in ("object", "attribute", "relation")]
-            for _, skill in asked:
-                made = self._make(kind, skill, subject, stream)
-                yield from self._language.kept(f"{self.name} {kind} {skill}", made)
+                skills = ["object", "attribute", "relation"]
+            for skill in skills:
+                made = self._make(kind, skill, scene, stream)
+                yield from self.captioner.item_or_drop(f"{self.name} {kind} {skill}", made)
 
-    def _make(self, kind: str, skill: str, subject: Subject, stream: Stream) -> Item | None:
-        form = self._caption(skill, subject, stream)
+    def _make(self, kind: str, skill: str, scene: DescribedScene, stream: Stream) -> Item | None:
+        form = self._caption(skill, scene, stream)
         if form is None:
             return None
         wording: Wording = ()
@@ -51,37 +48,40 @@ class HardPositives:
             if found is None:
                 return None
             wording = found
-        said, other = (wording, ()) if stream.below(2) else ((), wording)
-        positive, turned = self._rearranged(form, other, kind)
-        style = self._language.style([form, positive], stream, _PLAIN)
-        if style is None:
+        caption_wording, other = (wording, ()) if stream.below(2) else ((), wording)
+        positive, positive_wording = self._rearranged(form, other, kind)
+        template = self.captioner.draw_template([form, positive], stream, _TEMPLATES)
+        if template is None:
             return None
-        texts = Text(form, style, said), Text(positive, style, turned)
+        texts = Text(form, template, caption_wording), Text(positive, template, positive_wording)
         if kind in ("swap", "converse"):
-            foil = self._published(texts, kind, subject)
+            foil = self._published(texts, kind, scene)
         else:
             places = self._rearranged(form, wording, kind)[1]
-            foil = self._matched(texts, {place for place, _ in places}, subject, stream)
+            foil = self._matched(texts, {place for place, _ in places}, scene, stream)
         if foil is None:
             return None
         p = Candidate(texts[1], "p", True)
         return Item(self.name, kind, skill, (Candidate(texts[0], "c", True), foil, p))
 
-    def _caption(self, skill: str, subject: Subject, stream: Stream) -> Form | None:
-        tested = self._language.holdout.kind
+    def _caption(self, skill: str, scene: DescribedScene, stream: Stream) -> Form | None:
+        tested = self.captioner.holdout.kind
         if skill == "relation":
-            return related_pair(self._language, subject, stream)
-        pair = tested_pair(subject, tested, stream)
+            return draw_related_pair(self.captioner, scene, stream)
+        pair = draw_tested_pair(scene, tested, stream)
         if pair is None:
             return None
-        return bound(subject, pair if stream.below(2) else pair[::-1], (tested,))
+        return name_objects(scene, pair if stream.below(2) else pair[::-1], (tested,))
 
     def _synonym(self, form: Form, skill: str, stream: Stream) -> Wording | None:
-        """One word of the form in another wording."""
-        vocabulary, options = self._language.vocabulary, []
+        """A synonym for one random word of the form; None if no word has one."""
+        vocabulary, options = self.captioner.vocabulary, []
         for i, mention in enumerate(form.objects):
             if skill == "object" and mention.category is not None:
-                options += [((i, self._category), word) for word in vocabulary.objects[mention.category].synonyms]
+                options += [
+                    ((i, self.captioner.vocabulary.category), word)
+                    for word in vocabulary.objects[mention.category].synonyms
+                ]
             if skill == "attribute":
                 for kind, value in mention.attributes:
                     options += [((i, kind), word) for word in vocabulary.attributes[kind][value].synonyms]
@@ -91,58 +91,58 @@ class HardPositives:
         return (options[stream.below(len(options))],) if options else None
 
     def _rearranged(self, form: Form, wording: Wording, kind: str) -> tuple[Form, Wording]:
-        """The form with its two objects in the other order, or its relation said from the other end; synonyms go along."""
+        """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new places."""
         if "swap" not in kind and "converse" not in kind:
             return form, wording
         back = tuple(((1 - place, name), word) for (place, name), word in wording)
         turned = replace(form, objects=form.objects[::-1])
         if "converse" in kind:
-            converse = self._language.vocabulary.relations[form.relations[0].relation].converse
+            converse = self.captioner.vocabulary.relations[form.relations[0].relation].converse
             turned = replace(turned, relations=(Link(0, converse, 1),))
         return turned, back
 
-    def _published(self, texts: tuple[Text, Text], kind: str, subject: Subject) -> Candidate | None:
+    def _published(self, texts: tuple[Text, Text], kind: str, scene: DescribedScene) -> Candidate | None:
         caption = texts[0]
         if kind == "swap":
-            foil = self._language.foils.exchanged(caption.form, self._language.holdout.kind)
+            foil = self.captioner.foils.exchange_values(caption.form, self.captioner.holdout.kind)
         else:
-            foil = self._language.foils.flipped(caption.form, 0)
-        if not self._language.admits(caption.form, foil.form, subject):
+            foil = self.captioner.foils.flip_relation(caption.form, 0)
+        if not self.captioner.accepts(foil.form, caption.form, scene):
             return None
         return Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption)
 
     def _matched(
-        self, texts: tuple[Text, Text], places: set[Place], subject: Subject, stream: Stream
+        self, texts: tuple[Text, Text], places: set[Place], scene: DescribedScene, stream: Stream
     ) -> Candidate | None:
-        """The hard positive with one of its words falsified, so that it is as far from the caption.
+        """The hard positive with one word replaced by a false one, so that it is equally far from the caption.
 
-        Where a synonym was used the falsified word is that one, and the foil comes from the values that have synonyms
-        too: in the changed scene it could be the truth.
+        If a synonym was used, its word is the one that is replaced, and only by values that have synonyms too: in the
+        changed scene the foil could be the truth.
         """
-        language, (caption, positive) = self._language, texts
-        said = self._tokens(caption)
-        distance = word_edits(said, self._tokens(positive))
+        captioner, (caption, positive) = self.captioner, texts
+        words = self._tokens(caption)
+        distance = word_edits(words, self._tokens(positive))
         atoms = [
-            atom for atom in language.foils.atoms(positive.form) if not places or (atom.place, atom.kind) in places
+            atom
+            for atom in captioner.substitutes.atoms(positive.form)
+            if not places or (atom.place, atom.kind) in places
         ]
-        options = [
-            (atom, value) for atom in atoms for value in self._values(atom, positive.form, subject, bool(places))
-        ]
+        options = [(atom, value) for atom in atoms for value in self._values(atom, positive.form, scene, bool(places))]
         for atom, value in stream.shuffled(options):
-            foil = language.foils.with_atom(positive.form, atom, value)
+            foil = captioner.foils.replace_atom(positive.form, atom, value)
             place = (atom.place, atom.kind)
-            kept = tuple(pair for pair in positive.wording if pair[0] != place)
-            words = self._synonyms(atom, value)
+            wording = tuple(pair for pair in positive.wording if pair[0] != place)
+            synonyms = self._synonyms(atom, value)
             if places and stream.below(2):
-                kept += ((place, words[stream.below(len(words))]),)
-            text = Text(foil.form, positive.template, kept)
-            if word_edits(said, self._tokens(text)) == distance and language.admits(caption.form, foil.form, subject):
+                wording += ((place, synonyms[stream.below(len(synonyms))]),)
+            text = Text(foil.form, positive.template, wording)
+            if word_edits(words, self._tokens(text)) == distance and captioner.accepts(foil.form, caption.form, scene):
                 return Candidate(text, "n", False, "matched", foil.changed, caption)
         return None
 
-    def _values(self, atom: Atom, form: Form, subject: Subject, with_synonyms: bool) -> list[str]:
-        """Values to falsify an atom with; none that another object of the caption has, since captions repeat none."""
-        values = self._language.foils.substitutes(form, atom, subject.facts, ())
+    def _values(self, atom: Atom, form: Form, scene: DescribedScene, with_synonyms: bool) -> list[str]:
+        """False values for an atom, without those of other objects of the caption, because captions repeat none."""
+        values = self.captioner.substitutes.of(form, atom, scene.facts)
         taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
         return [
             value
@@ -151,7 +151,7 @@ class HardPositives:
         ]
 
     def _synonyms(self, atom: Atom, value: str) -> tuple[str, ...]:
-        vocabulary = self._language.vocabulary
+        vocabulary = self.captioner.vocabulary
         if atom.type == "relation":
             return vocabulary.relations[value].synonyms
         return (
@@ -159,21 +159,21 @@ class HardPositives:
         ).synonyms
 
     def _tokens(self, text: Text) -> list[str]:
-        return tokens(self._language, text)
+        return tokens(self.captioner, text)
 
 
-def tokens(language: Language, text: Text) -> list[str]:
-    """A text cut into words, a phrase of the vocabulary being one, and "an" being "a"."""
-    words = language.grammar.realise(text.form, text.template, dict(text.wording))
+def tokens(captioner: Captioner, text: Text) -> list[str]:
+    """The words of a text; a phrase of the vocabulary is one word, and "an" counts as "a"."""
+    words = captioner.grammar.realise(text.form, text.template, dict(text.wording))
     phrases = [word for _, word in text.wording]
-    phrases += [language.vocabulary.relations[link.relation].phrase for link in text.form.relations]
+    phrases += [captioner.vocabulary.relations[link.relation].phrase for link in text.form.relations]
     for phrase in phrases:
         words = words.replace(phrase, phrase.replace(" ", "_"))
     return ["a" if word.lower() in ("a", "an") else word for word in words.split()]
 
 
 def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein's distance between two sequences of words: insertions, deletions and substitutions.
+    """Levenshtein distance between two sequences of words: insertions, deletions and substitutions.
 
     >>> word_edits("a red cube".split(), "a crimson cube".split())
     1

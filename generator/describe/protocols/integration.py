@@ -1,96 +1,109 @@
 """Composed captions and their primitives, each with the same change (COMPASS, section 5 and appendix A)."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from generator.dataset.streams import Stream
-from generator.describe.items import Candidate, Grid, Item, Language, Subject, Text
-from generator.language.complexity import Cell
-from generator.language.foils import Atom, Foil
+from generator.describe.captioner import Captioner
+from generator.describe.complexity_quota import ComplexityQuota
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocols.protocol import Protocol
+from generator.language.complexity import LEVELS, Cell
+from generator.language.foils import Foil
 from generator.language.form import Form, Link, Mention
+from generator.language.substitutes import Atom
 
 _ATTEMPTS = 3
-LEVELS = ("L1", "OA", "OR", "OAR")
+_TEMPLATES = {"object": "in-image", "attribute": "there-is", "relation": "clauses"}
+"""The templates of decomposed captions, by type of atom."""
 
 
-class Integration:
-    """A caption of N atoms with N foils, one an atom, and N decomposed captions d1 … dN, each with the same change.
+class Integration(Protocol):
+    """A caption of N atoms with N foils, one per atom, and N decomposed captions d1 … dN, each with the same change.
 
-    The substitute of an object or attribute occurs nowhere in the scene and what it replaces occurs once; a relation's
-    is its opposite. So both negatives are false, and nothing else of either text changes.
+    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a
+    relation becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
     """
 
     name = "integration"
+    kinds = ("composed",)
+    needs = "a caption's categories and values must occur once in the scene and leave others unused: more categories, or fewer objects"
+    graded = True
 
-    def __init__(self, language: Language, cells: Sequence[Cell]):
-        self._language = language
-        vocabulary = language.vocabulary
-        kinds = sum(len(values) > 2 for values in vocabulary.attributes.values())
+    def __init__(self, captioner: Captioner, cells: Sequence[Cell]):
+        super().__init__(captioner)
+        kinds = sum(len(values) > 2 for values in captioner.vocabulary.attributes.values())
         usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
-        self.grids = {
-            level: Grid(found) for level in LEVELS if (found := [cell for cell in usable if cell.level == level])
+        self._quotas = {
+            level: ComplexityQuota(found)
+            for level in LEVELS
+            if (found := [cell for cell in usable if cell.level == level])
         }
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The items of a scene."""
-        for level, grid in self.grids.items():
-            made = self._language.draw(subject, grid, stream, self._make)
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        for level, quota in self._quotas.items():
+            made = self.captioner.fill_cell(scene, quota, stream, self._make)
             if not made:
-                self._language.dropped[f"{self.name} {level}"] += 1
+                self.captioner.dropped[f"{self.name} {level}"] += 1
             yield from made
 
-    def _make(self, subject: Subject, cell: Cell, stream: Stream) -> list[Item]:
-        language, facts = self._language, subject.facts
-        shown = {kind: Counter(values[kind] for values in facts.values) for kind in language.vocabulary.attributes}
-        absent = {
-            kind: [value for value in values if value not in shown[kind]]
-            for kind, values in language.vocabulary.attributes.items()
-        }
-        found = language.walker.walk(
-            facts, cell, subject.lone, stream,
-            lambda thing: [kind for kind in shown if absent[kind] and shown[kind][facts.values[thing][kind]] == 1],
-        )  # fmt: skip
-        if found is None or not subject.suits(found.things):
+    def report(self) -> Mapping[str, Any]:
+        return {level: quota.to_dict() for level, quota in self._quotas.items()}
+
+    def _make(self, scene: DescribedScene, cell: Cell, stream: Stream) -> list[Item]:
+        captioner, facts = self.captioner, scene.facts
+        attributes = captioner.vocabulary.attributes
+        shown = {kind: Counter(values[kind] for values in facts.values) for kind in attributes}
+        absent = {kind: [value for value in values if value not in shown[kind]] for kind, values in attributes.items()}
+
+        def sayable(thing: int) -> list[str]:
+            return [kind for kind in shown if absent[kind] and shown[kind][facts.values[thing][kind]] == 1]
+
+        found = captioner.walker.walk(facts, cell, scene.unique_objects, stream, sayable)
+        if found is None or not scene.objects_fit_split(found.objects):
             return []
         form = found.form
         foils = []
-        for atom in language.foils.atoms(form):
-            values = self._others(form, atom, subject, found.things)
+        for atom in captioner.substitutes.atoms(form):
+            values = self._substitutes(form, atom, scene)
             if atom.type == "attribute":
                 values = [value for value in values if value in absent[atom.kind]]
-            foil = self._changed(form, atom, values, subject, stream)
+            foil = self._foil(form, atom, values, scene, stream)
             if foil is None:
                 return []
             foils.append((atom, foil))
-        style = language.style([form, *(foil.form for _, foil in foils)], stream)
-        return [self._item(form, style, foils)] if style else []
+        template = captioner.draw_template([form, *(foil.form for _, foil in foils)], stream)
+        return [self._item(form, template, foils)] if template else []
 
-    def _others(self, form: Form, atom: Atom, subject: Subject, things: Sequence[int]) -> list[str]:
+    def _substitutes(self, form: Form, atom: Atom, scene: DescribedScene) -> list[str]:
         if atom.type == "relation":
-            return [self._language.vocabulary.relations[form.relations[atom.place].relation].opposite]
-        return self._language.foils.substitutes(form, atom, subject.facts, things)
+            return [self.captioner.vocabulary.relations[form.relations[atom.place].relation].opposite]
+        return self.captioner.substitutes.of(form, atom, scene.facts)
 
-    def _changed(self, form: Form, atom: Atom, values: Sequence[str], subject: Subject, stream: Stream) -> Foil | None:
-        """The form with one atom changed so that it is false whole and taken apart."""
-        language = self._language
+    def _foil(
+        self, form: Form, atom: Atom, values: Sequence[str], scene: DescribedScene, stream: Stream
+    ) -> Foil | None:
+        """The form with one atom replaced, so that both the whole and the decomposed caption are false."""
+        captioner = self.captioner
         for value in stream.shuffled(values)[:_ATTEMPTS]:
-            foil = language.foils.with_atom(form, atom, value, atom.type)
-            part, other = _primitive(form, atom), _primitive(foil.form, atom)
-            if language.admits(form, foil.form, subject) and language.admits(part, other, subject):
+            foil = captioner.foils.replace_atom(form, atom, value, atom.type)
+            part, part_foil = _primitive(form, atom), _primitive(foil.form, atom)
+            if captioner.accepts(foil.form, form, scene) and captioner.accepts(part_foil, part, scene):
                 return foil
         return None
 
-    def _item(self, form: Form, style: str, foils: list[tuple[Atom, Foil]]) -> Item:
-        caption = Text(form, style)
+    def _item(self, form: Form, template: str, foils: list[tuple[Atom, Foil]]) -> Item:
+        caption = Text(form, template)
         candidates = [Candidate(caption, "c", True)]
         candidates += [
-            Candidate(Text(foil.form, style), "n", False, foil.kind, foil.changed, caption) for _, foil in foils
+            Candidate(Text(foil.form, template), "n", False, foil.kind, foil.changed, caption) for _, foil in foils
         ]
         for n, (atom, foil) in enumerate(foils, 1):
-            template = {"object": "in-image", "attribute": "there-is", "relation": "clauses"}[atom.type]
-            part, other = Text(_primitive(form, atom), template), Text(_primitive(foil.form, atom), template)
-            candidates.append(Candidate(part, f"d{n}", True))
-            candidates.append(Candidate(other, f"d{n}", False, foil.kind, foil.changed, part))
+            true, false = (Text(_primitive(each, atom), _TEMPLATES[atom.type]) for each in (form, foil.form))
+            candidates.append(Candidate(true, f"d{n}", True))
+            candidates.append(Candidate(false, f"d{n}", False, foil.kind, foil.changed, true))
         return Item(self.name, "composed", None, tuple(candidates))
 
 
@@ -101,5 +114,5 @@ def _primitive(form: Form, atom: Atom) -> Form:
         ends = (Mention(form.objects[link.subject].category), Mention(form.objects[link.object].category))
         return Form(ends, (Link(0, link.relation, 1),))
     mention = form.objects[atom.place]
-    said = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
-    return Form((Mention(mention.category, said),))
+    attributes = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
+    return Form((Mention(mention.category, attributes),))

@@ -2,78 +2,88 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from generator.dataset.streams import Stream
-from generator.describe.items import Grid, Item, Language, Subject, Text, one_of
-from generator.language.complexity import Cell, Subgraph
+from generator.describe.captioner import Captioner
+from generator.describe.complexity_quota import ComplexityQuota
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Item, Text, item_of_foils
+from generator.describe.protocols.protocol import Protocol
+from generator.language.complexity import Cell
 from generator.language.foils import Foil
+from generator.language.walk import Subgraph
 
 SKILLS = {"object": ("L1", "OA", "OR", "OAR"), "attribute": ("OA", "OAR"), "relation": ("OR", "OAR")}
-"""Levels at which each skill can be asked for."""
+"""The levels of captions that each skill has."""
 _K, _ATTEMPTS = 4, 10
 
 
-class Skill:
-    """For each level and skill, a caption of the least filled cell and four foils that change only the skill's atoms.
+class Skill(Protocol):
+    """For each skill and level, a caption of the least filled cell and four foils that change only the skill's atoms.
 
-    Where there is room the relations of a relation item join different pairs, since each then has foils of its own.
+    The relations of a relation item join different pairs where the cell has enough objects, because each relation then
+    has foils of its own.
     """
 
     name = "skill"
+    kinds = ("targeted",)
+    needs = "four foils need a scene whose objects differ in category and leave categories unused"
+    graded = True
 
-    def __init__(self, language: Language, cells: Sequence[Cell]):
-        self._language = language
-        self.grids: Mapping[tuple[str, str], Grid] = {
-            (skill, level): Grid(found)
+    def __init__(self, captioner: Captioner, cells: Sequence[Cell]):
+        super().__init__(captioner)
+        self._quotas = {
+            (skill, level): ComplexityQuota(found)
             for skill, levels in SKILLS.items()
             for level in levels
-            if (found := [cell for cell in cells if cell.level == level and _enough(cell, skill)])
+            if (found := [cell for cell in cells if cell.level == level and _has_foils(cell, skill)])
         }
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The items of a scene."""
-        for (skill, level), grid in self.grids.items():
-            made = self._language.draw(subject, grid, stream, partial(self._make, skill=skill))
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        for (skill, level), quota in self._quotas.items():
+            made = self.captioner.fill_cell(scene, quota, stream, partial(self._make, skill=skill))
             if not made:
-                self._language.dropped[f"{self.name} {skill} {level}"] += 1
+                self.captioner.dropped[f"{self.name} {skill} {level}"] += 1
             yield from made
 
-    def _make(self, subject: Subject, cell: Cell, stream: Stream, skill: str) -> list[Item]:
-        language = self._language
+    def report(self) -> Mapping[str, Any]:
+        return {f"{skill} {level}": quota.to_dict() for (skill, level), quota in self._quotas.items()}
+
+    def _make(self, scene: DescribedScene, cell: Cell, stream: Stream, skill: str) -> list[Item]:
+        captioner = self.captioner
         apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
-        found = language.walker.walk(subject.facts, cell, subject.lone, stream, apart=apart)
-        if found is None or not subject.suits(found.things):
+        found = captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream, apart=apart)
+        if found is None or not scene.objects_fit_split(found.objects):
             return []
-        foils = targeted(language, subject, found, skill, stream)
+        foils = self._foils(scene, found, skill, stream)
         if foils is None:
             return []
-        style = language.style([found.form, *(foil.form for foil in foils)], stream)
-        return [one_of(self.name, "targeted", skill, Text(found.form, style), foils)] if style else []
+        template = captioner.draw_template([found.form, *(foil.form for foil in foils)], stream)
+        return [item_of_foils(self.name, "targeted", skill, Text(found.form, template), foils)] if template else []
+
+    def _foils(self, scene: DescribedScene, found: Subgraph, skill: str, stream: Stream) -> list[Foil] | None:
+        """Four different foils. An atom's weight is halved each time it is chosen. None after ten attempts."""
+        captioner = self.captioner
+        atoms = captioner.substitutes.atoms(found.form, (skill,))
+        values = [stream.shuffled(captioner.substitutes.of(found.form, atom, scene.facts)) for atom in atoms]
+        weights = [1.0] * len(atoms)
+        foils: list[Foil] = []
+        for _ in range(_ATTEMPTS):
+            weights = [weight if left else 0.0 for weight, left in zip(weights, values, strict=True)]
+            if not any(weights):
+                return None
+            n = _draw_weighted(weights, stream)
+            weights[n] /= 2
+            foil = captioner.foils.replace_atom(found.form, atoms[n], values[n].pop(), skill)
+            if captioner.accepts(foil.form, found.form, scene):
+                foils.append(foil)
+                if len(foils) == _K:
+                    return foils
+        return None
 
 
-def targeted(language: Language, subject: Subject, found: Subgraph, skill: str, stream: Stream) -> list[Foil] | None:
-    """Four different foils; an atom's weight is halved each time it is chosen; None after ten attempts."""
-    atoms = language.foils.atoms(found.form, (skill,))
-    left = [
-        stream.shuffled(language.foils.substitutes(found.form, atom, subject.facts, found.things)) for atom in atoms
-    ]
-    weights = [1.0] * len(atoms)
-    foils: list[Foil] = []
-    for _ in range(_ATTEMPTS):
-        weights = [weight if values else 0.0 for weight, values in zip(weights, left, strict=True)]
-        if not any(weights):
-            return None
-        n = _weighted(weights, stream)
-        weights[n] /= 2
-        foil = language.foils.with_atom(found.form, atoms[n], left[n].pop(), skill)
-        if language.admits(found.form, foil.form, subject):
-            foils.append(foil)
-            if len(foils) == _K:
-                return foils
-    return None
-
-
-def _weighted(weights: Sequence[float], stream: Stream) -> int:
+def _draw_weighted(weights: Sequence[float], stream: Stream) -> int:
     mark = stream.uniform(0, sum(weights))
     for n, weight in enumerate(weights):
         mark -= weight
@@ -82,6 +92,6 @@ def _weighted(weights: Sequence[float], stream: Stream) -> int:
     return len(weights) - 1
 
 
-def _enough(cell: Cell, skill: str) -> bool:
-    """Whether captions of a cell can have four foils: a relation has two at most, a two-valued attribute one."""
+def _has_foils(cell: Cell, skill: str) -> bool:
+    """Whether captions of a cell may have four foils: an object has many, two relations have two each at least."""
     return {"object": cell.n_objects, "attribute": cell.n_attributes, "relation": cell.n_relations // 2}[skill] > 0

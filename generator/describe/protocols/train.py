@@ -1,25 +1,29 @@
-"""Training captions, as complete as is asked for, and their negatives."""
+"""Training captions and their negatives; they describe the scenes of the split `train`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
-from generator.describe.items import Candidate, Item, Language, Subject, Text
-from generator.describe.protocols.binary import bound, related_pair
-from generator.language.complexity import counted
+from generator.describe.captioner import Captioner
+from generator.describe.captions import draw_related_pair, name_objects
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocols.protocol import Protocol
 from generator.language.foils import Foil
-from generator.language.form import Form, Mention
+from generator.language.form import Form, Mention, merge_equal_mentions
 
 _KEYS = ("density", "completeness", "saliency")
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What training captions mention: the share of the attributes of a mentioned object (`density`), the share of a
-    scene's objects (`completeness`), and how far leaving out follows what an object looks like (`saliency`: 0 not at
-    all, 1 wholly; salient is large in the image and near its middle). All 0..1.
+    """What training captions shall mention; all values are from 0 to 1.
+
+    `density` is the share of a mentioned object's attributes, `completeness` the share of a scene's objects. `saliency`
+    is how far the choice of objects follows their salience (large in the image, near its middle): 0 not at all, 1
+    entirely.
     """
 
     density: float
@@ -28,7 +32,7 @@ class Statistics:
 
 
 def parse_statistics(spec: str | None) -> Statistics | None:
-    """Statistics from `density=0.5,completeness=0.7,saliency=1.0`; what is left out is 1, 1 and 0. Raises UserError."""
+    """Statistics from `density=0.5,completeness=0.7,saliency=1.0`; the defaults are 1, 1 and 0. Raises UserError."""
     if spec is None:
         return None
     given: dict[str, float] = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
@@ -47,135 +51,150 @@ def parse_statistics(spec: str | None) -> Statistics | None:
 
 
 @dataclass
-class Realised:
-    """What training captions came to mention: numbers of objects and attributes shown and said."""
+class Mentioned:
+    """Counts what training captions mention of the objects and attributes that their scenes show."""
 
     objects_shown: int = 0
-    objects_said: int = 0
+    objects_mentioned: int = 0
     attributes_shown: int = 0
-    attributes_said: int = 0
+    attributes_mentioned: int = 0
     salient_shown: int = 0
-    salient_said: int = 0
+    salient_mentioned: int = 0
     captions: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Shares, rounded: density, completeness, and the completeness of the more and the less salient half of objects."""
-        faint_shown, faint_said = self.objects_shown - self.salient_shown, self.objects_said - self.salient_said
+        """Number of captions, density, completeness overall and by half of each scene's objects (more salient, others), and
+        mentioned attributes by kind."""
+        other_shown, other_mentioned = (
+            self.objects_shown - self.salient_shown,
+            self.objects_mentioned - self.salient_mentioned,
+        )
         return {
             "captions": self.captions,
-            "density": _share(self.attributes_said, self.attributes_shown),
-            "completeness": _share(self.objects_said, self.objects_shown),
-            "completeness_salient_half": _share(self.salient_said, self.salient_shown),
-            "completeness_other_half": _share(faint_said, faint_shown),
-            "attributes_said": dict(sorted(self.kinds.items())),
+            "density": _share(self.attributes_mentioned, self.attributes_shown),
+            "completeness": _share(self.objects_mentioned, self.objects_shown),
+            "completeness_salient_half": _share(self.salient_mentioned, self.salient_shown),
+            "completeness_other_half": _share(other_mentioned, other_shown),
+            "attributes_by_kind": dict(sorted(self.kinds.items())),
         }
 
 
-class Train:
-    """An item for each training scene: a caption for each order of mention with its swap negative, where that names no
-    held-out binding (or `exposed`); or one caption with the statistics asked for. Where relations are held out, a caption
-    of a relation with its flip negative too, since no model learns relations from texts without any."""
+class TrainingCaptions(Protocol):
+    """One item for each training scene: its captions (slot c), and a negative (slot n) where one may be shown.
+
+    By default there is a caption for each order of mention, with its swap negative. Where relations are held out, there
+    is also a caption of a relation with its flip negative, because a model learns no relations from texts without any.
+    With `statistics` there is one caption that has them. A negative that names a held-out binding is written only with
+    `exposed_negatives`.
+    """
 
     name = "train"
+    kinds = ("caption",)
 
-    def __init__(self, language: Language, statistics: Statistics | None, exposed: bool):
-        self._language, self._statistics, self._exposed = language, statistics, exposed
-        self.realised = Realised()
+    def __init__(self, captioner: Captioner, statistics: Statistics | None = None, exposed_negatives: bool = False):
+        super().__init__(captioner)
+        self._statistics, self._exposed_negatives = statistics, exposed_negatives
+        self._mentioned = Mentioned()
 
-    def ask(self, subject: Subject, stream: Stream) -> Iterator[Item]:
-        """The item of a training scene."""
+    def report(self) -> Mapping[str, Any]:
+        return self._mentioned.to_dict() if self._statistics else {}
+
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
         candidates: list[Candidate] = []
-        for form, foil in self._said(subject, stream):
-            style = self._language.style([form, *([foil.text.form] if foil else [])], stream)
-            if style is None:
+        for form, foil in self._captions(scene, stream):
+            template = self.captioner.draw_template([form, *([foil.text.form] if foil else [])], stream)
+            if template is None:
                 continue
-            caption = Text(form, style)
+            caption = Text(form, template)
             candidates.append(Candidate(caption, "c", True))
             if foil is not None:
-                candidates.append(replace(foil, text=Text(foil.text.form, style), of=caption))
+                candidates.append(replace(foil, text=Text(foil.text.form, template), of=caption))
         if candidates:
             yield Item(self.name, "caption", "attribute", tuple(candidates))
         else:
-            self._language.dropped[self.name] += 1
+            self.captioner.dropped[self.name] += 1
 
-    def _said(self, subject: Subject, stream: Stream) -> Iterator[tuple[Form, Candidate | None]]:
-        """What the captions of a scene say, each with its negative where there is one."""
+    def _captions(self, scene: DescribedScene, stream: Stream) -> Iterator[tuple[Form, Candidate | None]]:
+        """The captions of a scene, each with its negative or None."""
         if self._statistics is not None:
-            form = self._drawn(subject, stream)
-            yield form, self._swap(form, subject, stream)
+            form = self._with_statistics(self._statistics, scene, stream)
+            yield form, self._swap(form, scene, stream)
             return
-        for form in dict.fromkeys(self._complete(subject, back) for back in (False, True)):
-            yield form, self._swap(form, subject, stream)
-        if self._language.holdout.triples:
-            related = related_pair(self._language, subject, stream)
+        for form in dict.fromkeys(self._complete(scene, back) for back in (False, True)):
+            yield form, self._swap(form, scene, stream)
+        if self.captioner.holdout.triples:
+            related = draw_related_pair(self.captioner, scene, stream)
             if related is not None:
-                yield related, self._shown(self._language.foils.flipped(related, 0), subject)
+                yield related, self._negative(self.captioner.foils.flip_relation(related, 0), scene)
 
-    def _complete(self, subject: Subject, back: bool) -> Form:
-        """All objects with their tested values, from left to right or back."""
-        places = range(len(subject.facts))
-        return counted(bound(subject, places[::-1] if back else places, (self._language.holdout.kind,)))
+    def _complete(self, scene: DescribedScene, back: bool) -> Form:
+        """All objects with their tested values, left one first or last."""
+        places = range(len(scene.facts))
+        return merge_equal_mentions(
+            name_objects(scene, places[::-1] if back else places, (self.captioner.holdout.kind,))
+        )
 
-    def _drawn(self, subject: Subject, stream: Stream) -> Form:
-        """Objects and attributes by chance, in the shares asked for."""
-        assert self._statistics is not None
-        facts, asked = subject.facts, self._statistics
+    def _with_statistics(self, asked: Statistics, scene: DescribedScene, stream: Stream) -> Form:
+        """Random objects and attributes, in the requested shares."""
+        facts = scene.facts
         n = len(facts)
-        ranked = sorted(range(n), key=lambda i: -subject.salience[i])
+        ranked = sorted(range(n), key=lambda i: -scene.salience[i])
         rank = {thing: place for place, thing in enumerate(ranked)}
         weight = {i: (1 - asked.saliency) * stream.uniform(0, 1) + asked.saliency * (1 - rank[i] / n) for i in range(n)}
-        number = max(1, _about(asked.completeness * n, stream))
-        said = sorted(sorted(range(n), key=lambda i: -weight[i])[:number])
-        kinds = list(self._language.vocabulary.attributes)
-        slots = [(i, kind) for i in said for kind in kinds]
-        chosen = set(stream.sample(slots, min(len(slots), _about(asked.density * len(slots), stream))))
+        number = max(1, _rounded(asked.completeness * n, stream))
+        mentioned = sorted(sorted(range(n), key=lambda i: -weight[i])[:number])
+        kinds = list(self.captioner.vocabulary.attributes)
+        slots = [(i, kind) for i in mentioned for kind in kinds]
+        chosen = set(stream.sample(slots, min(len(slots), _rounded(asked.density * len(slots), stream))))
         mentions = tuple(
             Mention(
                 facts.categories[i],
                 tuple(sorted((kind, facts.values[i][kind]) for kind in kinds if (i, kind) in chosen)),
             )
-            for i in stream.shuffled(said)
+            for i in stream.shuffled(mentioned)
         )
-        self._note(n, said, ranked[: (n + 1) // 2], len(slots), [kind for _, kind in chosen])
-        return self._unambiguous(Form(mentions), subject)
+        self._count(n, mentioned, ranked[: (n + 1) // 2], len(slots), [kind for _, kind in chosen])
+        return self._unambiguous(Form(mentions), scene)
 
-    def _unambiguous(self, form: Form, subject: Subject) -> Form:
-        """Equal mentions put together where that is true, else left one by one."""
-        together = counted(form)
-        return together if subject.decide(together) is True else form
+    def _unambiguous(self, form: Form, scene: DescribedScene) -> Form:
+        """The form with equal mentions counted if that is true of the scene, else as it is."""
+        merged = merge_equal_mentions(form)
+        return merged if scene.decide(merged) is True else form
 
-    def _note(self, shown: int, said: list[int], salient: list[int], slots: int, kinds: list[str]) -> None:
-        tally = self.realised
+    def _count(self, shown: int, mentioned: list[int], salient: list[int], slots: int, kinds: list[str]) -> None:
+        tally = self._mentioned
         tally.captions += 1
         tally.objects_shown += shown
-        tally.objects_said += len(said)
+        tally.objects_mentioned += len(mentioned)
         tally.salient_shown += len(salient)
-        tally.salient_said += len(set(said) & set(salient))
+        tally.salient_mentioned += len(set(mentioned) & set(salient))
         tally.attributes_shown += slots
-        tally.attributes_said += len(kinds)
+        tally.attributes_mentioned += len(kinds)
         for kind in kinds:
             tally.kinds[kind] = tally.kinds.get(kind, 0) + 1
 
-    def _swap(self, form: Form, subject: Subject, stream: Stream) -> Candidate | None:
-        """The caption with two objects' values of the tested kind exchanged, where that is false and may be shown."""
-        kind = self._language.holdout.kind
+    def _swap(self, form: Form, scene: DescribedScene, stream: Stream) -> Candidate | None:
+        """The caption with two objects' values of the tested kind exchanged; None if no such text is false and may be shown."""
+        kind = self.captioner.holdout.kind
         places = [i for i, mention in enumerate(form.objects) if kind in mention.values]
         pairs = [(i, j) for n, i in enumerate(places) for j in places[n + 1 :]]
         for i, j in stream.shuffled(pairs) if len(pairs) > 1 else pairs:
-            if shown := self._shown(self._language.foils.exchanged(form, kind, i, j), subject):
-                return shown
+            if negative := self._negative(self.captioner.foils.exchange_values(form, kind, i, j), scene):
+                return negative
         return None
 
-    def _shown(self, foil: Foil, subject: Subject) -> Candidate | None:
-        """A foil as a negative, where it is false and may be shown."""
-        if subject.decide(foil.form) is not False or (self._language.familiarity(foil.form) and not self._exposed):
+    def _negative(self, foil: Foil, scene: DescribedScene) -> Candidate | None:
+        """A foil as a candidate without a template yet; None if it is not false or may not be shown."""
+        if scene.decide(foil.form) is not False:
+            return None
+        if self.captioner.count_held_out(foil.form) and not self._exposed_negatives:
             return None
         return Candidate(Text(foil.form, ""), "n", False, foil.kind, foil.changed)
 
 
-def _about(number: float, stream: Stream) -> int:
-    """A whole number whose mean is `number`."""
+def _rounded(number: float, stream: Stream) -> int:
+    """A random whole number whose mean is `number`."""
     return int(number) + (stream.uniform(0, 1) < number - int(number))
 
 

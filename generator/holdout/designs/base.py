@@ -15,11 +15,10 @@ _SHOWN = 3  # triples that a summary spells out
 
 @dataclass(frozen=True)
 class FirstTexts:
-    """The texts of a benchmark that is made with its world: protocols, kinds of binary foils, and the template that says
-    every text; None draws templates by chance."""
+    """The texts of a benchmark that is made with its world: protocols, and the template of all texts; None draws one for
+    each item. The protocols themselves say with which options (`Protocol.first_options`)."""
 
     protocols: tuple[str, ...]
-    binary: tuple[str, ...] = ("swap",)
     template: str | None = "a-and-a"
 
 
@@ -97,7 +96,7 @@ class Design(ABC):
     def first_texts(self, holdout: Holdout) -> FirstTexts:
         """The texts of the benchmark that is made with its world."""
         protocols = ("binary", "retrieval", "pairs")
-        return FirstTexts(protocols, ("swap", "flip"), None) if holdout.triples else FirstTexts(protocols)
+        return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
         """Whether every foil must be as familiar as its caption. Without opposites, a flipped relation is more familiar."""

@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -24,9 +23,9 @@ from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
-from generator.describe.benchmark import FIRST as FIRST_TEXTS
 from generator.describe.benchmark import describe
 from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.request import first_request
 from generator.holdout.request import parse_seeds, read_holdout
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
@@ -65,7 +64,7 @@ def make_dataset(root: Path) -> Path:
         writer.finish(prepared.text)
     world = Dataset.open(root).world
     write_benchmarks(root, world, False)
-    describe(root, world, prepared.holdout, OTHER, replace(FIRST_TEXTS, exposed_negatives=True))
+    describe(root, world, prepared.holdout, OTHER, first_request(prepared.holdout, exposed_negatives=True))
     return root
 
 

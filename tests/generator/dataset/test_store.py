@@ -12,8 +12,9 @@ import pytest
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.store import Store, fetch_all, mirror, publish, settle, staging
-from generator.describe.benchmark import FIRST, describe
+from generator.describe.benchmark import describe
 from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.request import first_request
 from generator.holdout.holdout import Holdout
 from tests.conftest import render_arguments, run_command
 from tests.generator.render.test_run import start
@@ -139,7 +140,7 @@ def test_a_dataset_that_changed_at_its_url_is_taken_anew(rendered: Path, url: st
     first = mirror(url)
     other = shutil.copytree(first, first.parent / "other")
     holdout = Holdout.from_dict(Dataset.open(rendered).block())
-    describe(other, Dataset.open(other).world, holdout, "second", FIRST)  # as from another machine
+    describe(other, Dataset.open(other).world, holdout, "second", first_request(holdout))  # as from another machine
     assert Dataset.open(url).benchmark_names() == ["color-shape-3x3-b0", "second"]
 
 

@@ -3,16 +3,23 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import FIRST, PROTOCOLS, check_name, describe
+from generator.describe.benchmark import describe
+from generator.describe.protocols.registry import protocol_names
+from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
+from generator.judge.verify import verify_dataset
 from generator.scene.scene import Scene
+from generator.scene.stacks import can_carry
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command, run_process
+from tests.generator.relations import BENCHMARK as RELATED
+from tests.generator.relations import VOCABULARY as RELATIONS
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +119,12 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     for seed in range(1, 6):
         # a 2x2 block has one unseen group of 1,848, which a world planned for another block hardly ever shows
         with contextlib.suppress(UserError):
-            describe(copied, dataset.world, draw_block("2x2", vocabulary, seed), "unlikely", FIRST)
+            holdout = draw_block("2x2", vocabulary, seed)
+            describe(copied, dataset.world, holdout, "unlikely", first_request(holdout))
             continue
         refusals += 1
         assert sorted(path.name for path in (copied / "benchmarks").iterdir()) == before
     assert refusals >= 4
-
-
-@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "a b"])
-def test_names_that_are_no_folder_are_refused(name: str) -> None:
-    with pytest.raises(UserError):
-        check_name(name)
 
 
 def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copied: Path) -> None:
@@ -134,9 +136,9 @@ def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copie
     said = json.loads(done.stdout)
     benchmark = Dataset.open(copied).benchmark(said["benchmark"])
     assert benchmark.holdout == Dataset.open(copied).benchmark("color-shape-3x3-b0").holdout
-    assert {name.split()[0] for name in said["items"]} == {*PROTOCOLS, "train"} - {"pairs"}  # it has no twins
+    assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"} - {"pairs"}  # it has no twins
     assert sum(said["items"].values()) == benchmark.items.num_rows
-    assert benchmark.manifest["texts"]["cells"]["systematicity"]
+    assert benchmark.manifest["texts"]["reports"]["systematicity"]
     verified = run_command("gen", "verify", copied, "--benchmark", said["benchmark"])
     assert verified.stdout.strip() == f"{said['benchmark']}: clean", verified.stderr
 
@@ -195,7 +197,7 @@ def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
         "density=0.5,completeness=0.5",
     )
     assert done.returncode == 0, done.stderr
-    realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["train"]
+    realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["reports"]["train"]
     assert realised["captions"] == 110
     assert realised["completeness"] == 0.5
     assert abs(realised["density"] - 0.5) < 0.1
@@ -220,3 +222,70 @@ def test_texts_that_cannot_be_are_refused_in_a_sentence(rendered: Path, argument
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
+
+
+def test_every_protocol_of_a_world_of_all_relations_is_certified_clean(relations_world: Path) -> None:
+    items = Counter(Dataset.open(relations_world).benchmark(RELATED).items["protocol"].to_pylist())
+    assert set(protocol_names()) - {"pairs"} <= set(items)  # pairs need twins
+    certificate = verify_dataset(relations_world, None)[RELATED]
+    assert certificate["status"] == "clean", certificate["findings"][:5]
+
+
+Links = list[tuple[dict[str, Any], dict[str, Any], list[Any]]]
+
+
+@pytest.fixture(scope="module")
+def links(relations_world: Path) -> Links:
+    """Every relation of every candidate's text: (candidate, form, link)."""
+    benchmark = Dataset.open(relations_world).benchmark(RELATED)
+    forms = {row["text_id"]: json.loads(row["form"]) for row in benchmark.texts.to_pylist()}
+    return [
+        (row, forms[row["text_id"]], link)
+        for row in benchmark.candidates.to_pylist()
+        for link in forms[row["text_id"]].get("relations", [])
+    ]
+
+
+def test_all_relations_occur_in_true_and_in_false_texts(links: Links) -> None:
+    found = Counter((link[1], row["truth"]) for row, _, link in links)
+    assert {name for name, _ in found} == set(RELATIONS.relations)
+    assert all(found[name, True] and found[name, False] for name in RELATIONS.relations)
+
+
+def test_no_text_says_that_something_rests_on_what_cannot_carry_it(links: Links) -> None:
+    """True or false: a foil that is true of no scene could be told from the words."""
+    checked = 0
+    for _, form, (subject, name, other, _) in links:
+        if name in ("on", "beneath"):
+            upper, lower = (subject, other) if name == "on" else (other, subject)
+            names = [mention["category"] for mention in form["objects"]]
+            assert can_carry(RELATIONS, names[lower], names[upper])
+            checked += 1
+    assert checked > 50
+
+
+def test_no_relation_of_a_text_follows_from_another(links: Links) -> None:
+    """What rests on another is near it: a text says at most one of the two of an object."""
+    for _, form, _ in links:
+        near = [
+            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].rule in ("near", "far", "on", "beneath")
+        ]  # fmt: skip
+        assert len(near) == len(set(near))
+        assert sum(map(len, near)) == len(frozenset().union(*near))
+
+
+def test_near_is_replaced_by_far_as_often_as_far_by_near(links: Links, relations_world: Path) -> None:
+    """Within what chance allows; a direction is replaced by directions only."""
+    changed = Counter(
+        tuple(what.split(":")[2].split(">"))
+        for row in Dataset.open(relations_world).benchmark(RELATED).candidates.to_pylist()
+        for what in row["changed"] or []
+        if ":relation:" in what and "not " not in what
+    )
+    directions = {"left", "right", "front", "behind"}
+    for old, new in changed:
+        assert RELATIONS.relations[old].opposite == new or {old, new} <= directions
+    near, far = changed["near", "far"], changed["far", "near"]
+    assert abs(near - far) < 0.25 * (near + far)
+    # with their ends exchanged, near and far say the same
+    assert {"near", "far"}.isdisjoint(link[1] for row, _, link in links if row["kind"] == "order")

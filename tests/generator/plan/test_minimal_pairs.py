@@ -13,7 +13,8 @@ import pytest
 from PIL import Image, ImageChops
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import Request, describe
+from generator.describe.benchmark import describe
+from generator.describe.request import Request
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
@@ -28,6 +29,8 @@ from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import run_command
 from tests.generator.judge.test_verify import Rows, edit, judged, said
+from tests.generator.relations import VOCABULARY as RELATIONS
+from tests.generator.relations import prepared as related_scenes
 
 COUNTS = {"train": 30, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
 WORLDS = [("clevr", (2, 2)), ("clevr-many", (3, 6))]
@@ -250,3 +253,20 @@ def test_planted_faults_are_found(
     edit(copy / "world" if table == "scenes" else copy / "benchmarks/color-shape-3x3-b0", table, harm)
     found = said(judged(copy), fault)
     assert any(part in found for part in what.split("|")), found
+
+
+def test_twins_leave_stacks_as_they_are() -> None:
+    job = related_scenes(3)
+    stacked = twins = 0
+    for each in WithTwins(job.planned, SplitPlan(RELATIONS, job.holdout), 0):
+        if each.exchange is not None:
+            stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
+            assert stack.isdisjoint((each.exchange.first, each.exchange.second))
+            scenes = place_scenes(each, RELATIONS, 0, 0, 96, 96)
+            edges = [scene.graph(RELATIONS).edges(keys=True, data=True) for scene in scenes]
+            stacks = [{(i, j) for i, j, name, data in found if name == "on" and data["holds"]} for found in edges]
+            assert stacks[0] == stacks[1]
+            stacked += bool(stack)
+            twins += 1
+    assert twins > 50
+    assert stacked > 3

@@ -1,0 +1,76 @@
+"""What texts a benchmark is asked to have, and the checks of that request."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from generator.dataset.errors import UserError, did_you_mean
+from generator.describe.protocols.registry import find_protocol, protocol_names
+from generator.describe.protocols.train import Statistics
+from generator.holdout.holdout import Holdout
+from generator.holdout.request import design_of
+from generator.language.complexity import LEVELS
+from generator.language.grammar import TEMPLATES
+
+
+@dataclass(frozen=True)
+class Request:
+    """The texts that a benchmark shall have.
+
+    `protocols` are names from the registry, or None for all that the world allows; with `strict`, describing fails if a
+    named one gets no item. `options` are keyword options of protocols, by name. `levels`, `complexity` (least and
+    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `statistics` are those of
+    training captions. `template` is used for all texts, or None to draw one for each item. With `exposed_negatives`
+    training negatives may show held-out bindings; with `equal_familiarity` foils are as familiar as their captions.
+    """
+
+    protocols: tuple[str, ...] | None = None
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    levels: tuple[str, ...] = tuple(LEVELS)
+    complexity: tuple[int, int] = (1, 12)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    statistics: Statistics | None = None
+    template: str | None = None
+    exposed_negatives: bool = False
+    equal_familiarity: bool = True
+    seed: int = 0
+    strict: bool = True
+
+
+def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
+    """The texts of a benchmark that is made with its world, or with a new holdout."""
+    design = design_of(holdout)
+    texts = design.first_texts(holdout)
+    return Request(
+        texts.protocols,
+        {name: find_protocol(name).first_options(holdout) for name in texts.protocols},
+        template=texts.template,
+        exposed_negatives=exposed_negatives and not design.label_captions,  # labels have no negatives
+        strict=False,
+    )
+
+
+def needs_equal_familiarity(request: Request, holdout: Holdout) -> bool:
+    """Whether every foil must be as familiar as its caption."""
+    return request.equal_familiarity and design_of(holdout).equal_familiarity(holdout)
+
+
+def check_request(request: Request) -> None:
+    """Raises UserError for protocols or templates that do not exist."""
+    for name in request.protocols or ():
+        find_protocol(name)
+    if request.template is not None and request.template not in TEMPLATES:
+        raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
+
+
+def requested_protocols(request: Request) -> list[str]:
+    """The names of the requested protocols, in the order of the registry."""
+    return [name for name in protocol_names() if request.protocols is None or name in request.protocols]
+
+
+def check_name(name: str) -> str:
+    """The name of a benchmark, if it can name a folder. Raises UserError."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise UserError(f"Expected the benchmark's name to be letters, digits, '.', '_' and '-', got '{name}'.")
+    return name

@@ -1,0 +1,146 @@
+"""The tables of a benchmark while it is described: one scene after the other, each distinct text once."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from generator.dataset.streams import Stream
+from generator.dataset.writer import BenchmarkWriter
+from generator.describe.captioner import Captioner
+from generator.describe.described_scene import DescribedScene
+from generator.describe.items import Item, Text
+from generator.describe.name_counts import NameCounts
+from generator.describe.protocols.protocol import Protocol
+from generator.describe.rendered_scenes import RenderedScene
+from generator.holdout.membership import Fact, Rule, cluster_of, held_out_facts
+from generator.language.truth import Facts
+from generator.plan.plan import Assigned
+from generator.vocabulary.schema import Vocabulary
+
+
+class Tables:
+    """Writes the rows of a benchmark and counts them.
+
+    Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for.
+    `scenes` counts scenes by split, `items` items by "protocol kind".
+    """
+
+    def __init__(
+        self,
+        writer: BenchmarkWriter,
+        captioner: Captioner,
+        rule: Rule,
+        seed: int,
+        assigned: Mapping[str, Assigned] | None,
+    ):
+        self._writer, self._captioner, self._rule = writer, captioner, rule
+        self._seed, self._assigned = seed, assigned
+        self._texts: set[int] = set()
+        self._pools: set[str] = set()
+        self._last: DescribedScene | None = None
+        self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
+        self.items: Counter[str] = Counter()
+        self.name_counts = NameCounts(captioner.holdout.kind, captioner.holdout.category)
+
+    @property
+    def n_texts(self) -> int:
+        """Number of distinct texts."""
+        return len(self._texts)
+
+    def add_scene(self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]) -> None:
+        """Add a scene to its split, with the items of `training` if the split is `train`, else of `protocols`.
+
+        A twin must come right after its scene.
+        """
+        captioner, (scene_id, twin_of, scene, salience) = self._captioner, row
+        holdout = captioner.holdout
+        arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
+        facts = Facts(scene, captioner.vocabulary)
+        relations = _relations(facts, captioner.vocabulary)
+        placing = self._rule.place(arrangement, relations, scene_id)
+        made_for = (self._assigned or {}).get(scene_id)
+        split = placing.split if self._assigned is None else made_for.split if made_for else None
+        bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
+        self._writer.add("splits", (scene_id, split, bindings, triples))
+        if split is None:
+            return
+        self.scenes[split] += 1
+        self.name_counts.add(split, scene.objects)
+        described = self._last = DescribedScene(
+            scene_id,
+            facts,
+            split,
+            held_out=tuple(holdout.holds_out(*binding) for binding in arrangement),
+            salience=salience,
+            twin=self._last if self._last and twin_of == self._last.scene_id else None,
+            held_out_relations=(
+                frozenset(held_out_facts(arrangement, relations, holdout)) if placing.triples else None
+            ),
+            label_order=made_for.named if made_for else (),
+        )
+        cluster = cluster_of(arrangement, placing.triples)
+        for protocol in [training] if split == "train" else protocols:
+            items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
+            for n, item in enumerate(self._fitting_split(items, described)):
+                if item.protocol != protocol.name or item.kind not in protocol.kinds:
+                    raise AssertionError(f"'{protocol.name}' does not declare items '{item.protocol} {item.kind}'")
+                self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
+
+    def add_pools(self, pools: Mapping[str, Iterable[Text]]) -> None:
+        """Add the retrieval pools that items of the benchmark refer to."""
+        for pool_id, texts in pools.items():
+            if pool_id in self._pools:
+                for text in texts:
+                    self._writer.add("pools", (pool_id, self._text_id(text)))
+
+    def _fitting_split(self, items: Iterator[Item], scene: DescribedScene) -> Iterator[Item]:
+        """The items whose captions name relations as familiar as the split; others are counted as dropped."""
+        for item in items:
+            captions = [candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")]
+            if all(self._captioner.relations_fit_split(form, scene) for form in captions):
+                yield item
+            else:
+                self._captioner.dropped[f"{item.protocol} {item.kind}: familiar relation"] += 1
+
+    def _add_item(self, item_id: str, scene: DescribedScene, cluster: str, item: Item) -> None:
+        self.items[f"{item.protocol} {item.kind}"] += 1
+        if item.pool is not None:
+            self._pools.add(item.pool)
+        familiarity: dict[bool, set[int]] = {True: set(), False: set()}
+        text_ids = {id(candidate.text): self._text_id(candidate.text) for candidate in item.candidates}
+        for candidate in item.candidates:
+            form = candidate.text.form
+            shown = scene.twin if candidate.of_twin and scene.twin else scene
+            if shown.decide(form) is not candidate.truth:
+                raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}")
+            if candidate.slot in ("c", "n", "p", "0", "1"):
+                familiarity[candidate.truth].add(self._captioner.count_held_out(form))
+            of = text_ids[id(candidate.of)] if candidate.of is not None else None
+            self._writer.add(
+                "candidates",
+                (item_id, shown.scene_id, text_ids[id(candidate.text)], candidate.slot, candidate.truth, candidate.kind,
+                 list(candidate.changed), of),
+            )  # fmt: skip
+        positive, negative = (next(iter(found)) if len(found) == 1 else None for found in familiarity.values())
+        self._writer.add(
+            "items",
+            (item_id, item.protocol, item.kind, item.skill, scene.split, cluster, item.pool, positive, negative),
+        )
+
+    def _text_id(self, text: Text) -> str:
+        """The text_id of a text; its row is written on first use."""
+        words = self._captioner.grammar.realise(text.form, text.template, dict(text.wording))
+        digest = hashlib.sha256(words.encode()).digest()[:8]
+        text_id, number = digest.hex(), int.from_bytes(digest)
+        if number not in self._texts:
+            self._texts.add(number)
+            form = text.form
+            counts = form.level, form.n_objects, form.n_attributes, form.n_relations
+            self._writer.add("texts", (text_id, words, form.to_json(), text.template, *counts))
+        return text_id
+
+
+def _relations(facts: Facts, vocabulary: Vocabulary) -> list[Fact]:
+    """The relations that hold between objects of a scene."""
+    objects = range(len(facts))
+    return [(i, name, j) for name in vocabulary.relations for i in objects for j in objects if facts.holds[name][i][j]]

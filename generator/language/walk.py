@@ -1,0 +1,158 @@
+"""Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from generator.dataset.streams import Stream
+from generator.language.axes import Axes
+from generator.language.complexity import Cell
+from generator.language.form import Form, Link, Mention
+from generator.language.truth import Facts
+from generator.vocabulary.schema import Vocabulary
+
+Sayable = Callable[[int], Sequence[str]]
+"""The attribute kinds that a caption may name of an object of the scene."""
+_WALKS = 4
+_NEW = 0.7  # how often a step goes to an object that the walk has not visited, where it could also return
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """A form, and for each of its mentions the index of the scene's object that it describes."""
+
+    form: Form
+    objects: tuple[int, ...]
+
+
+class Walker:
+    """Random walks over scenes of one vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        self._axes = Axes(vocabulary)
+        self._kinds = list(vocabulary.attributes)
+
+    def walk(
+        self,
+        facts: Facts,
+        cell: Cell,
+        eligible: Sequence[int],
+        stream: Stream,
+        sayable: Sayable | None = None,
+        apart: bool = False,
+    ) -> Subgraph | None:
+        """A random subgraph with exactly the cell's counts, made of eligible objects; None if the scene has none.
+
+        The walk starts at a random object and follows relations to other objects; when no relation is left it jumps to
+        another object. An object is in at most one relation of each slot (axes.py): two relations of one axis that
+        share an object are not independent, and the text alone would tell likely chains from unlikely ones.
+        `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
+        jumps after every relation, so that each relation joins a pair of its own where there are enough objects.
+        """
+        if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
+            return None
+        for _ in range(_WALKS):
+            found = self._related(facts, cell, eligible, stream, apart)
+            if found is None:
+                continue
+            objects, links = found
+            slots = [
+                (place, kind)
+                for place, thing in enumerate(objects)
+                for kind in (sayable(thing) if sayable else self._kinds)
+            ]
+            if len(slots) >= cell.n_attributes:
+                break
+        else:
+            return None
+        attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
+        for place, kind in stream.sample(slots, cell.n_attributes):
+            attributes[place].append((kind, facts.values[objects[place]][kind]))
+        mentions = tuple(
+            Mention(facts.categories[thing], tuple(sorted(pairs)))
+            for thing, pairs in zip(objects, attributes, strict=True)
+        )
+        return Subgraph(Form(mentions, tuple(links)), tuple(objects))
+
+    def _lacks_attributes(self, cell: Cell, eligible: Sequence[int], sayable: Sayable | None) -> bool:
+        """Whether no choice of objects has as many sayable attributes as the cell asks for."""
+        if sayable is None:
+            return cell.n_attributes > cell.n_objects * len(self._kinds)
+        most = sorted((len(sayable(thing)) for thing in eligible), reverse=True)
+        return sum(most[: cell.n_objects]) < cell.n_attributes
+
+    def _related(
+        self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
+    ) -> tuple[list[int], list[Link]] | None:
+        """The cell's numbers of objects and of relations between them; None if the walk gets stuck."""
+        objects = [eligible[stream.below(len(eligible))]]
+        links: list[Link] = []
+        filled: set[tuple[int, int]] = set()
+        here = objects[0]
+        while len(links) < cell.n_relations:
+            step = self._step(facts, here, objects, eligible, cell.n_objects, filled, stream)
+            if step is None:
+                for start in stream.shuffled([thing for thing in objects if thing != here]):
+                    step = self._step(facts, start, objects, eligible, cell.n_objects, filled, stream)
+                    if step is not None:
+                        here = start
+                        break
+            if step is None:
+                unvisited = [thing for thing in eligible if thing not in objects]
+                if len(objects) == cell.n_objects or not unvisited:
+                    return None
+                here = unvisited[stream.below(len(unvisited))]
+                objects.append(here)
+                continue
+            there, axis, relation = step
+            if there not in objects:
+                objects.append(there)
+            filled |= {(here, self._axes.slots[axis]), (there, self._axes.slots[axis])}
+            ends = objects.index(here), objects.index(there)
+            links.append(_link(ends, relation, self._axes.relations[axis], facts, objects, stream))
+            here = there
+            unvisited = [thing for thing in eligible if thing not in objects]
+            if apart and unvisited and len(objects) < cell.n_objects and len(links) < cell.n_relations:
+                here = unvisited[stream.below(len(unvisited))]
+                objects.append(here)
+        unvisited = stream.shuffled([thing for thing in eligible if thing not in objects])
+        return objects + unvisited[: cell.n_objects - len(objects)], links
+
+    def _step(
+        self,
+        facts: Facts,
+        here: int,
+        objects: list[int],
+        eligible: Sequence[int],
+        most: int,
+        filled: set[tuple[int, int]],
+        stream: Stream,
+    ) -> tuple[int, int, str] | None:
+        """Another object, an axis, and the relation in which `here` stands to that object; None if there is none."""
+        slots = self._axes.slots
+        options = [
+            (there, *found)
+            for axis in self._axes.general
+            if (here, slots[axis]) not in filled
+            for there in eligible
+            if there != here and (there, slots[axis]) not in filled
+            if (found := self._axes.between(facts, axis, here, there)) is not None
+            if not {(here, slots[found[0]]), (there, slots[found[0]])} & filled
+        ]
+        new = [option for option in options if option[0] not in objects]
+        visited = [option for option in options if option[0] in objects]
+        if len(objects) >= most:
+            new = []
+        pool = new if new and (not visited or stream.uniform(0, 1) < _NEW) else visited
+        return pool[stream.below(len(pool))] if pool else None
+
+
+def _link(
+    ends: tuple[int, int], relation: str, axis: Sequence[str], facts: Facts, objects: list[int], stream: Stream
+) -> Link:
+    """The relation between two places of a form, said from either end by chance."""
+    subject, other = ends
+    if stream.below(2):
+        back = next((name for name in axis if facts.holds[name][objects[other]][objects[subject]]), None)
+        if back is not None:
+            return Link(other, back, subject)
+    return Link(subject, relation, other)

@@ -1,0 +1,9 @@
+import pytest
+
+from tests.generator.describe.samples import Sample, samples
+
+
+@pytest.fixture(scope="session")
+def sampled() -> list[Sample]:
+    """Items of every protocol over 150 random scenes. Not to be changed."""
+    return list(samples(150))

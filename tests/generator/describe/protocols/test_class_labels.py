@@ -1,0 +1,72 @@
+import pytest
+
+from generator.dataset.streams import Stream
+from generator.describe.captioner import Captioner
+from generator.describe.described_scene import DescribedScene
+from generator.describe.protocols.class_labels import TrainingLabels
+from generator.describe.protocols.gzsl import Gzsl
+from generator.holdout.class_lists import TASKS, draw_classes
+from generator.language.form import Form
+from tests.generator.describe.samples import by_slot
+from tests.generator.scenes import VOCABULARY, facts_of, scene_of
+
+HOLDOUTS = dict(zip(TASKS, draw_classes(["classes"], VOCABULARY, 0), strict=True))
+
+
+def language(task: str) -> Captioner:
+    return Captioner(VOCABULARY, HOLDOUTS[task], equal_familiarity=False)
+
+
+def scene(task: str, split: str, n: int) -> DescribedScene:
+    """A scene of the first labels of a split's list: `n` objects, the first is the label's target."""
+    holdout = HOLDOUTS[task]
+    labels = [each for each in holdout.classes if each.split == split]
+    if task == "relational":
+        subject, relation, other = labels[0].triples[0]
+        names = [subject, other] if relation == "left" else [other, subject]
+        shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
+    else:
+        bindings = [each.bindings[0] for each in labels]
+        second = next(b for b in bindings if b[0] != bindings[0][0] and b[1] != bindings[0][1])
+        chosen = [bindings[0], second][:n]
+        shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
+    return DescribedScene("0", facts_of(shown), split, (True,) * n, label_order=tuple(range(n)))
+
+
+def kinds(task: str, n: int) -> list[str | None]:
+    found = language(task)
+    (item,) = Gzsl(found).items(scene(task, "ood_test", n), Stream(0))
+    assert item.kind == task
+    assert [c.truth for c in by_slot(item, "c")] == [True]
+    return [c.kind for c in by_slot(item, "n")]
+
+
+def test_single_labels_stand_against_all_others_of_every_list() -> None:
+    assert kinds("single", 1) == ["label"] * (len(HOLDOUTS["single"].classes) - 1)
+
+
+def test_two_objects_have_two_hard_negatives_and_two_distractors_of_their_list() -> None:
+    holdout = HOLDOUTS["two-object"]
+    assert kinds("two-object", 2) == [holdout.kind, holdout.category, "distractor", "distractor"]
+
+
+def test_related_objects_have_a_flip_exchanged_ends_and_two_distractors() -> None:
+    assert kinds("relational", 2) == ["flip", "order", "distractor", "distractor"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_training_captions_are_the_label_of_the_image_alone(task: str) -> None:
+    shown = scene(task, "train", 1 if task == "single" else 2)
+    (item,) = TrainingLabels(language(task)).items(shown, Stream(0))
+    (caption,) = item.candidates
+    assert shown.decide(caption.text.form) is True
+    assert caption.text.template == "photo"
+    assert isinstance(caption.text.form, Form)
+
+
+def test_a_scene_that_no_list_names_has_no_item() -> None:
+    found = language("relational")
+    shown = scene("relational", "ood_test", 2)
+    shown.split = "train"
+    assert not list(Gzsl(found).items(shown, Stream(0)))
+    assert found.dropped == {"gzsl relational": 1}
