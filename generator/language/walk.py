@@ -46,7 +46,8 @@ class Walker:
         another object. An object is in at most one relation of each slot (axes.py): two relations of one axis that
         share an object are not independent, and the text alone would tell likely chains from unlikely ones.
         `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
-        jumps after every relation, so that each relation joins a pair of its own where there are enough objects.
+        jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs
+        two objects per relation for that.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None

@@ -10,7 +10,7 @@ from generator.language.complexity import Cell
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL
 from tests.generator.describe.samples import WITHOUT_ITEMS, samples
-from tests.generator.scenes import CATEGORIES, HOLDOUT, captioner, described, scene_of
+from tests.generator.scenes import CATEGORIES, HOLDOUT, VOCABULARY, captioner, described, scene_of
 
 
 def named(category: str, value: str) -> Form:
@@ -18,26 +18,28 @@ def named(category: str, value: str) -> Form:
 
 
 FREE = next(name for name in CATEGORIES if name not in HOLDOUT.objects)
+FREE_VALUE = next(value for value in VOCABULARY.values(HOLDOUT.kind) if value not in HOLDOUT.values)
 
 
 @pytest.mark.parametrize(
     ("foil", "reason"),
     [
-        (Form((Mention("cube"),)), "true"),
-        (Form((Mention("cube"), Mention("cone")), (Link(0, "left", 1),)), "undecided"),
+        (Form((Mention(FREE),)), "true"),
+        (Form((Mention(FREE), Mention(HOLDOUT.objects[0])), (Link(0, "left", 1),)), "undecided"),
         (named(HOLDOUT.objects[0], HOLDOUT.values[0]), "other familiarity"),
     ],
 )
 def test_refused_foils_are_counted_by_reason(foil: Form, reason: str) -> None:
     language = captioner()
     # on one line of sight: left and right are undecided
-    scene = described(scene_of(("cube", {}), ("cone", {}), positions=[(-2.0, 2.0), (0.0, 0.0)]))
-    assert not language.accepts(foil, Form((Mention("cube"),)), scene)
+    values = {HOLDOUT.kind: FREE_VALUE}
+    scene = described(scene_of((FREE, values), (HOLDOUT.objects[0], values), positions=[(-2.0, 2.0), (0.0, 0.0)]))
+    assert not language.accepts(foil, Form((Mention(FREE),)), scene)
     assert language.refused == {reason: 1}
 
 
 def test_any_familiarity_accepts_what_equal_familiarity_refuses() -> None:
-    scene = described(scene_of((FREE, {HOLDOUT.kind: HOLDOUT.values[0]}), ("gear", {})))
+    scene = described(scene_of((FREE, {HOLDOUT.kind: HOLDOUT.values[0]})))
     foil, caption = named(HOLDOUT.objects[0], HOLDOUT.values[0]), named(FREE, HOLDOUT.values[0])
     assert captioner(equal_familiarity=False).accepts(foil, caption, scene)
     assert not captioner().accepts(foil, caption, scene)

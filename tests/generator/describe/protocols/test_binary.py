@@ -18,7 +18,9 @@ def test_every_kind_has_one_foil(sampled: list[Sample]) -> None:
 
 
 def test_swaps_are_asked_in_both_orders_of_mention() -> None:
-    items = list(Binary(captioner(template="a-and-a"), ["swap"]).items(described(SCENE), Stream(0)))
+    items = list(
+        Binary(captioner(template="a-and-a", equal_familiarity=False), ["swap"]).items(described(SCENE), Stream(0))
+    )
     categories = [[mention.category for mention in item.candidates[0].text.form.objects] for item in items]
     assert categories == [["cube", "cone"], ["cone", "cube"]]
     for item in items:

@@ -22,7 +22,9 @@ def scene(task: str, split: str, n: int) -> DescribedScene:
     holdout = HOLDOUTS[task]
     labels = [each for each in holdout.classes if each.split == split]
     if task == "relational":
-        subject, relation, other = labels[0].triples[0]
+        triple = labels[0].triple
+        assert triple is not None
+        subject, relation, other = triple
         names = [subject, other] if relation == "left" else [other, subject]
         shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
     else:

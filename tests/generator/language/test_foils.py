@@ -1,0 +1,97 @@
+import pytest
+
+from generator.language.foils import Foils
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar
+from generator.language.substitutes import Atom, Substitutes
+from generator.scene.stacks import can_carry
+from tests.generator.scenes import RELATIONS, VOCABULARY
+
+FOILS = Foils(VOCABULARY, Substitutes(VOCABULARY))
+GRAMMAR = Grammar(VOCABULARY)
+RED, BLUE = (("color", "red"),), (("color", "blue"),)
+PAIR = Form((Mention("cube", RED), Mention("cone", BLUE)))
+RELATED = Form((Mention("cube"), Mention("cone")), (Link(0, "left", 1),))
+
+
+def words(form: Form) -> str:
+    return GRAMMAR.realise(form, "that-is" if form.relations else "a-and-a")
+
+
+def test_atoms_are_replaced_one_at_a_time() -> None:
+    shape = FOILS.replace_atom(PAIR, Atom("object", 1, "shape"), "torus")
+    color = FOILS.replace_atom(PAIR, Atom("attribute", 0, "color"), "gray", "attribute")
+    side = FOILS.replace_atom(RELATED, Atom("relation", 0, "relation"), "behind")
+    assert words(shape.form) == "a red cube and a blue torus"
+    assert (words(color.form), color.kind) == ("a gray cube and a blue cone", "attribute")
+    assert words(side.form) == "a cube that is behind a cone"
+    assert (shape.changed, shape.kind) == (("1:shape:cone>torus",), "atom")
+    assert (color.changed, side.changed) == (("0:color:red>gray",), ("0-1:relation:left>behind",))
+
+
+def test_values_are_exchanged() -> None:
+    foil = FOILS.exchange_values(PAIR, "color")
+    assert words(foil.form) == "a blue cube and a red cone"
+    assert (foil.changed, foil.kind) == (("0:color:red>blue", "1:color:blue>red"), "swap")
+
+
+def test_ends_are_exchanged_and_relations_flipped() -> None:
+    order, flip = FOILS.exchange_ends(RELATED, 0), FOILS.flip_relation(RELATED, 0)
+    assert (words(order.form), order.changed, order.kind) == (
+        "a cone that is to the left of a cube",
+        ("0-1:order",),
+        "order",
+    )
+    assert words(flip.form) == "a cube that is to the right of a cone"
+    assert (flip.changed, flip.kind) == (("0-1:relation:left>right",), "flip")
+
+
+def test_a_compound_is_split_over_two_objects_and_later_relations_move() -> None:
+    foil = FOILS.split_compound(PAIR, Atom("attribute", 0, "color"), "gray", "torus")
+    assert words(foil.form) == "a gray cube, a red torus and a blue cone"
+    assert (foil.changed, foil.kind) == (("0:color:red>gray", "0:shape:cube>torus"), "comp")
+    related = Form((Mention("cube", RED), Mention("cone")), (Link(1, "left", 0),))
+    assert FOILS.split_compound(related, Atom("attribute", 0, "color"), "gray", "torus").form.relations == (
+        Link(2, "left", 0),
+    )
+
+
+def test_atoms_are_denied_but_not_objects_in_relations() -> None:
+    assert words(FOILS.deny(PAIR, Atom("attribute", 0, "color"))) == "a cube that is not red and a blue cone"
+    assert words(FOILS.deny(PAIR, Atom("object", 0, "shape"))) == "no red cube and a blue cone"
+    assert words(FOILS.deny(RELATED, Atom("relation", 0, "relation"))) == "a cube that is not to the left of a cone"
+    assert FOILS.deniable(RELATED) == [Atom("relation", 0, "relation")]
+    assert len(FOILS.deniable(PAIR)) == 4
+
+
+@pytest.mark.parametrize(
+    ("form", "texts"),
+    [
+        (Form((Mention("cube"), Mention("cone"))), {"a cone and a cube"}),
+        (Form((Mention("cube", RED), Mention("cone"))), {"a red cone and a cube", "a cube and a red cone"}),
+        (  # four atoms: the permutation of two objects is their exchange
+            PAIR,
+            {"a red cone and a blue cube", "a blue cube and a red cone"},
+        ),
+        (RELATED, {"a cone that is to the left of a cube"}),
+    ],
+)
+def test_swaps_exchange_objects_and_values_and_move_attributes(form: Form, texts: set[str]) -> None:
+    found = FOILS.all_swaps(form)
+    assert {words(foil.form) for foil in found} == texts
+    assert {foil.kind for foil in found} == {"swap"}
+
+
+def test_forms_of_four_atoms_have_every_permutation_of_their_objects() -> None:
+    form = Form(tuple(Mention(name) for name in ("cube", "cone", "torus", "star")))
+    assert len(FOILS.all_swaps(form)) == 23
+
+
+def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
+    foils = Foils(RELATIONS, Substitutes(RELATIONS))
+    names = list(RELATIONS.objects)
+    for lower, upper in ((a, b) for a in names for b in names):
+        for relation, ends in (("on", (upper, lower)), ("beneath", (lower, upper))):
+            form = Form(tuple(Mention(name) for name in ends), (Link(0, relation, 1),))
+            assert foils.possible(form) == can_carry(RELATIONS, lower, upper)
+    assert foils.possible(RELATED)

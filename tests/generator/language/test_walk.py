@@ -1,0 +1,62 @@
+import random
+from collections import Counter
+
+from generator.dataset.streams import Stream
+from generator.language.complexity import LEVELS, Cell, cells
+from generator.language.truth import decide
+from generator.language.walk import Walker
+from tests.generator.scenes import CATEGORIES, VOCABULARY, facts_of, random_scene, scene_of
+
+CELLS = cells(tuple(LEVELS), (1, 12), {}, VOCABULARY, 10)
+WALKER = Walker(VOCABULARY)
+
+
+def test_captions_are_true_and_have_exactly_the_atoms_of_their_cell() -> None:
+    draw, made = random.Random(9), Counter[str]()
+    stream = Stream("cells")
+    for number in range(60):
+        scene = random_scene(draw, 3, 10, CATEGORIES[:5] if number % 3 == 0 else None)
+        facts = facts_of(scene)
+        for cell in stream.shuffled(CELLS)[:40]:
+            found = WALKER.walk(facts, cell, range(len(scene.objects)), stream)
+            if found is None:
+                continue
+            form = found.form
+            assert Cell(form.level, form.n_objects, form.n_attributes, form.n_relations) == cell
+            assert decide(form, facts) is True
+            assert [facts.categories[i] for i in found.objects] == [mention.category for mention in form.objects]
+            ends = [
+                (link.relation in ("left", "right"), end)
+                for link in form.relations
+                for end in (link.subject, link.object)
+            ]
+            assert len(set(ends)) == len(ends)
+            made[cell.level] += 1
+    assert min(made.values()) > 30
+    assert set(made) == set(LEVELS)
+
+
+def test_only_eligible_objects_and_sayable_kinds_are_named() -> None:
+    facts = facts_of(scene_of(("cube", {}), ("cone", {}), ("torus", {}), ("star", {})))
+    for n in range(20):
+        found = WALKER.walk(facts, Cell("OA", 2, 2, 0), (0, 2), Stream("walk", n), lambda i: ["color"])
+        assert found is not None
+        assert set(found.objects) == {0, 2}
+        assert all(set(mention.values) == {"color"} for mention in found.form.objects)
+
+
+def test_a_scene_without_enough_objects_or_attributes_has_no_walk() -> None:
+    facts = facts_of(scene_of(("cube", {}), ("cone", {})))
+    assert WALKER.walk(facts, Cell("L1", 2, 0, 0), (0,), Stream(0)) is None
+    assert WALKER.walk(facts, Cell("OA", 1, 2, 0), (0, 1), Stream(0), lambda i: ["color"]) is None
+
+
+def test_apart_walks_join_a_different_pair_with_every_relation() -> None:
+    facts = facts_of(scene_of(("cube", {}), ("cone", {}), ("torus", {}), ("star", {})))
+    numbers = {True: set[int](), False: set[int]()}
+    for n in range(60):
+        for apart in numbers:
+            found = WALKER.walk(facts, Cell("OR", 4, 0, 2), range(4), Stream("walk", n), apart=apart)
+            assert found is not None
+            numbers[apart].add(len({frozenset((link.subject, link.object)) for link in found.form.relations}))
+    assert numbers == {True: {2}, False: {1, 2}}
