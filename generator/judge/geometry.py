@@ -106,12 +106,14 @@ class Shown:
     _fitting: dict[Thing, int] = field(default_factory=dict)
     _having: dict[Pair, int] = field(default_factory=dict)
     _decided: dict[tuple[str, bool], Decided] = field(default_factory=dict)
+    _pairs: list["Stand"] = field(default_factory=list)
 
     def forget(self) -> None:
         """Drop what was computed on the way."""
         self._fitting.clear()
         self._having.clear()
         self._decided.clear()
+        self._pairs.clear()
 
     @property
     def all(self) -> int:
@@ -164,10 +166,11 @@ class Shown:
 
     def margins(self, name: str) -> list[list[float]]:
         """Signed metres by which each object stands in the relation to each: row by row for the first object."""
-        rule = self.terms.relations[name]
-        columns = np.array(self.stands()).reshape(-1, 5).T
-        first, second = Stand(*columns[:, :, None]), Stand(*columns[:, None, :])
-        return np.asarray(margin(rule, first, second)).tolist()
+        if not self._pairs:
+            columns = np.array(self.stands()).reshape(-1, 5).T
+            self._pairs.extend((Stand(*columns[:, :, None]), Stand(*columns[:, None, :])))
+        margins: list[list[float]] = margin(self.terms.relations[name], *self._pairs).tolist()
+        return margins
 
     def resting(self, upper: int, lower: int) -> float:
         """How far within the rim of another's flat top an object stands on it, metres; not above 0 where it does not."""

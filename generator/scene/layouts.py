@@ -99,19 +99,16 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
 
 
 def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Triple, Truth]]:
+    """Whether each relation holds of each ordered pair in every scene of a plan; None where the plan leaves it open."""
+    relations = [(name, relation, relation.axis) for name, relation in vocabulary.relations.items()]
     for i, j in permutations(range(len(planned.depth_order)), 2):
-        for name, relation in vocabulary.relations.items():
-            yield (i, name, j), _decide(planned, vocabulary, relation, i, j)
-
-
-def _decide(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
-    """Whether a relation holds of objects i and j in every scene of a plan; None where the plan leaves it open."""
-    axis = relation.axis
-    if axis.planned_by is None:
-        return None
-    first, second, negated = axis.asked(relation.rule, i, j)
-    holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
-    return not holds if negated and holds is not None else holds
+        for name, relation, axis in relations:
+            holds: Truth = None
+            if axis.planned_by is not None:
+                first, second, negated = axis.asked(relation.rule, i, j)
+                holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
+                holds = not holds if negated and holds is not None else holds
+            yield (i, name, j), holds
 
 
 def _further_right(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:

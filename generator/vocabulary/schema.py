@@ -184,8 +184,11 @@ class Vocabulary(Declared):
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
         """Height and radius (metres) of the flat top of an object; None where it has none."""
-        top, scale = self.objects[category].top, self.scale(attributes)
-        return (top.height * scale, top.radius * scale) if top else None
+        top = self.objects[category].top
+        if top is None:
+            return None
+        scale = self.scale(attributes)
+        return top.height * scale, top.radius * scale
 
 
 def read_vocabulary(family: str) -> Vocabulary:
