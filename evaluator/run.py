@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.measure import PROTOCOLS, measure_protocols, results_of, unknown_protocols
-from evaluator.models.registry import FitsTexts, load_model
+from evaluator.models.contracts import FitsTexts, is_pair_scorer
+from evaluator.models.registry import load_model
 from evaluator.protocols.outcomes import Measured
-from evaluator.scoring import CHANNEL, Needs, collect_needs, is_pair_scorer, score, settings_for, within_limit
-from evaluator.scoring.distributed import Rank, clear_parts
-from evaluator.scoring.preflight import limits_of, passes_of
+from evaluator.scoring.distributed import Process, remove_parts
+from evaluator.scoring.dual import CHANNEL
+from evaluator.scoring.needs import Needs, collect_needs, within_limit
+from evaluator.scoring.preflight import describe_cost, describe_limits
+from evaluator.scoring.score import score, settings_for
 from generator.dataset.commands import say
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
@@ -44,7 +47,7 @@ def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
-    rank = Rank.of_environment()
+    process = Process.from_environment()
     dataset, benchmark, protocols = _chosen(request)
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
@@ -63,31 +66,33 @@ def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
     settings = settings_for(model, request.batch or begun.get("batch"), request.precision, request.workers)
     certificate = _certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
-    if rank.first:
+    if process.is_main:
         _announce(model, info, needs, certificate)
     out.mkdir(parents=True, exist_ok=True)
-    if rank.first:
+    if process.is_main:
         write_json(out / _BEGUN, {**identity, "batch": settings.batch})
 
     def keep_batch(batch: int) -> None:
         # a run that goes on later makes the same batches, so that its numbers are the same to the last bit
-        if rank.first:
+        if process.is_main:
             write_json(out / _BEGUN, {**identity, "batch": batch})
 
-    indistinct = score(model, dataset.world, benchmark, needs, out, settings=settings, rank=rank, sized=keep_batch)
-    if not rank.first:
+    indistinct = score(
+        model, dataset.world, benchmark, needs, out, settings=settings, process=process, on_batch_size=keep_batch
+    )
+    if not process.is_main:
         return out, None
     _check_unchanged(request, benchmark.name, identity, out)
     record = {
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": certificate, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
-        "precision": settings.precision, "processes": rank.size, "channels": list(channels),
+        "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "raw_retrieval": needs.raw, "left_out": list(needs.left_out),
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
-    clear_parts(out)
+    remove_parts(out)
     measured = measure_protocols(out)
     _say_unscored(measured)
     return out, results_of(out, measured)
@@ -121,8 +126,8 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
 def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) -> None:
     told = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
     say("Model: " + "; ".join(told))
-    say(f"{passes_of(model, needs)} Dataset certificate: {certificate}.")
-    for line in limits_of(needs):
+    say(f"{describe_cost(model, needs)} Dataset certificate: {certificate}.")
+    for line in describe_limits(needs):
         say(line)
 
 

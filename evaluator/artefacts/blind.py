@@ -78,7 +78,8 @@ def centre(questions: Sequence[Sequence[str]]) -> float:
 
 
 def _centre(texts: Sequence[str]) -> float:
-    from evaluator.artefacts.words import ngrams, tokens
+    from evaluator.artefacts.words import ngrams
+    from evaluator.models.ngram import tokens
 
     bags = [ngrams(found, 1) + ngrams(found, 2) for found in map(tokens, texts)]
     shared = [sum((a & b).total() / max(1, (a | b).total()) for b in bags if b is not a) for a in bags]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.artefacts.words import ngrams, tokens, words
+from evaluator.artefacts.words import ngrams, words
+from evaluator.models.ngram import tokens
 
 WINDOW = 8
 RAREST = 3

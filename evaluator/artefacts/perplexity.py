@@ -7,12 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evaluator.artefacts.ngram import NgramModel
 from evaluator.artefacts.sample import Question, Sample, stream
+from evaluator.models.ngram import NgramModel
 
 NGRAM = "ngram"
 FIT = 200_000
-BATCH = 32
 
 
 class LanguageModel(Protocol):
@@ -67,24 +66,16 @@ class CrossFitted:
 
 
 class CausalModel:
-    """A causal language model of transformers.
-
-    Every token is scored, the first one after the tokenizer's start token (its end token where it has no other);
-    where it has neither, the first token is context only.
-    """
+    """A causal language model of transformers (evaluator/models/causal_lm.py)."""
 
     own = False
 
     def __init__(self, name: str, device: str | None):
-        from evaluator.artefacts.loading import load_pair
-        from evaluator.models.device import best_device
+        from evaluator.models.causal_lm import CausalLikelihood
 
-        self._device = best_device(device)
-        self._tokenizer, self._model = load_pair("AutoModelForCausalLM", name, self._device, "--language-model")
-        start = self._tokenizer.bos_token_id
-        self._start = self._tokenizer.eos_token_id if start is None else start
-        self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
-        self.info = {"name": name, "class": type(self._model).__name__, "start_token": self._start}
+        self._likelihood = CausalLikelihood(name, device, "--language-model")
+        info = self._likelihood.info
+        self.info = {"name": name, "class": info["architecture"], "start_token": info["start_token"]}
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """As LanguageModel.judge."""
@@ -93,26 +84,8 @@ class CausalModel:
         return [np.array([known[text] for text in question.texts]) for question in questions]
 
     def perplexities(self, texts: Sequence[str]) -> np.ndarray:
-        """exp of the mean negative log-likelihood a token, float64 (n,); nan for texts without a scored token or too long."""
-        start = [] if self._start is None else [self._start]
-        rows = [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
-        found = np.full(len(rows), np.nan)
-        usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
-        for first in range(0, len(usable), BATCH):
-            part = usable[first : first + BATCH]
-            found[part] = self._batch([rows[i] for i in part])
-        return found
-
-    def _batch(self, rows: list[list[int]]) -> np.ndarray:
-        import torch
-
-        length = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (length - len(row)) for row in rows], device=self._device)
-        mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows], device=self._device)
-        with torch.inference_mode():
-            logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
-            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").double()
-        return torch.exp((losses * mask[:, 1:]).sum(1) / mask[:, 1:].sum(1)).cpu().numpy()
+        """exp of minus the mean log-likelihood per token, float64 (n,); NaN where the text cannot be scored."""
+        return np.exp(-self._likelihood.mean_log_likelihoods(texts))
 
 
 def hardest(perplexities: np.ndarray) -> int:

@@ -30,12 +30,15 @@ class SentenceEncoder:
 
     def __init__(self, name: str, device: str | None):
         folder = str(_packaged()) if name == MINILM else name
-        from evaluator.artefacts.loading import load_pair
-        from evaluator.models.device import best_device
+        from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES as TYPES
 
-        self._device = best_device(device)
+        from evaluator.models.pretrained.loading import TOKENIZER, Wanted, load_pretrained
+
         self._first_token = _pools_first_token(folder)
-        self._tokenizer, self._model = load_pair("AutoModel", folder, self._device, "--sentence-encoder")
+        classes = dict.fromkeys(TYPES, "AutoModel")
+        wanted = Wanted("--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",))
+        loaded = load_pretrained(folder, device, wanted)
+        self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
         self._longest = min(
             self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512)
         )

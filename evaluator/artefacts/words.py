@@ -1,18 +1,8 @@
 """What can be counted in a text: words, characters, n-grams; and how two texts differ in them."""
 
-import re
 from collections import Counter
 
-_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
-
-
-def tokens(text: str) -> list[str]:
-    """Words and punctuation marks, in lower case.
-
-    >>> tokens("A dog's red-hot ball, please.")
-    ['a', "dog's", 'red-hot', 'ball', ',', 'please', '.']
-    """
-    return _TOKEN.findall(text.lower())
+from evaluator.models.ngram import tokens
 
 
 def words(text: str) -> list[str]:

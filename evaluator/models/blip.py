@@ -1,4 +1,4 @@
-"""`blip:` models: BLIP with its heads for image–text retrieval (Li et al. 2022), by folder or by name on the Hub."""
+"""`blip:` models: BLIP with its heads for image–text retrieval (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training")."""
 
 from collections.abc import Sequence
 
@@ -7,29 +7,33 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.by_image import BATCH, ByImage, token_rows
-from evaluator.models.pretrained import Loaded, load_pretrained
+from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
+
+_WANTED = Wanted(
+    "blip:", "a BLIP model with retrieval heads", {"blip": "BlipForImageTextRetrieval"}, TOKENIZER_AND_IMAGES
+)
 
 
-class BlipScorer(ByImage):
-    """A BLIP model as a PairScorer (registry.py): the vision encoder runs once an image, the text attends to it.
+class BlipScorer(CrossEncoder):
+    """A BLIP model as a PairScorer: the vision encoder runs once per image, and the text encoder attends to its output.
 
-    `itm` is the matching head's logit of a match less that of none, so the log odds of a match; `itc` is the cosine of
-    the image's and the text's own embeddings.
+    `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds of a match. `itc` is
+    the cosine of the image's and the text's own embeddings.
     """
 
     channels = ("itm", "itc")
 
-    def __init__(self, loaded: Loaded, batch: int = BATCH):
+    def __init__(self, loaded: Pretrained, batch: int = BATCH):
         super().__init__(loaded, batch)
         self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
-        self._vectors: dict[str, torch.Tensor] = {}
+        self._text_embeddings: dict[str, torch.Tensor] = {}
         self.info |= {"text_length": self._length}
         self.key = loaded.key("blip", self._length)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
-        return token_rows(self._loaded.tokenizer, texts, self._length)
+        return padded_tokens(self._loaded.tokenizer, texts, self._length)
 
     def score_pairs(
         self,
@@ -38,48 +42,45 @@ class BlipScorer(ByImage):
         contests: Sequence[Sequence[int]] | None = None,
     ) -> np.ndarray:
         """As PairScorer.score_pairs."""
-        self._vectors = {}
+        self._text_embeddings = {}
         return super().score_pairs(images, pairs, contests)
 
-    def _encode(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return list(blip_states(self._loaded, images))
+    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        return list(encode_blip_images(self._loaded, images))
 
-    def _read(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
+    def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        words = blip_words(self._loaded, texts, self._length)
-        read = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=_all(states))
-        odds = model.itm_head(read.last_hidden_state[:, 0])
-        seen = F.normalize(model.vision_proj(states[:, 0]), dim=-1)
-        cosine = (seen * self._texts(texts)).sum(1)
-        return torch.stack([odds[:, 1] - odds[:, 0], cosine], dim=1)
+        words = tokenize_blip(self._loaded, texts, self._length)
+        mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
+        read = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
+        match = model.itm_head(read.last_hidden_state[:, 0])
+        image_embeddings = F.normalize(model.vision_proj(states[:, 0]), dim=-1)
+        cosine = (image_embeddings * self._embed_texts(texts)).sum(1)
+        return torch.stack([match[:, 1] - match[:, 0], cosine], dim=1)
 
-    def _texts(self, texts: Sequence[str]) -> torch.Tensor:
-        """Unit embeddings (n, d) of texts without an image, each distinct one computed once."""
-        if new := sorted(set(texts) - self._vectors.keys()):
-            read = self._loaded.model.text_encoder(**blip_words(self._loaded, new, self._length))
+    def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
+        """Unit embeddings (n, d) of texts without an image; each distinct text is embedded once."""
+        if new := sorted(set(texts) - self._text_embeddings.keys()):
+            read = self._loaded.model.text_encoder(**tokenize_blip(self._loaded, new, self._length))
             unit = F.normalize(self._loaded.model.text_proj(read.last_hidden_state[:, 0]), dim=-1)
-            self._vectors.update(zip(new, unit, strict=True))
-        return torch.stack([self._vectors[text] for text in texts])
+            self._text_embeddings.update(zip(new, unit, strict=True))
+        return torch.stack([self._text_embeddings[text] for text in texts])
 
 
-def blip_states(loaded: Loaded, images: Sequence[Image.Image]) -> torch.Tensor:
-    """The vision encoder's states (n, patches, d) of images."""
-    seen = loaded.processor.image_processor(list(images), return_tensors="pt").to(loaded.device)
-    states: torch.Tensor = loaded.model.vision_model(pixel_values=seen["pixel_values"]).last_hidden_state
+def encode_blip_images(loaded: Pretrained, images: Sequence[Image.Image]) -> torch.Tensor:
+    """Hidden states (n, patches, d) of BLIP's vision encoder."""
+    inputs = loaded.image_processor(list(images), return_tensors="pt").to(loaded.device)
+    states: torch.Tensor = loaded.model.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
     return states
 
 
-def blip_words(loaded: Loaded, texts: Sequence[str], length: int) -> dict[str, torch.Tensor]:
-    """Token ids and their mask (n, longest)."""
-    cut = {"padding": True, "truncation": True, "max_length": length, "return_token_type_ids": False}
-    words = loaded.tokenizer(list(texts), **cut, return_tensors="pt").to(loaded.device)
+def tokenize_blip(loaded: Pretrained, texts: Sequence[str], length: int) -> dict[str, torch.Tensor]:
+    """`input_ids` and `attention_mask`, each (n, longest text), of texts cut to `length` tokens."""
+    options = {"padding": True, "truncation": True, "max_length": length, "return_token_type_ids": False}
+    words = loaded.tokenizer(list(texts), **options, return_tensors="pt").to(loaded.device)
     return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
-
-
-def _all(states: torch.Tensor) -> torch.Tensor:
-    return torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
 
 
 def load_blip(name: str, device: str | None) -> BlipScorer:
     """Load a folder or a name on the Hub. Raises UserError when it is not a BLIP model with retrieval heads."""
-    return BlipScorer(load_pretrained(name, device, "blip", {"blip": "BlipForImageTextRetrieval"}, "BlipProcessor"))
+    return BlipScorer(load_pretrained(name, device, _WANTED))

@@ -1,4 +1,4 @@
-"""Where models run, and in what precision."""
+"""Devices and precisions that models compute in."""
 
 import os
 
@@ -6,13 +6,11 @@ import torch
 
 from generator.dataset.errors import UserError
 
-_NO_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
-
 
 def best_device(name: str | None) -> torch.device:
-    """The device of that name, or the GPU of this process (LOCAL_RANK, else the first), or the CPU.
+    """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or the CPU without a GPU.
 
-    Raises UserError when the named one is not there.
+    Raises UserError when the named device is not available.
     """
     if name is None:
         if not torch.cuda.is_available():
@@ -30,29 +28,22 @@ def best_device(name: str | None) -> torch.device:
 
 
 def half_precision(device: torch.device) -> torch.autocast:
-    """bfloat16 where the device computes in it: every GPU of the last years, and processors with AVX-512 BF16."""
-    quick = device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-    return torch.autocast(device.type, torch.bfloat16, enabled=quick)
+    """Autocast to bfloat16 on GPUs and on processors with AVX-512 BF16; no autocast on others, where it would be slow."""
+    fast = device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+    return torch.autocast(device.type, torch.bfloat16, enabled=fast)
 
 
-def chosen_precision(asked: str, device: torch.device, encodes_apart: bool) -> str:
-    """`float32` or `bfloat16`: what `auto` means for a model on a device.
+def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) -> str:
+    """`float32` or `bfloat16`: what `auto` means for a model on a device; other values are returned as they are.
 
-    The image side of a dual encoder is computed in bfloat16 on a GPU. Whatever reads a text stays in float32, since
-    texts are compared with one another and rounding would break ties; so does a model that reads both together.
+    `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts stay in float32, because protocols compare texts
+    and rounding would break ties; so do models that read image and text together.
     """
     if asked != "auto":
         return asked
-    return "bfloat16" if encodes_apart and device.type == "cuda" else "float32"
+    return "bfloat16" if is_dual_encoder and device.type == "cuda" else "float32"
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
-    """Mixed precision for what is computed inside it; `float32` leaves everything as the model has it."""
+    """Autocast to bfloat16 for `bfloat16`. For `float32` the model computes in its own precision."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on whatever device."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError) and any(sign in str(error) for sign in _NO_MEMORY)
-    )

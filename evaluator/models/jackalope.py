@@ -1,4 +1,4 @@
-"""`jackalope:` models: folders written by `score train`, which are open_clip folders with a record of their training."""
+"""`jackalope:` models: folders written by `score train`. They are folders of open_clip with a record of the training."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _TRAINED_ON = ("name", "benchmark", "world", "recipe")
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
-    """Load the folder at `path`. Raises UserError when there is none, or when it is not a trained model."""
+    """Load the folder at `path`. Raises UserError when it does not exist or holds no model trained by `score train`."""
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")

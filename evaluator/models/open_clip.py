@@ -1,4 +1,4 @@
-"""`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders, and the hub.
+"""`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders, and the Hub.
 
 `open_clip:ARCHITECTURE@TAG`, `open_clip:ARCHITECTURE@/path/to/checkpoint`, `open_clip:local-dir:/path/to/folder`,
 `open_clip:hf-hub:owner/name`.
@@ -6,7 +6,6 @@
 
 import hashlib
 import json
-import logging
 import pickle
 import struct
 from collections.abc import Sequence
@@ -21,17 +20,21 @@ from safetensors import SafetensorError
 from torch.nn import functional as F
 
 from evaluator.models.device import best_device
+from evaluator.models.pretrained.source import first_line
+from evaluator.models.quiet import quiet
+from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError, did_you_mean
 
 _QUICK = "-quickgelu"
 _FEW = 8
-# what reading raises of a file that is not a checkpoint of tensors
-_NO_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, AttributeError, TypeError, StopIteration,
-               struct.error)  # fmt: skip
+# raised by reading a file that is not a checkpoint of tensors
+_NOT_TENSORS = (
+    pickle.UnpicklingError, EOFError, SafetensorError, IndexError, AttributeError, TypeError, StopIteration, struct.error,
+)  # fmt: skip
 
 
 class OpenClipEncoder:
-    """A loaded open_clip model as a DualEncoder (registry.py). Computes in float32."""
+    """A model of open_clip as a DualEncoder (contracts.py), in float32."""
 
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
@@ -45,13 +48,13 @@ class OpenClipEncoder:
             "weights": weights,
             "weights_sha256": digest,
             "activation": activation_of(model),
-            "preprocessing": " → ".join(_described(step) for step in preprocess.transforms),
+            "preprocessing": " → ".join(_describe(step) for step in preprocess.transforms),
             "text_length": int(tokenizer.context_length),
             "parameters": sum(p.numel() for p in model.parameters()),
             "precision": "float32",
             "device": str(device),
         }
-        # the configuration too: tensors do not tell the number of heads, nor which tokenizer they were trained with
+        # the configuration too, since tensors do not tell the number of heads, nor the tokenizer they were trained with
         parts = [
             digest,
             config,
@@ -73,22 +76,23 @@ class OpenClipEncoder:
         return _unit(self._model.encode_text(self._tokenizer(list(texts)).to(self._device)))
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
-        """An RGB image as the model takes it, float32 (3, h, w); threads do this ahead of the model."""
+        """An RGB image as the model takes it, float32 (3, h, w)."""
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
 
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
-        """Unit embeddings of RGB images, prepared or not, float32 (n, d)."""
+        """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
         pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
         return _unit(self._model.encode_image(torch.stack(pixels).to(self._device)))
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
-    """Load `ARCHITECTURE@weights`, `local-dir:…` or `hf-hub:…`. Raises UserError when that cannot be.
+    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER` or `hf-hub:OWNER/NAME`.
 
-    QuickGELU follows the weights: a published tag says what it was trained with; a file cannot, so the architecture's
-    name decides (`ViT-B-32-quickgelu`) and `info["activation"]` states it.
+    Published weights choose between GELU and QuickGELU, since their training is known. For a file the architecture's name
+    chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
+    Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith(("local-dir:", "hf-hub:")):
         return _load(name, None, False, device, "by the model's own configuration")
@@ -120,30 +124,30 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
 
 
 def _suggest(name: str, known: list[str]) -> str:
-    """Close of an error message: the nearest name, or how to see them all where they are many."""
+    """End of an error message: the nearest name, or how to list all names where there are many."""
     if not known:
         return "give a checkpoint's path."
     near = did_you_mean(name, known)
-    many = "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
-    return many if len(known) > _FEW and not near.startswith("did") else near
+    list_all = "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
+    return list_all if len(known) > _FEW and not near.startswith("did") else near
 
 
 def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
-    logging.disable(logging.CRITICAL)  # the library logs each of the errors that are said in one sentence below
     try:
-        model, preprocess = open_clip.create_model_from_pretrained(
-            name, weights, force_quick_gelu=quick, device=target, precision="fp32"
-        )
-        tokenizer = open_clip.get_tokenizer(name)
-        config = open_clip.get_model_config(name)
-    except _NO_TENSORS as error:
+        with quiet():
+            model, preprocess = open_clip.create_model_from_pretrained(
+                name, weights, force_quick_gelu=quick, device=target, precision="fp32"
+            )
+            tokenizer = open_clip.get_tokenizer(name)
+            config = open_clip.get_model_config(name)
+    except _NOT_TENSORS as error:
         raise UserError(
-            f"'{given}' is not a checkpoint of tensors alone ({_first_line(error)}); give a file saved by open_clip."
+            f"'{given}' is not a checkpoint of tensors alone ({first_line(error)}); give a file saved by open_clip."
         ) from None
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = _first_line(error)
+        reason = first_line(error)
         if "download" in str(error) or "HF Hub" in str(error):
             raise UserError(
                 f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file."
@@ -155,43 +159,23 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
         raise UserError(
             f"'{given}' cannot be loaded as {name} ({reason}); give a checkpoint saved by open_clip."
         ) from None
-    finally:
-        logging.disable(logging.NOTSET)
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
 
 
 def activation_of(model: torch.nn.Module) -> str:
-    """Names of the activation functions in the towers' blocks, e.g. "GELU" or "QuickGELU"."""
+    """Class names of the activation functions among the model's modules, e.g. "GELU" or "QuickGELU"."""
     names = {type(module).__name__ for module in model.modules()} & {"GELU", "QuickGELU", "GELUTanh", "ReLU", "SiLU"}
     return ", ".join(sorted(names))
 
 
-def weights_digest(model: torch.nn.Module) -> str:
-    """SHA-256 over the names, types, shapes and bytes of all tensors: the same whatever the file's format."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(
-            tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
-        )
-    return digest.hexdigest()
-
-
 def _unit(embeddings: torch.Tensor) -> np.ndarray:
-    unit: np.ndarray = F.normalize(embeddings.float(), dim=-1).cpu().numpy()
-    return unit
+    return np.asarray(F.normalize(embeddings.float(), dim=-1).cpu().numpy())
 
 
-def _described(step: Any) -> str:
-    return (
-        " ".join(str(step).split())
-        if not callable(step) or isinstance(step, torch.nn.Module)
-        else getattr(step, "__name__", type(step).__name__)
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:160].rstrip(":. ")
+def _describe(step: Any) -> str:
+    """A step of the preprocessing with its settings; of a plain function, its name."""
+    if callable(step) and not isinstance(step, torch.nn.Module):
+        return str(getattr(step, "__name__", type(step).__name__))
+    return " ".join(str(step).split())

@@ -1,6 +1,6 @@
-"""`python:` models: a class or function of the user's own. What its object lacks of the contracts in registry.py is filled here.
+"""`python:` models: adapts a user's object to `DualEncoder` or `PairScorer`, supplying defaults for optional attributes.
 
-`python:PACKAGE.MODULE:FACTORY`; the module is found in the working directory or where Python finds it.
+`python:PACKAGE.MODULE:FACTORY`. The module is found in the working directory or where Python finds it.
 """
 
 import hashlib
@@ -18,48 +18,47 @@ import numpy as np
 import torch
 from PIL import Image
 
+from evaluator.models.contracts import Model, fingerprints
 from evaluator.models.device import best_device
-from evaluator.models.open_clip import weights_digest
-from evaluator.models.registry import DualEncoder, PairScorer, fingerprints
+from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError
 
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 
 
-def load_python(name: str, device: str | None) -> DualEncoder | PairScorer:
-    """Import `package.module:factory`, call it, and fill what the object lacks.
+def load_python(name: str, device: str | None) -> Model:
+    """Import `package.module:factory`, call it and adapt the object that it returns.
 
     The factory is called without arguments, or with `device` (a torch.device) where it has a parameter of that name.
-    Raises UserError when there is no such module or factory, or when the object offers none of the methods.
+    Raises UserError when the module or factory does not exist, or when the object has no method to score with.
     """
     module, colon, path = name.partition(":")
     if not colon or not module or not path or module.endswith(".py") or "/" in module:
         raise UserError(f"Expected python:PACKAGE.MODULE:FACTORY, such as python:my_model:Model, got 'python:{name}'.")
-    factory = _imported(module, path)
+    factory = _import(module, path)
     if not callable(factory):
         raise UserError(f"'{path}' in {module} is no class or function; name a callable that returns the model.")
     wants_device = "device" in _parameters(factory)
-    return adapted(
-        factory(device=best_device(device)) if wants_device else factory(), f"python:{name}", factory, device
-    )
+    return adapt(factory(device=best_device(device)) if wants_device else factory(), f"python:{name}", factory, device)
 
 
-def adapted(model: Any, spec: str, source: Any, device: str | None) -> DualEncoder | PairScorer:
+def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
     """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
 
-    `source` is the class or function it came from, whose file the key follows. Raises UserError when it is neither.
+    `source` is the class or function that made the object; the key of the model changes with the file it stands in.
+    Raises UserError when the object has no method to score with.
     """
     encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
     if len(encoders) == 2:
-        return OwnEncoder(model, spec, source, device)
+        return UserEncoder(model, spec, source, device)
     if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
-        return OwnScorer(model, spec, source, device)
+        return UserScorer(model, spec, source, device)
     lacking = f"has {encoders[0]} alone" if encoders else f"({type(model).__name__}) has no method to score with"
     raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}.")
 
 
-class _Own:
-    """What both kinds share: info, key and tokens, the model's own where it has them."""
+class _UserModel:
+    """`info`, `key` and `tokens` of a user's object, with defaults where it has none of its own."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         self._model, self._spec = model, spec
@@ -78,7 +77,7 @@ class _Own:
         own = getattr(model, "key", None)
         if own is not None and not (isinstance(own, str) and own):
             raise UserError(f"The key of {spec} is {own!r}; give a text that is not empty, or leave it out.")
-        # where the source cannot be read, a key that never comes again: nothing stale is taken from the cache
+        # without a source file the key is random, so that nothing stale is taken from the cache
         source_key = self.info["source_sha256"] or secrets.token_hex()
         parts = [spec, own] if own else [spec, source_key, weights, self.info["device"]]
         self.key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -98,8 +97,8 @@ class _Own:
         )
 
 
-class OwnEncoder(_Own):
-    """A user's object with encode_images and encode_texts as a DualEncoder; embeddings are brought to unit length here."""
+class UserEncoder(_UserModel):
+    """A user's object with encode_images and encode_texts as a DualEncoder. Embeddings are scaled to unit length."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
@@ -117,6 +116,7 @@ class OwnEncoder(_Own):
         return self._unit("encode_images", self._model.encode_images(list(images)), len(images), "image")
 
     def _unit(self, method: str, given: Any, n: int, what: str) -> np.ndarray:
+        """Check the embeddings that `method` returned for n inputs, and scale them to unit length, float32 (n, d)."""
         vectors = _array(given)
         if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
@@ -132,7 +132,7 @@ class OwnEncoder(_Own):
         return (wide / lengths).astype(np.float32)
 
 
-class OwnScorer(_Own):
+class UserScorer(_UserModel):
     """A user's object with score_pairs or score as a PairScorer."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
@@ -153,7 +153,7 @@ class OwnScorer(_Own):
         pairs: Sequence[tuple[int, str]],
         contests: Sequence[Sequence[int]] | None = None,
     ) -> np.ndarray:
-        """Scores, float32 (pairs, channels), by the model's score_pairs, or by its score of one pair after another."""
+        """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score."""
         if self._in_bulk:
             method, scores = "score_pairs", self._bulk(images, pairs, contests)
             if scores.ndim == 1 and len(self.channels) == 1:
@@ -167,7 +167,7 @@ class OwnScorer(_Own):
             scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
         if scores.dtype.kind not in "fiu" or scores.shape != (len(pairs), len(self.channels)):
             raise self._wrong(method, f"numbers of shape ({len(pairs)}, {len(self.channels)})", scores)
-        # what is no number leaves its items unscored and named; infinity would win or lose every comparison
+        # NaN leaves items unscored and named, while infinity would win or lose every comparison
         return np.where(np.isfinite(scores), scores, np.nan).astype(np.float32)
 
     def _bulk(
@@ -182,10 +182,11 @@ class OwnScorer(_Own):
         return _array(method(images, pairs))
 
 
-def _imported(module: str, path: str) -> Any:
+def _import(module: str, path: str) -> Any:
+    """The object at `path` of a module. Raises UserError when there is no such module or object."""
     here = os.getcwd()
     if here not in sys.path:
-        sys.path.insert(0, here)  # stays, as with `python -m`: what the model imports later is found too
+        sys.path.insert(0, here)  # kept, as `python -m` does, for what the model imports later
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -197,35 +198,37 @@ def _imported(module: str, path: str) -> Any:
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:
-        named = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
-        some = f"it has {', '.join(named[:8])}" if named else "it has no class or function"
+        callables = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
+        some = f"it has {', '.join(callables[:8])}" if callables else "it has no class or function"
         raise UserError(f"There is no '{path}' in the module {module}: {some}.") from None
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Names of the parameters of a function; none for compiled code."""
     try:
         return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # of compiled code
+    except (TypeError, ValueError):
         return []
 
 
 def _file_of(source: Any) -> Path | None:
+    """The source file of a class or function; None for compiled code."""
     try:
         file = inspect.getsourcefile(inspect.unwrap(source))
-    except TypeError:  # of compiled code
+    except TypeError:
         return None
     return Path(file) if file and Path(file).exists() else None
 
 
 def _networks(model: Any) -> list[torch.nn.Module]:
-    """The object itself, or what it holds directly, where that is a torch module."""
+    """The object itself where it is a torch module, else the torch modules among its attributes."""
     held = [model, *vars(model).values()] if hasattr(model, "__dict__") else [model]
     found = [each for each in held if isinstance(each, torch.nn.Module)]
     return found[:1] if found and found[0] is model else found
 
 
 def _array(given: Any) -> np.ndarray:
-    """An array of what a user's method gave: a tensor on any device, an array, or a list of them."""
+    """What a user's method returned as an array: a tensor on any device, an array, or a list of either."""
     if isinstance(given, torch.Tensor):
         given = given.detach().cpu()
         return np.asarray(given.float() if given.is_floating_point() else given)

@@ -1,21 +1,20 @@
-"""Which families of models there are, and what a model offers."""
+"""The families of models by name: `load_model` imports a family's module only when a model of it is asked for."""
 
-import hashlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Protocol, runtime_checkable
+from pkgutil import resolve_name
 
-import numpy as np
-from PIL import Image
-
+from evaluator.models.contracts import Model
 from generator.dataset.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)
 class Family:
-    """Where a family is loaded, as module:function, and how a model of it is named."""
+    """A family of models.
+
+    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
+    `usage` says how a model of the family is named.
+    """
 
     loader: str
     usage: str
@@ -52,79 +51,13 @@ FAMILIES = {
     ),
 }
 PLUGINS = "jackalope.models"
-"""The group of entry points by which other packages add families."""
-
-
-class DualEncoder(Protocol):
-    """A model that embeds images and texts apart; its score of a pair is their cosine."""
-
-    info: dict[str, Any]
-    """What was loaded, for people and for run.json: weights, activation, resolution, normalisation, text length."""
-
-    key: str
-    """What identifies the embeddings: equal keys give equal embeddings of equal inputs."""
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """What the model reads of each text: int array (n, length); equal rows cannot be told apart."""
-        ...
-
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d)."""
-        ...
-
-    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Unit embeddings of RGB images, float32 (n, d)."""
-        ...
-
-
-class PairScorer(Protocol):
-    """A model that reads an image and a text together: a cross encoder, a generative or a diffusion model."""
-
-    info: dict[str, Any]
-    """What was loaded, as for a dual encoder."""
-
-    key: str
-    """What identifies the scores: equal keys give equal scores of equal pairs."""
-
-    channels: tuple[str, ...]
-    """Names of the scores of a pair; the first is the one that protocols measure."""
-
-    passes: int
-    """Forward passes of the large network that a pair takes, for saying beforehand what a run costs."""
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """What the model reads of each text, as for a dual encoder."""
-        ...
-
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
-        """Scores, float32 (pairs, channels), of pairs (place in `images`, text); what depends on the image alone is
-        computed once. `contests` are groups of places in `pairs` that will be compared with one another."""
-        ...
-
-
-@runtime_checkable
-class FitsTexts(Protocol):
-    """What a PairScorer may offer besides: to be fitted on the texts of a run, as `blind:ngram` is."""
-
-    def fit_texts(self, texts: Sequence[str]) -> None:
-        """Called once, with all distinct texts of the run, before `key` is read and before anything is scored."""
-        ...
-
-
-def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
-    """What `tokens` may give when there is nothing better: int64 (n, 4), rows equal where inputs are (SHA-256)."""
-    return np.array([np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64).reshape(-1, 4)
+"""Group of entry points by which other packages add families."""
 
 
 def families() -> dict[str, Family]:
-    """All families by name: those of this package, and those that installed packages add.
+    """All families by name: those of this package and those that installed packages add.
 
-    Raises UserError when two packages offer one name.
+    Raises UserError when two packages offer the same name.
     """
     known = dict(FAMILIES)
     offered_by = dict.fromkeys(FAMILIES, "jackalope")
@@ -139,8 +72,8 @@ def families() -> dict[str, Family]:
     return known
 
 
-def load_model(spec: str, device: str | None) -> Any:
-    """Load the DualEncoder or PairScorer that `family:name[@weights]` names.
+def load_model(spec: str, device: str | None) -> Model:
+    """Load the model that `family:name[@weights]` names, on the named device or, for None, on the best one.
 
     Raises UserError when the family, model or weights do not exist or do not fit one another.
     """
@@ -152,15 +85,16 @@ def load_model(spec: str, device: str | None) -> Any:
     known = families()
     if family not in known:
         raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
-    module, _, function = known[family].loader.partition(":")
+    loader = known[family].loader
     if family in FAMILIES:
-        return getattr(import_module(module), function)(rest, device)
-    from evaluator.models.python import adapted
-
+        model: Model = resolve_name(loader)(rest, device)
+        return model
     try:
-        loader = getattr(import_module(module), function)
+        load = resolve_name(loader)
     except (ImportError, AttributeError) as error:
         raise UserError(
-            f"The model family '{family}' cannot be loaded from {known[family].loader} ({error}); mend or uninstall its package."
+            f"The model family '{family}' cannot be loaded from {loader} ({error}); mend or uninstall its package."
         ) from None
-    return adapted(loader(rest, device), spec, loader, device)
+    from evaluator.models.python import adapt
+
+    return adapt(load(rest, device), spec, load, device)

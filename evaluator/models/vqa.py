@@ -1,7 +1,7 @@
-"""`vqa:` models: generative vision-language models, asked whether an image shows what a text says.
+"""`vqa:` models: generative vision-language models, asked whether the image shows what a text says.
 
-The score is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation"),
-in its published wording, as log odds. By folder or by name on the Hub.
+The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
+section 3); the score is the log odds of yes against no.
 """
 
 import inspect
@@ -12,10 +12,12 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.blip import blip_states, blip_words
-from evaluator.models.by_image import BATCH, ByImage, in_batches, token_rows
-from evaluator.models.pretrained import Loaded, load_pretrained
-from evaluator.models.registry import fingerprints
+from evaluator.models.blip import encode_blip_images, tokenize_blip
+from evaluator.models.contracts import fingerprints
+from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tokens
+from evaluator.models.memory import BatchSize
+from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, load_pretrained
+from evaluator.models.pretrained.source import first_line
 from generator.dataset.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
@@ -24,9 +26,11 @@ GENERATIVE_BATCH = 8
 _WORD_STARTS = "Ġ▁ "
 
 
-class Answers:
-    """Which tokens say yes and which say no: every token that is one of the words, with or without a leading space and
-    capitals."""
+class AnswerTokens:
+    """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
+
+    Raises UserError when the tokenizer has none for one of the two.
+    """
 
     def __init__(self, tokenizer: Any, name: str):
         self.ids = {
@@ -37,17 +41,19 @@ class Answers:
         }
         for answer, ids in self.ids.items():
             if not ids:
-                raise UserError(f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English.")  # fmt: skip
+                raise UserError(
+                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English."
+                )
 
     def scores(self, logits: torch.Tensor) -> torch.Tensor:
-        """log P(yes) − log P(no), and P(yes) (n, 2) of the logits (n, vocabulary) of the answer's first token."""
+        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first token."""
         logits = logits.float()
         yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
         return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
 
 
 def question(text: str) -> str:
-    """What the model is asked. One wording for phrases and for sentences, so that texts differ in themselves alone.
+    """The question about a text. Phrases and sentences get the same wording, so that only the texts differ.
 
     >>> question("There is a red cube.")
     'Does this figure show "There is a red cube."? Please answer yes or no.'
@@ -56,35 +62,35 @@ def question(text: str) -> str:
 
 
 class VqaScorer:
-    """A generative vision-language model as a PairScorer (registry.py).
+    """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
 
-    Each pair is one forward pass over the image and the question. Prompts are padded on the right, where no token that
-    is read attends to the padding and positions stay as they are for one prompt alone. A text that holds one of the
-    tokenizer's own signs, such as the image's place, would break the prompt: its score is nan.
+    Prompts are padded on the right, where padding changes neither attention nor positions of the tokens that are read.
+    A text that contains one of the tokenizer's special tokens, such as the image placeholder, would break the prompt:
+    its score is NaN.
     """
 
     channels = CHANNELS
     passes = 1
 
-    def __init__(self, loaded: Loaded, batch: int = GENERATIVE_BATCH):
-        self._loaded, self._batch = loaded, batch
+    def __init__(self, loaded: Pretrained, batch: int = GENERATIVE_BATCH):
+        self._loaded, self._batch = loaded, BatchSize(batch, PAIR)
         self._model, self._processor, tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         tokenizer.padding_side = "right"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
-        image = getattr(self._processor, "image_token", None)
-        self._signs = {*tokenizer.all_special_tokens, *([str(image)] if image else [])}
-        self._answers = Answers(tokenizer, loaded.info["weights"])
-        self._templated = bool(getattr(self._processor, "chat_template", None))
-        self._start = _decoder_start(self._model)
-        self._keeps = "logits_to_keep" in inspect.signature(self._model.forward).parameters
-        self._check_image_is_placed()
-        asked = {"question": QUESTION, "chat_template": self._templated, "answers": self._answers.ids}
+        image_token = getattr(self._processor, "image_token", None)
+        self._special_tokens = {*tokenizer.all_special_tokens, *([str(image_token)] if image_token else [])}
+        self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
+        self._has_template = bool(getattr(self._processor, "chat_template", None))
+        self._decoder_start = _decoder_start(self._model)
+        self._selects_logits = "logits_to_keep" in inspect.signature(self._model.forward).parameters
+        self._check_image_placeholder()
+        asked = {"question": QUESTION, "chat_template": self._has_template, "answers": self._answers.ids}
         self.info = loaded.info | asked
         self.key = loaded.key("vqa", asked, getattr(self._processor, "chat_template", None))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """A digest of the question's tokens, int64 (n, 4); nothing is cut off."""
+        """Fingerprints of the question's token ids, int64 (n, 4); nothing is cut off."""
         rows = self._loaded.tokenizer([question(text) for text in texts], add_special_tokens=False)["input_ids"]
         return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in rows)
 
@@ -99,116 +105,119 @@ class VqaScorer:
 
         def compute(part: Sequence[int]) -> np.ndarray:
             logits = self._logits([images[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
-            scores: np.ndarray = self._answers.scores(logits).cpu().numpy()
-            return scores
+            return np.asarray(self._answers.scores(logits).cpu().numpy())
 
-        plain = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._signs)]
-        order = sorted(plain, key=lambda i: len(pairs[i][1]))  # little padding
-        found, self._batch = in_batches(compute, order, self._batch)
+        askable = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._special_tokens)]
+        by_length = sorted(askable, key=lambda i: len(pairs[i][1]))  # so that batches need little padding
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        if order:
-            scores[order] = np.concatenate(found)
+        for part, found in self._batch.run(compute, by_length):
+            scores[part] = found
         return scores
 
     def _inputs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
         prompts = [question(text) for text in texts]
-        seen: list[Any] = list(images)
+        shown: list[Any] = list(images)
         special = {}
-        if self._templated:
-            asked = [[{"type": "image"}, {"type": "text", "text": prompt}] for prompt in prompts]
-            talks = [[{"role": "user", "content": content}] for content in asked]
-            prompts = [self._processor.apply_chat_template(talk, add_generation_prompt=True) for talk in talks]
-            seen = [[image] for image in images]
+        if self._has_template:
+            contents = [[{"type": "image"}, {"type": "text", "text": prompt}] for prompt in prompts]
+            chats = [[{"role": "user", "content": content}] for content in contents]
+            prompts = [self._processor.apply_chat_template(chat, add_generation_prompt=True) for chat in chats]
+            shown = [[image] for image in images]
             start = self._loaded.tokenizer.bos_token
             if start and prompts[0].startswith(start):
                 special = {"add_special_tokens": False}
-        inputs = self._processor(images=seen, text=prompts, padding=True, return_tensors="pt", **special)
-        inputs.pop("labels", None)  # PaliGemma's processor gives what is only for training
+        inputs = self._processor(images=shown, text=prompts, padding=True, return_tensors="pt", **special)
+        inputs.pop("labels", None)  # PaliGemma's processor adds these for training
         return inputs.to(self._loaded.device, self._model.dtype)
 
     def _logits(self, images: Sequence[Image.Image], texts: Sequence[str]) -> torch.Tensor:
         """Logits (n, vocabulary) of the first token after the prompt."""
         inputs = self._inputs(images, texts)
-        if self._start is not None:
-            begin = torch.full((len(texts), 1), self._start, device=self._loaded.device)
+        if self._decoder_start is not None:
+            begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             decoded: torch.Tensor = self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
             return decoded
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
         last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
         kept, place = last.unique(return_inverse=True)
-        if self._keeps:
+        if self._selects_logits:
             logits = self._model(**inputs, logits_to_keep=kept, use_cache=False).logits
         else:
             logits, kept, place = self._model(**inputs).logits, torch.arange(mask.shape[1]), last
         if logits.shape[1] != len(kept):
-            raise UserError(f"vqa: cannot find the answer in what {type(self._model).__name__} gives; name another model.")  # fmt: skip
+            raise UserError(
+                f"vqa: cannot find the answer in what {type(self._model).__name__} gives; name another model."
+            )
         answers: torch.Tensor = logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
         return answers
 
-    def _check_image_is_placed(self) -> None:
-        """Refuses a processor that leaves the image out of the prompt, for want of a chat template."""
+    def _check_image_placeholder(self) -> None:
+        """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat template."""
         config = self._model.config
         placeholder = getattr(config, "image_token_id", getattr(config, "image_token_index", None))
         if placeholder is None:
             return
-        name, mend = self._loaded.info["weights"], "name another model"
-        if not self._templated:
-            mend = "it has no chat template: add its chat_template.jinja"
         reason = "the image has no place in the prompt"
         try:
             if (self._inputs([Image.new("RGB", (224, 224))], ["a"])["input_ids"] == placeholder).any():
                 return
         except Exception as error:  # every processor has errors of its own
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:160].rstrip('. ')}"
-        raise UserError(f"The processor of '{name}' does not take an image and a question ({reason}); {mend}.")
+            reason = f"{type(error).__name__}: {first_line(error)}"
+        mend = "name another model" if self._has_template else "it has no chat template: add its chat_template.jinja"
+        raise UserError(
+            f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); {mend}."
+        )
 
 
-class BlipVqaScorer(ByImage):
-    """BLIP for question answering (Li et al. 2022) as a PairScorer: the vision encoder runs once an image, the question
-    attends to it, and the decoder's first token is the answer."""
+class BlipVqaScorer(CrossEncoder):
+    """BLIP for question answering (Li et al. 2022) as a PairScorer.
+
+    The vision encoder runs once per image. The text encoder reads the question and attends to the image; the first token
+    of the decoder is the answer.
+    """
 
     channels = CHANNELS
 
-    def __init__(self, loaded: Loaded, batch: int = BATCH):
+    def __init__(self, loaded: Pretrained, batch: int = BATCH):
         super().__init__(loaded, batch)
         self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
-        self._answers = Answers(loaded.tokenizer, loaded.info["weights"])
+        self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
         asked = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
         self.info |= {"text_length": self._length, **asked}
         self.key = loaded.key("vqa", asked, self._length)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of the question, int64 (n, text_length)."""
-        return token_rows(self._loaded.tokenizer, [question(text) for text in texts], self._length)
+        return padded_tokens(self._loaded.tokenizer, [question(text) for text in texts], self._length)
 
-    def _encode(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return list(blip_states(self._loaded, images))
+    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        return list(encode_blip_images(self._loaded, images))
 
-    def _read(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
+    def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        words = blip_words(self._loaded, [question(text) for text in texts], self._length)
-        whole = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
-        asked = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=whole)
+        words = tokenize_blip(self._loaded, [question(text) for text in texts], self._length)
+        mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
+        asked = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
         return self._answers.scores(self._answer(asked.last_hidden_state, words["attention_mask"].sum(1)))
 
-    def _answer(self, asked: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Logits (n, vocabulary) of the answer's first token, for questions (n, longest, d) of those lengths.
+    def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of questions of `lengths`.
 
-        Questions of one length go together, without padding: transformers lets the decoder attend to it.
+        Questions of one length are decoded together, without padding: transformers lets the decoder attend to it.
         """
         decoder, start = self._loaded.model.text_decoder, self._loaded.model.decoder_start_token_id
-        found: list[torch.Tensor] = []
+        logits: list[torch.Tensor] = []
         order: list[torch.Tensor] = []
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
-            begin = torch.full((len(rows), 1), start, device=asked.device)
-            found.append(decoder(input_ids=begin, encoder_hidden_states=asked[rows, :length]).logits[:, -1])
+            begin = torch.full((len(rows), 1), start, device=questions.device)
+            logits.append(decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[:, -1])
             order.append(rows)
-        return torch.cat(found)[torch.cat(order).argsort()]
+        return torch.cat(logits)[torch.cat(order).argsort()]
 
 
 def _decoder_start(model: Any) -> int | None:
-    """The token that the answer begins with in an encoder-decoder; None in a decoder alone."""
+    """The token that an encoder-decoder begins its answer with; None for a decoder alone."""
     texts = model.config.get_text_config()
     if not (getattr(model.config, "is_encoder_decoder", False) or getattr(texts, "is_encoder_decoder", False)):
         return None
@@ -218,9 +227,9 @@ def _decoder_start(model: Any) -> int | None:
 
 
 def load_vqa(name: str, device: str | None) -> VqaScorer | BlipVqaScorer:
-    """Load a folder or a name on the Hub. Raises UserError when it is no model that answers questions on an image."""
+    """Load a folder or a name on the Hub. Raises UserError when the model does not answer questions about an image."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
 
-    kinds = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), "blip": "BlipForQuestionAnswering"}
-    loaded = load_pretrained(name, device, "vqa", kinds, "AutoProcessor")
+    classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), "blip": "BlipForQuestionAnswering"}
+    loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR))
     return BlipVqaScorer(loaded) if loaded.model.config.model_type == "blip" else VqaScorer(loaded)

@@ -1,4 +1,4 @@
-"""What models computed before, on disk: one SQLite file a model, a float32 vector an input."""
+"""What models have computed, on disk: one SQLite file per model, one float32 vector per input."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,14 +13,18 @@ from generator.dataset.errors import UserError
 
 
 class VectorCache:
-    """Vectors by name in the file `path`. Each batch is committed whole, so a kill loses at most one."""
+    """Vectors by name in the file `path`. Each `put` is one transaction, so a killed process loses at most one batch.
+
+    Raises UserError when the file is damaged or the disk is full.
+    """
 
     kind = "cache"
+    """What error messages call the file."""
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        with self._mendable():
+        with self._explained():
             self._database = sqlite3.connect(path, timeout=60)
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS embeddings (input TEXT PRIMARY KEY, vector BLOB NOT NULL)"
@@ -35,11 +39,11 @@ class VectorCache:
         self._database.close()
 
     def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
-        """The float32 vectors of those inputs that are known."""
+        """The vectors of those inputs that are in the cache, float32 (d,) each."""
         found: dict[str, np.ndarray] = {}
         for start in range(0, len(inputs), 500):
             part = inputs[start : start + 500]
-            with self._mendable():
+            with self._explained():
                 rows = self._database.execute(
                     f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
                 )
@@ -47,13 +51,13 @@ class VectorCache:
         return found
 
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
-        """Keep the vectors (n, d) of as many inputs."""
+        """Keep the vectors (n, d) of n inputs."""
         rows = [(name, vector.astype(np.float32).tobytes()) for name, vector in zip(inputs, vectors, strict=True)]
-        with self._mendable(), self._database:
+        with self._explained(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
 
     @contextmanager
-    def _mendable(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -72,7 +76,7 @@ class EmbeddingCache(VectorCache):
 
 
 class ScoreCache(VectorCache):
-    """Scores of pairs, a number a channel, by the content hashes of image and text, for one model key."""
+    """Scores of pairs, one number per channel, by the content hashes of image and text, for one model key."""
 
     kind = "score cache"
 

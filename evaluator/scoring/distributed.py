@@ -1,4 +1,4 @@
-"""Several processes that share a run, as `torchrun` and `accelerate launch` start them: shards, and gathering by files."""
+"""Runs shared by several processes, as `torchrun` and `accelerate launch` start them: shares of work, gathered by files."""
 
 import os
 import shutil
@@ -14,49 +14,53 @@ from evaluator.scoring.cache import VectorCache
 from generator.dataset.errors import UserError
 
 PARTS = ".parts"
+"""Folder in a run's folder where each process writes its results."""
 _PATIENCE = 1800.0
+"""Seconds without a new result after which the main process stops waiting for the others."""
 
 
 @dataclass(frozen=True)
-class Rank:
-    """Which of how many processes this is. The first writes the results."""
+class Process:
+    """One of the processes that share a run: its rank, and how many there are."""
 
-    number: int = 0
-    size: int = 1
+    rank: int = 0
+    count: int = 1
 
     @classmethod
-    def of_environment(cls) -> "Rank":
-        """What RANK and WORLD_SIZE say; alone where they are not set. Raises UserError when they are no such numbers."""
-        number, size = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
-        if not (number.isdigit() and size.isdigit() and int(number) < int(size)):
+    def from_environment(cls) -> "Process":
+        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError when they are no such numbers."""
+        rank, count = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
+        if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
             raise UserError(
-                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{number}' and '{size}'; start with torchrun or unset both."
+                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and '{count}'; start with torchrun or unset both."
             )
-        return cls(int(number), int(size))
+        return cls(int(rank), int(count))
 
     @property
-    def first(self) -> bool:
-        """Whether this process talks, gathers and writes."""
-        return self.number == 0
+    def is_main(self) -> bool:
+        """Whether this process prints messages, gathers the results and writes them."""
+        return self.rank == 0
 
-    def mine(self, i: int) -> bool:
-        """Whether the i-th piece of work is this process's."""
-        return i % self.size == self.number
+    def owns(self, i: int) -> bool:
+        """Whether this process does the i-th batch."""
+        return i % self.count == self.rank
 
 
-class Store:
-    """Vectors that are known: in a cache of all runs, and in the files that the processes of this run write.
+class VectorStore:
+    """The vectors that are computed already: in the cache of all runs, and in the files of this run's processes.
 
-    A process that is alone writes to the cache; one of several to a file of its own in the run's folder, since networked
-    disks do not take many writers to one. The first process gathers.
+    A process that is alone writes to the cache. One of several writes to a file of its own in the run's folder, since
+    several writers to one file are not safe on network disks; the main process gathers these files into the cache.
     """
 
-    def __init__(self, cache: VectorCache, folder: Path, kind: str, rank: Rank):
-        self._cache, self._rank = cache, rank
+    def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
+        """`folder` is the run's; `kind` names its files, such as "texts"."""
+        self._cache, self._process = cache, process
         self._folder, self._kind = folder / PARTS, kind
-        self._own = VectorCache(self._part(rank.number)) if rank.size > 1 else cache
+        own = self._folder / f"{kind}-{process.rank}.sqlite"
+        self._own = VectorCache(own) if process.count > 1 else cache
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> "VectorStore":
         return self
 
     def __exit__(
@@ -66,25 +70,28 @@ class Store:
             each.__exit__(kind, error, trace)
 
     def get(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """The vectors of those names that are known, to whichever process."""
+        """The vectors of those names that any process has computed, float32 (d,) each."""
         found = self._cache.get(names)
         for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
-            if lacking := [name for name in names if name not in found]:
+            if missing := [name for name in names if name not in found]:
                 with VectorCache(path) as part:
-                    found |= part.get(lacking)
+                    found |= part.get(missing)
         return found
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
-        """Keep the vectors (n, d) of as many names."""
+        """Keep the vectors (n, d) of n names."""
         self._own.put(names, vectors)
 
-    def gather(self, names: Sequence[str], what: str) -> dict[str, np.ndarray]:
-        """The vectors of all names, once the other processes have them; they go to the cache. For the first process."""
+    def gather(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Wait until all names have vectors, and put those of other processes into the cache. Only for the main process.
+
+        Raises UserError when the other processes give nothing for 30 minutes.
+        """
         found, since = self.get(names), time.monotonic()
         while len(found) < len(set(names)):
-            if self._rank.size == 1 or time.monotonic() - since > _PATIENCE:
+            if self._process.count == 1 or time.monotonic() - since > _PATIENCE:
                 raise UserError(
-                    f"The other processes have not given {len(set(names)) - len(found):,} of the {what} for {_PATIENCE / 60:.0f} minutes; "
+                    f"The other processes have not given {len(set(names)) - len(found):,} of the {self._kind} for {_PATIENCE / 60:.0f} minutes; "
                     "run the same command again to continue."
                 )
             time.sleep(0.2)
@@ -97,10 +104,7 @@ class Store:
                 self._cache.put(fresh, np.stack([found[name] for name in fresh]))
         return found
 
-    def _part(self, number: int) -> Path:
-        return self._folder / f"{self._kind}-{number}.sqlite"
 
-
-def clear_parts(folder: Path) -> None:
-    """Remove the processes' files from a run's folder, once all is gathered."""
+def remove_parts(folder: Path) -> None:
+    """Remove the processes' files from a run's folder, after they were gathered."""
     shutil.rmtree(folder / PARTS, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Models that embed images and texts apart: each image and each text is encoded once; a score is a cosine in float32."""
+"""Score dual encoders: each image and each text is encoded once; the score of a pair is a cosine in float32."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.models.registry import DualEncoder
-from evaluator.scoring.batches import Job, Settings, Stage, plain_plan
+from evaluator.models.contracts import DualEncoder
+from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
-from evaluator.scoring.distributed import Rank, Store
+from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.needs import Needs
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
@@ -20,51 +20,52 @@ from generator.dataset.reader import Benchmark, World
 
 CHANNEL = "cosine"
 _ROWS = 65_536
+"""Pairs whose cosines are computed at once."""
 
 
 def score_dual(
-    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, rank: Rank,
-    cache_folder: Path | None, sized: Callable[[int], None],
+    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, process: Process,
+    cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Encode what is not in the cache; the first process writes scores.parquet and pools/*.npy.
+    """Encode inputs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    Images may be computed in bfloat16. Texts are always computed in float32: they are compared with one another, and two
-    that should tie must not differ by rounding, while what an image's rounding does is the same to all its texts.
+    Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
+    should tie must not differ by rounding, while an image's rounding affects all its texts alike.
     """
     images, texts = needs.images, needs.texts
     image_name = {image: f"image:{world.image_digest(image)}" for image in images}
     text_name = {text: f"text:{text_digest(benchmark.text_of[text])}" for text in texts}
     jobs = [
         (_texts(model, benchmark, text_name), replace(settings, precision="float32"), model.key),
-        (_images(model, world, image_name), settings, precise_key(model.key, settings.precision)),
+        (_images(model, world, image_name), settings, cache_key(model.key, settings.precision)),
     ]
     with (
-        Store(EmbeddingCache(jobs[0][2], cache_folder), out, "texts", rank) as text_store,
-        Store(EmbeddingCache(jobs[1][2], cache_folder), out, "images", rank) as image_store,
+        VectorStore(EmbeddingCache(jobs[0][2], cache_folder), out, "texts", process) as text_store,
+        VectorStore(EmbeddingCache(jobs[1][2], cache_folder), out, "images", process) as image_store,
     ):
         stores = (text_store, image_store)
-        stages = [Stage(job, store, rank, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
-        for stage in stages:
-            stage.warm_up()
-        sized(stages[1].limit)
-        announce_time(stages, rank)
-        for stage in stages:
-            stage.finish()
-        if rank.first:
+        runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
+        for runner in runners:
+            runner.warm_up()
+        on_batch_size(runners[1].batch_size)
+        announce_time(runners, process)
+        for runner in runners:
+            runner.finish()
+        if process.is_main:
             text_vectors, image_vectors = (
-                _matrix(store.gather(list(dict.fromkeys(names.values())), what), list(names.values()))
-                for store, names, what in zip(stores, (text_name, image_name), ("texts", "images"), strict=True)
+                _matrix(store.gather(list(dict.fromkeys(names.values()))), list(names.values()))
+                for store, names in zip(stores, (text_name, image_name), strict=True)
             )
             _write(out, needs, image_vectors, text_vectors)
 
 
-def precise_key(key: str, precision: str) -> str:
-    """What identifies what was computed in a precision: that of the model, and the precision where it is not float32."""
+def cache_key(key: str, precision: str) -> str:
+    """Name of the cache of a model's results in a precision."""
     return key if precision == "float32" else f"{key}-{precision}"
 
 
 def text_digest(text: str) -> str:
-    """What identifies a text in the cache."""
+    """The first 32 hex digits of a text's SHA-256, which name it in the cache."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -72,11 +73,11 @@ def _texts(model: DualEncoder, benchmark: Benchmark, names: dict[str, str]) -> J
     text_of = {name: benchmark.text_of[text] for text, name in names.items()}
     distinct = list(text_of)
 
-    def compute(rows: list[int], loaded: Mapping[str, Any]) -> np.ndarray:
+    def compute(rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_texts([text_of[distinct[row]] for row in rows])
 
-    plan = partial(plain_plan, len(distinct))
-    return Job("texts", distinct, plan, lambda rows: [], lambda image: None, compute)
+    plan = partial(plan_batches, len(distinct))
+    return Job("text", distinct, plan, lambda rows: [], lambda image: None, compute)
 
 
 def _images(model: DualEncoder, world: World, names: dict[str, str]) -> Job:
@@ -84,16 +85,17 @@ def _images(model: DualEncoder, world: World, names: dict[str, str]) -> Job:
     distinct = list(scene_of)
     prepare = getattr(model, "prepare", lambda image: image)
 
-    def compute(rows: list[int], loaded: Mapping[str, Any]) -> np.ndarray:
-        return model.encode_images([loaded[scene_of[distinct[row]]] for row in rows])
+    def compute(rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
+        return model.encode_images([images[scene_of[distinct[row]]] for row in rows])
 
     return Job(
-        "images", distinct, partial(plain_plan, len(distinct)), lambda rows: [scene_of[distinct[row]] for row in rows],
+        "image", distinct, partial(plan_batches, len(distinct)), lambda rows: [scene_of[distinct[row]] for row in rows],
         lambda scene: prepare(world.image(scene)), compute,
     )  # fmt: skip
 
 
 def _matrix(vectors: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    """The vectors of names, float32 (n, d)."""
     return np.stack([vectors[name] for name in names]).astype(np.float32)
 
 

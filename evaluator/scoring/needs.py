@@ -1,4 +1,4 @@
-"""Which scores a benchmark needs of a model, and what a slow model can be asked for."""
+"""Which scores a benchmark needs from a model, and the limits for slow models."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from evaluator.protocols import raw
 from generator.dataset.reader import Benchmark
 
 LIMIT = 100_000
-"""Forward passes that a pool may cost a model that reads image and text together, unless all are asked for."""
+"""Most forward passes of a pool for a model that reads image and text together, unless whole pools are asked for."""
 SAMPLE = 99
-"""False texts of a sampled pool."""
+"""False texts per image in a sampled pool."""
 _RAW = tuple(f"raw-{protocol}-" for protocol in raw.PROTOCOLS)
 
 Pair = tuple[str, str]
@@ -22,10 +22,11 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Needs:
-    """What the chosen protocols ask of a model: pairs (image, text) of candidates, and pools (texts) with their images.
+    """The scores that protocols need, by ids of images and texts.
 
-    contests: the pairs that an item compares with one another. sampled: by the name of a pool of which only some texts are
-    asked, the number of false ones; its pairs are among `pairs`. left_out: protocols whose raw retrieval is not asked.
+    pairs: distinct pairs of candidates, sorted. pools: (images, texts) of which all pairs are scored. contests: the pairs
+    that an item compares. sampled: {pool: false texts per image} for pools of which only some texts are scored; their
+    pairs are among `pairs`. left_out: protocols whose raw retrieval is not scored.
     """
 
     pairs: list[Pair]
@@ -48,13 +49,13 @@ class Needs:
 
     @property
     def raw(self) -> list[str]:
-        """Protocols whose raw retrieval is asked."""
+        """Protocols whose raw retrieval is scored."""
         return [
             p for p, prefix in zip(raw.PROTOCOLS, _RAW, strict=True) if any(n.startswith(prefix) for n in self.pools)
         ]
 
     def all_pairs(self) -> Iterator[Pair]:
-        """Every pair, those of pools too; one may come again."""
+        """Every pair, including those of pools. A pair may occur more than once."""
         yield from self.pairs
         for images, texts in self.pools.values():
             for image in images:
@@ -63,7 +64,7 @@ class Needs:
 
 
 def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
-    """The scores that the items of some protocols need. A pool's images are the sorted scenes of its items."""
+    """The scores that the items of the given protocols need. A pool's images are the sorted scenes of its items."""
     items = benchmark.items.filter(pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string())))
     joined = benchmark.candidates.select(["item_id", "scene_id", "text_id"]).join(
         items.select(["item_id", "pool_id"]), "item_id", join_type="inner"
@@ -89,10 +90,12 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
 
 
 def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
-    """What of it a model of so many forward passes a pair is asked for: of a pool that would cost more than LIMIT only
-    the true texts and SAMPLE false ones an image; raw retrieval that would cost more is left out.
+    """The needs without what costs a model of `passes` forward passes per pair more than LIMIT.
+
+    Of a pool above the limit, only the true texts and SAMPLE false ones per image are kept. Raw retrieval above the limit
+    is left out.
     """
-    passes = max(1, passes)  # what reads no image still has every pair written down
+    passes = max(1, passes)  # blind models make no pass, but every pair of theirs is stored too
     pools, contests, sampled, left_out = dict(needs.pools), list(needs.contests), {}, []
     for protocol, prefix in zip(raw.PROTOCOLS, _RAW, strict=True):
         folds = [name for name in pools if name.startswith(prefix)]
@@ -111,7 +114,7 @@ def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
 
 
 def sampled_columns(texts: Sequence[str], true: set[str], pool: str, image: str, n: int) -> list[int]:
-    """The places in a pool of an image's true texts and of n false ones, drawn by the names of pool and image; sorted."""
+    """Sorted places in a pool of an image's true texts and of n false ones, drawn with a seed from the names of pool and image."""
     seed = int.from_bytes(hashlib.sha256(f"{pool}/{image}".encode()).digest()[:8], "big")
     false = np.array([column for column, text in enumerate(texts) if text not in true])
     drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)
@@ -119,7 +122,7 @@ def sampled_columns(texts: Sequence[str], true: set[str], pool: str, image: str,
 
 
 def sampled_mask(benchmark: Benchmark, pool: str, images: Sequence[str], texts: Sequence[str], n: int) -> np.ndarray:
-    """Which texts of a sampled pool are asked of each image, bool (images, texts)."""
+    """Which texts of a sampled pool are scored with each image, bool (images, texts)."""
     true, mask = _true_texts(benchmark), np.zeros((len(images), len(texts)), dtype=bool)
     for row, image in enumerate(images):
         mask[row, sampled_columns(texts, true[image], pool, image, n)] = True
@@ -127,7 +130,7 @@ def sampled_mask(benchmark: Benchmark, pool: str, images: Sequence[str], texts: 
 
 
 def _true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
-    """The texts that items with a pool say are true, by image."""
+    """For each image, its true texts among the candidates of items with a pool."""
     pooled = benchmark.items.filter(pc.is_valid(benchmark.items["pool_id"]))
     rows = benchmark.candidates.filter(
         pc.and_(

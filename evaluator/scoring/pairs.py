@@ -1,17 +1,18 @@
-"""Models that read an image and a text together: each distinct pair is scored once, pair by pair, grouped by image."""
+"""Score models that read an image and a text together: each distinct pair is scored once, in batches grouped by image."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-from evaluator.models.registry import PairScorer
-from evaluator.scoring.batches import FIRST, Job, Settings, Stage
+from evaluator.models.contracts import PairScorer
+from evaluator.scoring.batches import FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
-from evaluator.scoring.distributed import Rank, Store
-from evaluator.scoring.dual import precise_key, text_digest
+from evaluator.scoring.distributed import Process, VectorStore
+from evaluator.scoring.dual import cache_key, text_digest
 from evaluator.scoring.needs import Needs, Pair
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
@@ -20,26 +21,28 @@ from generator.dataset.reader import Benchmark, World
 
 
 def score_pairs(
-    model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, rank: Rank,
-    cache_folder: Path | None, sized: Callable[[int], None],
+    model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, process: Process,
+    cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Score what is not in the cache; the first process writes scores.parquet and pools/*.npy."""
-    work = _Work(model, world, benchmark, needs)
-    cache = ScoreCache(precise_key(model.key, settings.precision), cache_folder)
-    with Store(cache, out, "pairs", rank) as store:
-        stage = Stage(
-            Job("pairs", work.names, work.plan, work.images, world.image, work.compute), store, rank, settings
-        )
-        stage.warm_up()
-        sized(stage.limit)
-        announce_time([stage], rank)
-        stage.finish()
-        if rank.first:
-            _write(out, needs, work, store.gather(work.names, "pairs"), model.channels)
+    """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy."""
+    pairs = _DistinctPairs(model, world, benchmark, needs)
+    cache = ScoreCache(cache_key(model.key, settings.precision), cache_folder)
+    with VectorStore(cache, out, "pairs", process) as store:
+        job = Job("pair", pairs.names, pairs.plan, pairs.images, world.image, pairs.compute)
+        runner = BatchRunner(job, store, process, settings)
+        runner.warm_up()
+        on_batch_size(runner.batch_size)
+        announce_time([runner], process)
+        runner.finish()
+        if process.is_main:
+            _write(out, needs, pairs, store.gather(pairs.names), model.channels)
 
 
-class _Work:
-    """The distinct pairs in the order in which they are scored: by image, what is compared with one another together."""
+class _DistinctPairs:
+    """The distinct pairs in scoring order: sorted by image, with the pairs of a contest together.
+
+    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order.
+    """
 
     def __init__(self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs):
         self._model, self._text_of = model, benchmark.text_of
@@ -66,26 +69,25 @@ class _Work:
             for row in rows:
                 self._contests_of[row].append(len(self._contests))
             self._contests.append(rows)
-        self._together = self._components()
-        self._whole = bool(getattr(model, "contested", False))
-        self.names = self._apart() if self._whole else list(self._row)
+        self._components = self._connected()
+        self._contested = bool(getattr(model, "contested", False))
+        self.names = self._contested_names() if self._contested else list(self._row)
 
     def row(self, pair: Pair) -> int:
         """The row of a pair of image and text."""
         return self._row[self._name(*pair)]
 
     def plan(self, batch: int) -> list[list[int]]:
-        """Whole components (what is of one image or in one contest) as long as they fit; larger ones are cut, but for models
-        whose scores depend on what a pair is compared with."""
+        """Packs connected components into batches; oversized ones are split unless the model is `contested`."""
         batches: list[list[int]] = []
         filling: list[int] = []
-        for component in self._together:
-            room = batch if len(batches) >= 2 else min(FIRST, batch)  # the first two are small, to tell the pace
+        for component in self._components:
+            room = batch if len(batches) >= 2 else min(FIRST, batch)  # the first two are small, since they are timed
             if filling and len(filling) + len(component) > room:
                 batches.append(filling)
                 filling = []
             filling = filling + component
-            while len(filling) > batch and not self._whole:
+            while len(filling) > batch and not self._contested:
                 batches.append(filling[:batch])
                 filling = filling[batch:]
         return [*batches, filling] if filling else batches
@@ -94,13 +96,13 @@ class _Work:
         """The distinct images of some rows."""
         return list(dict.fromkeys(self._pairs[row][0] for row in rows))
 
-    def compute(self, rows: list[int], loaded: Mapping[str, Any]) -> np.ndarray:
+    def compute(self, rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
         """Scores, float32 (rows, channels). Raises UserError when the model gives another shape."""
-        scenes = self.images(rows)
-        place_of = {scene: place for place, scene in enumerate(scenes)}
+        shown = self.images(rows)
+        place_of = {image: place for place, image in enumerate(shown)}
         pairs = [(place_of[self._pairs[row][0]], self._text_of[self._pairs[row][1]]) for row in rows]
         scores = np.asarray(
-            self._model.score_pairs([loaded[scene] for scene in scenes], pairs, self._contests_among(rows)),
+            self._model.score_pairs([images[image] for image in shown], pairs, self._contests_among(rows)),
             dtype=np.float32,
         )
         expected = (len(rows), len(self._model.channels))
@@ -111,50 +113,42 @@ class _Work:
         return scores
 
     def _contests_among(self, rows: list[int]) -> list[list[int]]:
-        """The places in `rows` that are compared with one another, as far as they are there."""
+        """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left out."""
         place_of = {row: place for place, row in enumerate(rows)}
         contests = sorted({contest for row in rows for contest in self._contests_of[row]})
         found = ([place_of[row] for row in self._contests[contest] if row in place_of] for contest in contests)
         return [places for places in found if len(places) > 1]
 
-    def _apart(self) -> list[str]:
-        """Names for models whose scores depend on what a pair is compared with: all of a component is known, or nothing."""
+    def _contested_names(self) -> list[str]:
+        """Names that include the whole component, so that a component is taken from the cache whole or not at all."""
         names = list(self._row)
-        for component in self._together:
-            among = hashlib.sha256("\n".join(sorted(names[row] for row in component)).encode()).hexdigest()[:16]
+        for component in self._components:
+            members = hashlib.sha256("\n".join(sorted(names[row] for row in component)).encode()).hexdigest()[:16]
             for row in component:
-                names[row] += f":{among}"
+                names[row] += f":{members}"
         return names
 
-    def _components(self) -> list[list[int]]:
-        """Rows that hang together through an image or a contest, in the order of their first row."""
-        root = list(range(len(self._pairs)))
-
-        def find(row: int) -> int:
-            while root[row] != row:
-                root[row] = root[root[row]]
-                row = root[row]
-            return row
-
+    def _connected(self) -> list[list[int]]:
+        """Components of rows that share an image or a contest, each sorted, in the order of their first row."""
+        graph = nx.Graph()
+        graph.add_nodes_from(range(len(self._pairs)))
         first: dict[str, int] = {}
-        links = [(contest[0], other) for contest in self._contests for other in contest[1:]]
-        links += [(first.setdefault(image, row), row) for row, (image, _) in enumerate(self._pairs)]
-        for a, b in links:
-            a, b = sorted((find(a), find(b)))
-            root[b] = a
-        members: dict[int, list[int]] = {}
-        for row in range(len(root)):
-            members.setdefault(find(row), []).append(row)
-        return list(members.values())
+        for row, (image, _) in enumerate(self._pairs):
+            graph.add_edge(first.setdefault(image, row), row)
+        for contest in self._contests:
+            nx.add_path(graph, contest)
+        return sorted(sorted(component) for component in nx.connected_components(graph))
 
     def _name(self, image: str, text: str) -> str:
         return f"{self._digest[image]}:{self._text[text]}"
 
 
-def _write(out: Path, needs: Needs, work: _Work, found: dict[str, np.ndarray], channels: Sequence[str]) -> None:
-    scores = np.stack([found[name] for name in work.names]).astype(np.float32)
-    write_scores(out, needs.pairs, scores[[work.row(pair) for pair in needs.pairs]], channels)
+def _write(
+    out: Path, needs: Needs, pairs: _DistinctPairs, found: dict[str, np.ndarray], channels: Sequence[str]
+) -> None:
+    scores = np.stack([found[name] for name in pairs.names]).astype(np.float32)
+    write_scores(out, needs.pairs, scores[[pairs.row(pair) for pair in needs.pairs]], channels)
     for pool, (images, texts) in needs.pools.items():
-        rows = np.array([[work.row((image, text)) for text in texts] for image in images])
-        for place, channel in enumerate(channels):
-            write_pool(out, pool, channel, place, scores[rows, place])
+        rows = np.array([[pairs.row((image, text)) for text in texts] for image in images])
+        for i, channel in enumerate(channels):
+            write_pool(out, pool, channel, i, scores[rows, i])

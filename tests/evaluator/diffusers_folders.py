@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import diffusers
+import numpy as np
 import torch
 import transformers
 from diffusers import AutoencoderKL, UNet2DConditionModel
+from PIL import Image
 
 WORDS = [
     "a",
@@ -32,6 +34,7 @@ WORDS = [
     "three",
 ]
 SIDE = 32
+TEXTS = ["a photo of a red cube", "a photo of a blue sphere", "a photo of a blue cube and a red sphere"]
 _END = ["<|startoftext|>", "<|endoftext|>"]
 
 
@@ -185,3 +188,9 @@ def flux(folder: Path) -> Path:
 def _saved(pipe: Any, folder: Path) -> Path:
     pipe.save_pretrained(folder / "pipeline", safe_serialization=True)
     return folder / "pipeline"
+
+
+def pictures(n: int, size: tuple[int, int] = (SIDE, SIDE), seed: int = 0) -> list[Image.Image]:
+    """Random pictures."""
+    rng = np.random.default_rng(seed)
+    return [Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)) for _ in range(n)]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.registry import DualEncoder
+from evaluator.models.contracts import DualEncoder
 from generator.dataset.reader import Dataset
 
 DIMENSIONS = 16

@@ -3,12 +3,13 @@
 import csv
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.outcomes import GAPS
@@ -18,6 +19,7 @@ from generator.dataset.files import write_json
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.synthetic import find
 
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
@@ -255,3 +257,28 @@ def test_a_benchmark_must_be_chosen_where_there_are_several(bags: None, drawn_co
     assert_one_sentence(
         score_command(*arguments), "several benchmarks; choose one with --benchmark: color-shape-3x3-b0, second"
     )
+
+
+def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost(
+    drawn: Path, drawn_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Meddling(Sharp):
+        def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+            if not changed:
+                changed.append(True)
+                _describe_otherwise(drawn_copy)
+            return super().encode_images(images)
+
+    changed: list[bool] = []
+    model = Meddling(captions_by_image(drawn), key="meddling")
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
+    folder = tmp_path / "run"
+    arguments = ("run", drawn_copy, "--model", "x:y", "--out", folder)
+    done = score_command(*arguments)
+    assert done.exit_code == 2
+    assert "changed while" in done.stderr.splitlines()[-1]
+    assert "run again with another --out" in done.stderr.splitlines()[-1]
+    assert not (folder / "run.json").exists()
+    assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
+    shutil.rmtree(folder)
+    assert score_command(*arguments).exit_code == 0

@@ -1,4 +1,5 @@
-"""`diffusion:` models: a text-to-image pipeline of diffusers as a classifier (Li et al. 2023).
+"""`diffusion:` models: a text-to-image pipeline of diffusers as a classifier (Li et al. 2023, "Diffusion Classifier").
 
-How well a text fits an image is how well the network, told the text, finds the noise that was put on the image.
+Noise is added to the image, and the network is told a text and asked for the noise. The text under which its error is
+smallest fits best.
 """

@@ -1,7 +1,7 @@
-"""At which noise levels an image is asked about, in which order, and with which noise.
+"""The samples of an image: their noise levels, their order, and their noise.
 
-Sample i of n lies at the level (i + ½)/n of the whole range. Its noise follows from the seed, the image's content and
-i alone: every text of the image meets the same, whatever else is scored and in whatever batches.
+Sample i of n has the noise level (i + ½)/n. Its noise depends on the seed, the image's content and i alone, so all texts
+of an image meet the same noise, whatever else is scored and in whatever batches.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from PIL import Image
 
 
 def levels(total: int) -> np.ndarray:
-    """The noise levels of `total` samples, in (0, 1), float64, evenly over the whole range.
+    """Evenly spaced noise levels of `total` samples, float64 (total,) in (0, 1).
 
     >>> levels(4).tolist()
     [0.125, 0.375, 0.625, 0.875]
@@ -21,7 +21,7 @@ def levels(total: int) -> np.ndarray:
 
 
 def staged_order(stages: tuple[int, ...]) -> np.ndarray:
-    """An order of the samples 0 … stages[-1] − 1 of which the first stages[k] lie evenly over the range, for every k.
+    """An order of samples 0 … stages[-1] − 1, int64, whose first stages[k] are evenly spaced for every k.
 
     >>> staged_order((3, 12)).tolist()
     [2, 6, 10, 0, 1, 3, 4, 5, 7, 8, 9, 11]
@@ -39,10 +39,10 @@ def _spread(rest: list[int], count: int) -> list[int]:
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
-    """A random order of `total` samples in which any beginning lies evenly over the range (Owen 1995).
+    """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
 
-    The range is halved again and again, and samples are drawn from the halves by turns, which comes first by lot. So
-    the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
+    The range is halved again and again. Samples alternate between the halves, and chance decides which half comes first.
+    So the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
     """
     rng = np.random.default_rng([seed, 1])
 
@@ -62,12 +62,12 @@ def nested_order(total: int, seed: int) -> np.ndarray:
 
 
 def image_digest(image: Image.Image) -> str:
-    """SHA-256 of an RGB image's size and pixels."""
+    """SHA-256 (hex) of an RGB image's size and pixels."""
     return hashlib.sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
 
 
 def noise(digest: str, seed: int, sample: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Standard normal noise of one sample of one image, float32 of that shape."""
+    """Standard normal noise of one sample of one image, float32 of the given shape."""
     key = hashlib.sha256(f"{digest} {seed} {sample}".encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64)))
     return generator.standard_normal(shape, dtype=np.float32)

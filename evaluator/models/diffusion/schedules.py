@@ -1,12 +1,13 @@
-"""Schedules: how many samples a text gets before it is said which of a contest's texts fits best; and the presets."""
+"""Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
+from evaluator.models.diffusion.preprocessing import Fit
 from evaluator.models.diffusion.samples import nested_order, staged_order
-from evaluator.models.diffusion.stopping import advantage, critical_value, looks
+from evaluator.models.diffusion.sequential_test import critical_value, looks, z_score
 from generator.dataset.errors import UserError, did_you_mean
 
 Loss = Literal["l2", "l1", "huber"]
@@ -15,10 +16,10 @@ LOSSES: tuple[Loss, ...] = ("l2", "l1", "huber")
 
 @dataclass(frozen=True)
 class Schedule:
-    """Numbers of samples after which texts of a contest may drop out, and which do.
+    """The numbers of samples after which texts of a contest drop out, and which texts drop out.
 
-    At stage k all texts that are left have had `stages[k]` samples, and the `keep[k]` best go on; after the last,
-    nothing does. With a `confidence` instead, those go on of which it is not yet decided that another one is better.
+    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a `confidence`
+    in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is better.
     """
 
     stages: tuple[int, ...]
@@ -27,22 +28,22 @@ class Schedule:
 
     @property
     def total(self) -> int:
-        """The samples that there are, and the most that a text gets."""
+        """The number of samples, which is the most that a text gets."""
         return self.stages[-1]
 
     @property
     def early(self) -> bool:
-        """Whether a text can get fewer than the total, as its rivals have it."""
+        """Whether a text can drop out before it has had all samples, depending on its rivals."""
         return len(self.stages) > 1
 
     def order(self, seed: int) -> np.ndarray:
-        """The order in which samples are taken, int64 (total,): any stage covers the whole range of noise."""
+        """The order in which samples are taken, int64 (total,). Every stage covers the whole range of noise levels."""
         return staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
 
     def beaten(self, errors: np.ndarray, stage: int) -> np.ndarray:
-        """Which texts of a contest drop out, bool (texts,), by their errors (texts, n) in the order of noise levels.
+        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered by noise level.
 
-        The best, the first of smallest mean error, never does.
+        The text of the smallest mean error (the first of several) never drops out.
         """
         best = int(errors.mean(1).argmin())
         if self.stages[stage] == self.total:
@@ -51,7 +52,7 @@ class Schedule:
             beaten = np.argsort(np.argsort(errors.mean(1), kind="stable")) >= self.keep[stage]
         else:
             critical = critical_value((1 - self.confidence) / max(1, len(errors) - 1), self.total)
-            beaten = advantage(errors - errors[best], self.total) > critical
+            beaten = z_score(errors - errors[best], self.total) > critical
         beaten[best] = False
         return beaten
 
@@ -66,12 +67,12 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Preset:
-    """All that decides a score besides the model."""
+    """All settings of a score besides the model. `changed` lists the options that differ from the named preset."""
 
     name: str
     schedule: Schedule
     loss: Loss = "l2"
-    fit: Literal["whole", "crop"] = "whole"
+    fit: Fit = "whole"
     seed: int = 0
     changed: tuple[str, ...] = field(default=(), compare=False)
 
@@ -94,12 +95,12 @@ _OPTIONS = ("loss", "seed", "samples", "confidence")
 
 
 def parse_preset(text: str) -> Preset:
-    """The preset of that name, with options after commas: `sequential,confidence=0.99,loss=l1`.
+    """Parse a preset's name with options after commas: `sequential,confidence=0.99,loss=l1`.
 
     >>> parse_preset("li2023,loss=huber").loss
     'huber'
 
-    Raises UserError for an unknown preset or option, and for a value that cannot be.
+    Raises UserError for unknown presets and options and for values out of range.
     """
     name, *options = text.split(",")
     if name not in PRESETS:

@@ -12,39 +12,15 @@ from PIL import Image
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import tied
 from generator.dataset.errors import UserError
-from tests.evaluator.models.test_vilt import (
+from tests.evaluator.tiny_models import (
     LENGTH,
     TEXTS,
-    WORDS,
     assert_agrees,
-    bert_tokenizer,
     cramped,
+    make_blip,
     pictures,
     scored,
-    shaken,
 )
-
-
-def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval") -> Path:
-    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor."""
-    import transformers
-    from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
-
-    layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
-    text = {**layers, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
-    text |= {"pad_token_id": 0, "bos_token_id": 2, "sep_token_id": 3, "eos_token_id": 3}
-    vision = {**layers, "image_size": 32, "patch_size": 16}
-    config = BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
-    shaken(getattr(transformers, kind)(config)).save_pretrained(folder)
-    length = LENGTH if kind == "BlipForImageTextRetrieval" else 512
-    images = BlipImageProcessor(size={"height": 32, "width": 32})
-    BlipProcessor(images, bert_tokenizer(folder, length)).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_blip(tmp_path_factory.mktemp("blip"))
 
 
 def _plainly(folder: Path, images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
@@ -74,7 +50,7 @@ def test_an_image_is_encoded_once_also_when_memory_runs_out(blip: Path, monkeypa
     model = load_model(f"blip:{blip}", "cpu")
     encoded: list[int] = []
     model._loaded.model.vision_model.register_forward_hook(lambda _, __, out: encoded.append(len(out[0])))
-    sizes = cramped(model, "_read", 4, monkeypatch)
+    sizes = cramped(model, "_score", 4, monkeypatch)
     assert scored(model, images, TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
     assert sum(encoded) == len(images)
     assert sum(sizes) == len(images) * len(TEXTS)
@@ -104,8 +80,8 @@ def test_tokens_are_what_is_read(blip: Path) -> None:
 def test_a_run_names_what_was_loaded(blip: Path) -> None:
     info = load_model(f"blip:{blip}", "cpu").info
     assert info["architecture"] == "BlipForImageTextRetrieval"
-    assert (info["activation"], info["text_length"], info["precision"]) == ("gelu", LENGTH, "float32")
-    assert "size {'height': 32, 'width': 32}" in info["preprocessing"]
+    assert (info["activation"], info["text_length"], info["precision"]) == ("GELUActivation", LENGTH, "float32")
+    assert "size={'height': 32, 'width': 32}" in info["preprocessing"]
 
 
 def test_scores_that_are_no_numbers_stay_so(blip: Path) -> None:

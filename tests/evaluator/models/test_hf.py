@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub.constants
 import numpy as np
 import pytest
 import torch
@@ -15,7 +14,8 @@ import transformers as hf
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.registry import DualEncoder, load_model
+from evaluator.models.contracts import DualEncoder
+from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import beats
 from generator.dataset.errors import UserError
 
@@ -26,11 +26,22 @@ TEXTS = [
     "a cone",
     "one green cone stands behind a purple cube and a sphere",
 ]
+
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzARS,."
+
+
 WIDE = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
 VISION = {**WIDE, "image_size": 32, "patch_size": 8}
+
+
 MEAN = {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.25, 0.3]}
+
+
 TYPES = ("clip", "siglip", "siglip2-fixed", "siglip2-naflex", "align", "altclip", "blip", "qwen3_vl")
+
 
 Reference = Callable[[Image.Image, str], float]
 
@@ -320,7 +331,7 @@ def test_a_run_names_what_was_loaded(saved: Callable[[str], Path]) -> None:
     info = load_model(f"hf:{saved('clip')}", "cpu").info
     model = hf.CLIPModel.from_pretrained(saved("clip"))
     assert info["parameters"] == sum(p.numel() for p in model.parameters())
-    assert (info["class"], info["activation"], info["text_length"]) == ("CLIPModel", "QuickGELUActivation", 40)
+    assert (info["architecture"], info["activation"], info["text_length"]) == ("CLIPModel", "QuickGELUActivation", 40)
     assert (info["weights"], info["precision"], info["device"]) == (str(saved("clip")), "float32", "cpu")
     assert len(info["weights_sha256"]) == 64
     for part in ("CLIPImageProcessor", "resize", "shortest_edge", "bicubic", "center_crop", "0.4, 0.5, 0.6"):
@@ -416,16 +427,16 @@ def _without(*names: str) -> Callable[[Path], None]:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "other weights": (_without_projection, r"do not fit CLIPModel: 1 tensors are missing, the first is text_projection\.weight"),
+    "other weights": (_without_projection, r"do not fit CLIPModel: text_projection\.weight would be random"),
     "fewer layers": (_fewer_layers, r"they also hold text_model\.encoder\.layers\.1\..* layers that it does not have"),
     "wider": (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
     "no weights": (_without("model.safetensors"), r"cannot be loaded \(.*model\.safetensors"),
     "cut weights": (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:900]) and None, "not tensors alone"),
-    "no configuration": (_without("config.json"), r"has no config\.json; give one that save_pretrained wrote"),
+    "no configuration": (_without("config.json"), r"has no config\.json; give hf: a folder that save_pretrained wrote"),
     "broken configuration": (lambda f: (f / "config.json").write_text("{") and None, "cannot be loaded"),
     "no preprocessing": (_without("preprocessor_config.json", "processor_config.json"), "cannot be loaded .*image processor"),
     "no tokenizer": (_without("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"), "has no tokenizer files"),
-    "larger tokenizer": (_of_a_larger_tokenizer, "The tokenizer of .* has ids up to 64, its text tower only 64 words"),
+    "larger tokenizer": (_of_a_larger_tokenizer, "The tokenizer of .* has ids up to 64, its text model only 64 words"),
     "a cross encoder": (lambda f: _config(f, model_type="vilt"), "is a vilt model, which reads image and text together and is no dual encoder"),
     "a speaker": (lambda f: _config(f, model_type="llava"), "is a llava model, which answers in words"),
     "half a model": (lambda f: _config(f, model_type="clip_vision_model"), "an image tower alone"),
@@ -473,21 +484,8 @@ def test_code_beside_the_weights_is_never_run(copied: Callable[[str], Path], tmp
     folder, trace = copied("clip"), tmp_path / "trace"
     (folder / "own.py").write_text(f"open({str(trace)!r}, 'w')\nclass Own: pass\n")
     _config(folder, auto_map={"AutoConfig": "own.Own", "AutoModel": "own.Own"})
-    assert load_model(f"hf:{folder}", "cpu").info["class"] == "CLIPModel"
+    assert load_model(f"hf:{folder}", "cpu").info["architecture"] == "CLIPModel"
     _config(folder, model_type="own")
     with pytest.raises(UserError, match="of type 'own'"):
         load_model(f"hf:{folder}", "cpu")
     assert not trace.exists()
-
-
-@pytest.mark.parametrize("name", ["owner/never-downloaded", "owner/never-downloaded@v1.0"])
-def test_without_network_the_hub_is_named_in_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match=rf"^'{name}' cannot be downloaded \(.*\); check the name and the network.*\.$"):
-        load_model(f"hf:{name}", "cpu")
-
-
-@pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
-def test_a_folder_that_is_not_there(name: str) -> None:
-    with pytest.raises(UserError, match=f"^There is no folder '{name}'"):
-        load_model(f"hf:{name}", "cpu")

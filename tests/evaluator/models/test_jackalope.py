@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save_file
 
-from evaluator.models.registry import FAMILIES, load_model
+from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
@@ -59,11 +59,3 @@ def test_a_damaged_record_is_refused(model: Path, text: str) -> None:
     (model / "jackalope.json").write_text(text)
     with pytest.raises(UserError, match=r"jackalope\.json is damaged"):
         load_model(f"jackalope:{model}", "cpu")
-
-
-def test_every_family_names_a_loader_that_exists() -> None:
-    from importlib import import_module
-
-    for family in FAMILIES.values():
-        module, function = family.loader.split(":")
-        assert callable(getattr(import_module(module), function))

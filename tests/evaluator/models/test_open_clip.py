@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 
 from evaluator.models.open_clip import activation_of, weights_digest
 from evaluator.models.registry import load_model
-from evaluator.scoring import Needs, collect_needs, score
+from evaluator.scoring.needs import Needs, collect_needs
+from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
@@ -314,13 +315,6 @@ def test_folders_that_are_not_whole_are_refused(tiny: Callable[..., Tiny], tmp_p
         (unweighted / "open_clip_config.json").write_text(text)
         with pytest.raises(UserError):
             load_model(f"open_clip:local-dir:{unweighted}", "cpu")
-
-
-@pytest.mark.parametrize("device", ["cuda:99", "gpu", "xpu:7"])
-def test_a_device_that_is_not_there(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, device: str) -> None:
-    spec = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    done = score_command("run", drawn, "--model", spec, "--device", device, "--out", tmp_path / "run")
-    assert_one_sentence(done, f"The device '{device}' is not available")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -1,8 +1,7 @@
-"""Models of one's own: `python:module:factory`, what is filled in, what is refused; and families of other packages."""
+"""Models of one's own: `python:module:factory`, what is filled in, what is refused."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,21 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.models.registry import FAMILIES, families, fingerprints, load_model
+from evaluator.models.contracts import fingerprints
+from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.paths import CHECKOUT
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+
+
 TEXTS = ["a red cube", "a blue sphere", "a cone"]
+
+
 IMAGES = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+
 
 ENCODER = """
 import numpy as np
@@ -29,6 +34,8 @@ class Model:
     def encode_texts(self, texts):
         return np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)
 """
+
+
 NETWORK = """
 import torch
 class Model(torch.nn.Module):
@@ -42,17 +49,23 @@ class Model(torch.nn.Module):
     def encode_texts(self, texts):
         return [self.layer(torch.tensor([float(len(t)), 1, 2], requires_grad=True)) for t in texts]
 """
+
+
 HELD = """
 import pathlib, torch
 class Held(Model):
     def __init__(self):
         self.network = torch.nn.PReLU(init=float(pathlib.Path("weight.txt").read_text()))
 """
+
+
 SCORER = """
 class Model:
     def score(self, image, text):
         return image.getpixel((0, 0))[0] * text.count("red")
 """
+
+
 BULK = """
 import numpy as np
 class Model:
@@ -65,25 +78,6 @@ class Model:
     def tokens(self, texts):
         return np.array([[len(text)] for text in texts], np.int16)
 """
-
-
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Writes a module into the working directory; returns the SPEC of its `Model`."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    names: list[str] = []
-
-    def write(source: str, name: str = "own_model", factory: str = "Model") -> str:
-        (tmp_path / f"{name}.py").write_text(source)
-        sys.modules.pop(name, None)
-        names.append(name)
-        return f"python:{name}:{factory}"
-
-    yield write
-    for name in names:
-        sys.modules.pop(name, None)
 
 
 def _load(spec: str) -> Any:
@@ -155,6 +149,8 @@ def test_what_is_no_number_is_left_to_be_unscored(written: Any) -> None:
 
 
 TEXT_ROWS = 'return np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)'
+
+
 WRONG = {  # model: what is changed, into what, what is said
     "rows": (ENCODER, "in texts", "in texts[:2]", r"Expected encode_texts of .* to give floating point embeddings of shape \(3, width\), got float64 of shape \(2, 3\)"),
     "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
@@ -235,62 +231,6 @@ def test_a_mistake_of_a_model_ends_a_run_in_one_sentence(written: Callable[..., 
     spec = written(ENCODER.replace("def encode_texts", "def encode_text"))
     done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
     assert_one_sentence(done, "has encode_images alone")
-
-
-PLUGIN = """
-class Bright:
-    def __init__(self, name): self.info = {"weights": name}
-    def score(self, image, text): return float(len(text))
-def load(name, device): return Bright(name)
-"""
-
-
-@pytest.fixture
-def installed(written: Callable[..., str], tmp_path: Path) -> Callable[[str, str], None]:
-    """Installs a package of that name that offers families, as `name = module:function` lines."""
-    written(PLUGIN, "bright_plugin")
-    sys.path.insert(0, str(tmp_path))
-
-    def install(package: str, lines: str) -> None:
-        folder = tmp_path / f"{package}-1.0.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        (folder / "entry_points.txt").write_text(f"[jackalope.models]\n{lines}\n")
-
-    return install
-
-
-def test_other_packages_add_families(installed: Callable[[str, str], None]) -> None:
-    installed("bright", "bright = bright_plugin:load")
-    assert families()["bright"].usage == "bright:NAME, of the package bright"
-    model = _load("bright:large")
-    assert model.info["weights"] == "large"
-    assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[4]]
-    assert "bright:NAME, of the package bright" in score_command("models").stdout
-    with pytest.raises(UserError, match="Unknown model family 'brigt': did you mean 'bright'"):
-        _load("brigt:large")
-
-
-def test_one_name_from_two_packages_is_refused(installed: Callable[[str, str], None]) -> None:
-    installed("bright", "bright = bright_plugin:load")
-    installed("brighter", "bright = bright_plugin:load")
-    with pytest.raises(UserError, match=r"'bright' is offered by bright.* and by bright.*; uninstall one of them"):
-        _load("bright:large")
-
-
-def test_the_names_of_this_package_are_taken(installed: Callable[[str, str], None]) -> None:
-    installed("bright", "open_clip = bright_plugin:load")
-    assert "open_clip" in FAMILIES
-    assert_one_sentence(score_command("models"), "'open_clip' is offered by jackalope and by bright")
-
-
-@pytest.mark.parametrize("value", ["no_such_module:load", "bright_plugin:lod"])
-def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, str], None]) -> None:
-    installed("bright", f"bright = {value}")
-    with pytest.raises(
-        UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
-    ):
-        _load("bright:large")
 
 
 def test_out_of_memory_reaches_the_scoring(written: Callable[..., str]) -> None:

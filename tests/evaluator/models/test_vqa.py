@@ -14,13 +14,30 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from evaluator.models.registry import load_model
 from evaluator.models.vqa import QUESTION
 from generator.dataset.errors import UserError
-from tests.evaluator.models.test_blip import make_blip
-from tests.evaluator.models.test_vilt import SPECIAL, TEXTS, WORDS, assert_agrees, cramped, pictures, scored, shaken
+from tests.evaluator.tiny_models import (
+    SPECIAL,
+    TEXTS,
+    WORDS,
+    assert_agrees,
+    cramped,
+    make_blip,
+    pictures,
+    scored,
+    shaken,
+)
 
 ANSWERS = ("Yes", "ĠYes", "▁yes", "YES", "No", "Ġno")
+
+
 NEARLY = ("eyes", "##yes", "not", "yesterday")
+
+
 _ASKED = ("Does", "this", "figure", "show", '"', "Please", "answer", "or", "USER", "ASSISTANT", ":", "There")
+
+
 _SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+
+
 TEMPLATE = (
     "START{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}PLACE{% else %}"
     "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}{% if add_generation_prompt %} ASSISTANT:{% endif %}"
@@ -279,7 +296,7 @@ def test_scores_that_are_no_numbers_stay_so(llava: Path) -> None:
 def test_a_run_names_what_was_loaded(llava: Path, tmp_path: Path) -> None:
     model = load_model(f"vqa:{llava}", "cpu")
     assert model.info["architecture"] == "LlavaForConditionalGeneration"
-    assert model.info["activation"] == "quick_gelu, silu"
+    assert model.info["activation"] == "QuickGELUActivation, SiLUActivation"
     assert model.info["chat_template"]
     assert model.info["text_length"] is None
     folder = Path(shutil.copytree(llava, tmp_path / "other"))

@@ -12,8 +12,7 @@ from evaluator.measure import measure, measure_protocols
 from evaluator.protocols import raw
 from evaluator.protocols.items import INCOMPLETE, TRUNCATED
 from evaluator.run import Request, run
-from evaluator.scoring import collect_needs, within_limit
-from evaluator.scoring.needs import LIMIT
+from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.scorers import TorchBag

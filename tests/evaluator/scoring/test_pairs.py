@@ -1,4 +1,4 @@
-"""Models that read image and text together: which pairs they are asked, how often, in what company; and what they cost."""
+"""Models that read image and text together: which pairs they are asked, how often, in what company."""
 
 import json
 from collections import Counter
@@ -12,8 +12,9 @@ import pytest
 from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.run import Request, run
-from evaluator.scoring import Needs, collect_needs, score, within_limit
-from evaluator.scoring.needs import LIMIT, SAMPLE, sampled_columns
+from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, sampled_columns, within_limit
+from evaluator.scoring.pairs import _DistinctPairs
+from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -124,7 +125,7 @@ def test_batches_are_halved_when_memory_runs_out(
     assert max(len(pairs) for _, pairs, _ in cramped.calls) <= room
     assert max(Counter(cramped.scored).values()) == 1
     assert "Out of memory: going on with batches of" in capsys.readouterr().err
-    with pytest.raises(UserError, match="no memory for one of the pairs; choose --device cpu or a smaller model"):
+    with pytest.raises(UserError, match="no memory for one pair; choose --device cpu or a smaller model"):
         score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")
 
 
@@ -200,19 +201,6 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     assert np.load(tmp_path / "full" / "pools" / "grid.npy").shape == (40, 900)
 
 
-def test_samples_do_not_depend_on_the_order_of_anything_but_the_pool() -> None:
-    texts = [f"t{i}" for i in range(500)]
-    first = sampled_columns(texts, {"t3", "t77"}, "grid", "000001", 99)
-    assert first == sampled_columns(texts, {"t77", "t3"}, "grid", "000001", 99)
-    assert {3, 77} <= set(first)
-    assert len(set(first)) == 101
-    assert first != sampled_columns(texts, {"t3", "t77"}, "grid", "000002", 99)
-    counts = Counter(c for i in range(400) for c in sampled_columns(texts, {"t3"}, "grid", str(i), 99))
-    assert counts[3] == 400
-    others = [counts[c] for c in range(500) if c != 3]
-    assert 40 < min(others) <= max(others) < 130  # 79 expected, sd 8
-
-
 def test_scores_that_are_no_number_leave_named_items_unscored(
     drawn: Path, world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -249,3 +237,22 @@ def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, m
         UserError, match=r"scores of the shape \(8,\), expected \(8, 2\): a row a pair, a column a channel"
     ):
         _run(Flat("flat"), drawn, tmp_path / "run", monkeypatch)
+
+
+def test_components_are_rows_that_share_an_image_or_a_contest(world: World, benchmark: Benchmark, needs: Needs) -> None:
+    """Against a plain closure, for random contests."""
+    rng = np.random.default_rng(0)
+    asked = needs.pairs[:40]
+    contests = [sorted(asked[i] for i in rng.choice(40, 2, replace=False)) for _ in range(8)]
+    pairs = _DistinctPairs(Reader(), world, benchmark, Needs(asked, {}, contests))
+    groups = [{i for i, pair in enumerate(pairs._pairs) if pair[0] == image} for image, _ in pairs._pairs]
+    groups += [set(contest) for contest in pairs._contests]
+    expected = []
+    for row in range(len(pairs._pairs)):
+        reached = {row}
+        while more := set().union(*(g for g in groups if g & reached)) - reached:
+            reached |= more
+        if min(reached) == row:
+            expected.append(sorted(reached))
+    assert pairs._components == expected
+    assert 1 < len(expected) < len({image for image, _ in asked})

@@ -1,10 +1,9 @@
-"""Killed at any moment and run again: the same bytes, and nothing computed twice but the batch in flight."""
+"""Several processes share a run, and a run that is killed goes on: the same bytes, nothing computed twice."""
 
 import json
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,14 +18,16 @@ from PIL import Image
 
 from evaluator.models.registry import FAMILIES, Family
 from evaluator.run import Request, run
-from evaluator.scoring.distributed import Rank
+from evaluator.scoring.cache import VectorCache
+from evaluator.scoring.distributed import Process, VectorStore, remove_parts
 from generator.dataset.errors import UserError
-from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, Wrapped, captions_by_image
 from tests.evaluator.scorers import Reader, hash_of
 from tests.paths import CHECKOUT
 
 BATCH = 16
+
+
 KILLS = 5
 
 
@@ -165,39 +166,41 @@ def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
 
 
 def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Rank.of_environment() == Rank(0, 1)
+    assert Process.from_environment() == Process(0, 1)
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("RANK", "3")
-    assert Rank.of_environment() == Rank(3, 4)
+    assert Process.from_environment() == Process(3, 4)
     for number, size in (("4", "4"), ("x", "4"), ("0", "0"), ("-1", "2")):
         monkeypatch.setenv("RANK", number)
         monkeypatch.setenv("WORLD_SIZE", size)
         with pytest.raises(UserError, match="Expected RANK and WORLD_SIZE to be numbers, RANK the smaller"):
-            Rank.of_environment()
+            Process.from_environment()
 
 
-def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost(
-    drawn: Path, drawn_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
+    def store(rank: int, count: int = 2) -> VectorStore:
+        return VectorStore(VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, count))
+
+    with store(0, 1) as alone:
+        alone.put(["a"], np.ones((1, 2)))
+    with store(0) as first, store(1) as second:
+        first.put(["b"], np.full((1, 2), 2.0))
+        second.put(["c"], np.full((1, 2), 3.0))
+        assert set(first.get(["a", "b", "c", "d"])) == set(second.get(["a", "b", "c"])) == {"a", "b", "c"}
+        gathered = first.gather(["a", "b", "c"])
+    assert {name: vector[0] for name, vector in gathered.items()} == {"a": 1, "b": 2, "c": 3}
+    remove_parts(tmp_path)
+    with store(0, 1) as alone:
+        assert set(alone.get(["a", "b", "c"])) == {"a", "b", "c"}
+
+
+def test_processes_that_give_nothing_are_not_waited_for_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.evaluator.test_run import _describe_otherwise
-
-    class Meddling(Sharp):
-        def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-            if not changed:
-                changed.append(True)
-                _describe_otherwise(drawn_copy)
-            return super().encode_images(images)
-
-    changed: list[bool] = []
-    model = Meddling(captions_by_image(drawn), key="meddling")
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
-    folder = tmp_path / "run"
-    arguments = ("run", drawn_copy, "--model", "x:y", "--out", folder)
-    done = score_command(*arguments)
-    assert done.exit_code == 2
-    assert "changed while" in done.stderr.splitlines()[-1]
-    assert "run again with another --out" in done.stderr.splitlines()[-1]
-    assert not (folder / "run.json").exists()
-    assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
-    shutil.rmtree(folder)
-    assert score_command(*arguments).exit_code == 0
+    monkeypatch.setattr("evaluator.scoring.distributed._PATIENCE", 0.0)
+    cache = VectorCache(tmp_path / "cache.sqlite")
+    with (
+        VectorStore(cache, tmp_path, "texts", Process(0, 2)) as store,
+        pytest.raises(UserError, match=r"have not given 2 of the texts for .*; run the same command again to continue"),
+    ):
+        store.gather(["a", "b"])

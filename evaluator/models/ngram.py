@@ -1,21 +1,30 @@
-"""A small language model that needs no download: a trigram over the benchmark's own texts, blind to which are true."""
+"""A word trigram: a language model that needs no download, fitted on texts without knowing which are true."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
 
-from evaluator.artefacts.words import tokens
-
 ORDER = 3
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
 _START, _END = "<s>", "</s>"
 Gram = tuple[str, ...]
+
+
+def tokens(text: str) -> list[str]:
+    """Words and punctuation marks, in lower case.
+
+    >>> tokens("A dog's red-hot ball, please.")
+    ['a', "dog's", 'red-hot', 'ball', ',', 'please', '.']
+    """
+    return _TOKEN.findall(text.lower())
 
 
 class NgramModel:
     """Word trigram with Dirichlet smoothing down to the uniform distribution (MacKay and Peto 1995), fitted on texts.
 
-    A distinct text counts once. `without` leaves texts out as if they had never been there, so that no text is judged
-    by a model that has read it.
+    Each distinct text counts once. Texts can be left out when others are scored, so that no text is scored by a model
+    that has read it.
     """
 
     def __init__(self, texts: Iterable[str], strength: float = 1.0):
@@ -25,13 +34,13 @@ class NgramModel:
         self._words = len({token for text in self._texts for token in tokens(text)}) + 2  # the end, and unknown words
 
     def perplexities(self, texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, float]:
-        """Perplexity a token (the end counts as one) of each text, under the model of all texts but those of `without`."""
+        """Perplexity per token of each text under the model of all texts except `without`; the end counts as a token."""
         left_out = self._count(set(without) & self._texts)
         return {text: self._perplexity(text, left_out) for text in set(texts)}
 
     @staticmethod
     def _count(texts: Iterable[str]) -> Counter[Gram]:
-        """Occurrences of every n-gram, and of every context as the n-gram followed by nothing: (*context, "")."""
+        """Occurrences of every n-gram, and of every context under the key (*context, "")."""
         counts: Counter[Gram] = Counter()
         for text in texts:
             padded = _padded(text)

@@ -1,0 +1,44 @@
+"""Tiny pipelines of diffusers on disk."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from evaluator.models.diffusion.networks import Flux
+from tests.evaluator import diffusers_folders
+from tests.evaluator.diffusers_folders import SIDE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Any:
+    """Networks this small are slower on two threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The tiny pipeline of a kind, made at the first call. Not to be changed."""
+    made: dict[str, Path] = {}
+
+    def folder(kind: str) -> Path:
+        if kind not in made:
+            place = tmp_path_factory.mktemp(kind)
+            unet = kind in ("epsilon", "v_prediction")
+            made[kind] = (
+                diffusers_folders.stable_diffusion(place, kind) if unet else getattr(diffusers_folders, kind)(place)
+            )
+        return made[kind]
+
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _small_flux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FLUX's size is not in its configuration, and too large for a test."""
+    monkeypatch.setattr(Flux, "side", SIDE)

@@ -1,0 +1,105 @@
+"""Pipelines that can be loaded, and what is said of those that cannot."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load, load_file, save, save_file
+
+from evaluator.models.diffusion.loading import load_diffusion
+from generator.dataset.errors import UserError
+from tests.evaluator import diffusers_folders
+
+
+def test_a_moved_folder_is_the_same_model(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    """Its name may hold an @."""
+    copy = tmp_path / "model@home"
+    shutil.copytree(folders("epsilon"), copy)
+    assert load_diffusion(str(copy), "cpu").key == load_diffusion(str(folders("epsilon")), "cpu").key
+    assert load_diffusion(f"{copy}@li2023", "cpu").info["preset"] == "li2023"
+
+
+def refused(name: str) -> str:
+    """The one sentence that loading ends in."""
+    with pytest.raises(UserError) as raised:
+        load_diffusion(name, "cpu")
+    message = raised.value.message
+    assert "\n" not in message
+    assert message.endswith((".", "?"))
+    return message
+
+
+def changed(folder: Path, to: Path, **entries: Any) -> Path:
+    """A copy with entries of model_index.json changed, or taken out where None."""
+    shutil.copytree(folder, to)
+    index = json.loads((to / "model_index.json").read_text()) | entries
+    (to / "model_index.json").write_text(json.dumps({key: value for key, value in index.items() if value is not None}))
+    return to
+
+
+def test_bad_places(folders: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder, no pipeline, no network, no such preset."""
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert "There is no folder" in refused(str(tmp_path / "none"))
+    assert "There is no folder 'a/b/c'" in refused("a/b/c")
+    assert "no model_index.json" in refused(str(tmp_path))
+    assert "cannot be downloaded" in refused("somebody/some-model")
+    assert "did you mean 'sequential'?" in refused(f"{folders('epsilon')}@sequentiel")
+    (tmp_path / "model_index.json").write_text("{")
+    assert "cannot be loaded" in refused(str(tmp_path))
+
+
+def test_other_pipelines(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    """What does not make images of texts."""
+    video = changed(folders("epsilon"), tmp_path / "a", _class_name="TextToVideoSDPipeline")
+    assert "is a TextToVideoSDPipeline, not a text-to-image pipeline" in refused(str(video))
+    edits = changed(folders("epsilon"), tmp_path / "b", _class_name="StableDiffusionImg2ImgPipeline")
+    assert "did you mean 'StableDiffusionPipeline'?" in refused(str(edits))
+    foreign = changed(folders("epsilon"), tmp_path / "c", unet=["my_code", "MyUNet"])
+    assert "of the library 'my_code', whose code is not run here" in refused(str(foreign))
+    shutil.copytree(folders("epsilon"), tmp_path / "d")
+    config = tmp_path / "d" / "unet"
+    diffusers_folders.unet(in_channels=9).save_pretrained(config)
+    assert "takes 9 channels and the VAE gives 4" in refused(str(tmp_path / "d"))
+    shutil.copytree(folders("epsilon"), tmp_path / "e")
+    scheduler = tmp_path / "e" / "scheduler" / "scheduler_config.json"
+    scheduler.write_text(scheduler.read_text().replace('"epsilon"', '"sample"'))
+    assert "predicts epsilon or v_prediction, got 'sample'" in refused(str(tmp_path / "e"))
+
+
+def test_incomplete_pipelines(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    """A component that is not listed, has no folder, no weights, weights that are more than tensors, or too few."""
+    assert "has no vae; give one that is complete" in refused(
+        str(changed(folders("epsilon"), tmp_path / "a", vae=None))
+    )
+    folder = tmp_path / "b"
+    shutil.copytree(folders("epsilon"), folder)
+    shutil.move(folder / "unet", tmp_path / "unet")
+    assert "lacks the folder 'unet'" in refused(str(folder))
+    shutil.move(tmp_path / "unet", folder / "unet")
+    weights = folder / "unet" / "diffusion_pytorch_model.safetensors"
+    whole = weights.read_bytes()
+    weights.unlink()
+    assert "cannot be loaded" in refused(str(folder))
+    torch.save({"weight": torch.zeros(1)}, folder / "unet" / "diffusion_pytorch_model.bin")
+    assert "safetensors" in refused(str(folder))
+    weights.write_bytes(whole[: len(whole) // 2])
+    assert "cannot be loaded" in refused(str(folder))
+    tensors = load(whole)
+    tensors.pop("conv_out.weight")
+    weights.write_bytes(save(tensors))
+    assert "The weights of the unet" in (said := refused(str(folder)))
+    assert "lack conv_out.weight (1 in all)" in said
+    weights.write_bytes(whole)
+    encoder = folder / "text_encoder" / "model.safetensors"
+    tensors = load_file(encoder)
+    tensors.pop(next(name for name in tensors if name.endswith("fc1.weight")))
+    save_file(tensors, encoder, metadata={"format": "pt"})
+    assert "text_encoder" in (said := refused(str(folder)))
+    assert "fc1.weight (1 in all)" in said

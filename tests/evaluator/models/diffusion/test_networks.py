@@ -1,0 +1,106 @@
+"""The adapters of pipelines against the library's own classes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import diffusers
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.models.diffusion.loading import load_diffusion
+from evaluator.models.diffusion.samples import image_digest, noise
+from evaluator.models.registry import load_model
+from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
+
+KINDS = ["epsilon", "v_prediction", "stable_diffusion_xl", "stable_diffusion_3", "aura_flow", "flux"]
+
+
+SAMPLES = 5
+
+
+def plain_error(
+    pipe: Any, image: Image.Image, text: str, loss: Callable[..., torch.Tensor], samples: int, i: int
+) -> float:
+    """One evaluation as the library's own pipelines make it, on an image that has their size."""
+    latent = pipe.vae.encode(pipe.image_processor.preprocess(image)).latent_dist.mean
+    latent = (latent - (pipe.vae.config.shift_factor or 0)) * pipe.vae.config.scaling_factor
+    drawn = torch.from_numpy(noise(image_digest(image), 0, i, tuple(latent.shape[1:])))[None]
+    level = (i + 0.5) / samples
+    if hasattr(pipe, "unet"):
+        scheduler = diffusers.DDPMScheduler.from_config(pipe.scheduler.config)
+        t = torch.tensor([int(level * 1000)])
+        noisy = scheduler.add_noise(latent, drawn, t)
+        target = drawn if scheduler.config.prediction_type == "epsilon" else scheduler.get_velocity(latent, drawn, t)
+        if isinstance(pipe, diffusers.StableDiffusionXLPipeline):
+            if text:
+                states, _, pooled, _ = pipe.encode_prompt(text, do_classifier_free_guidance=False)
+            else:  # what the library takes where no negative prompt is given
+                _, states, _, pooled = pipe.encode_prompt("x", do_classifier_free_guidance=True)
+            sizes = pipe._get_add_time_ids((SIDE, SIDE), (0, 0), (SIDE, SIDE), torch.float32, 16)
+            added = {"text_embeds": pooled, "time_ids": sizes}
+            return float(loss(pipe.unet(noisy, t, states, added_cond_kwargs=added).sample, target))
+        states = pipe.encode_prompt(text, "cpu", 1, False)[0]
+        return float(loss(pipe.unet(noisy, t, states).sample, target))
+    noisy, target = (1 - level) * latent + level * drawn, drawn - latent
+    t = torch.tensor([level * 1000], dtype=torch.float32)
+    if isinstance(pipe, diffusers.StableDiffusion3Pipeline):
+        states, _, pooled, _ = pipe.encode_prompt(text, text, text, do_classifier_free_guidance=False)
+        return float(loss(pipe.transformer(noisy, states, pooled, t).sample, target))
+    if isinstance(pipe, diffusers.AuraFlowPipeline):
+        states = pipe.encode_prompt(text, do_classifier_free_guidance=False)[0]
+        return float(loss(pipe.transformer(noisy, states, t / 1000).sample, target))
+    states, pooled, text_ids = pipe.encode_prompt(text, text)
+    _, channels, height, width = noisy.shape
+    found = pipe.transformer(
+        pipe._pack_latents(noisy, 1, channels, height, width), states, pooled, t / 1000,
+        pipe._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32), text_ids, torch.ones(1),
+    ).sample  # fmt: skip
+    return float(loss(pipe._unpack_latents(found, SIDE, SIDE, pipe.vae_scale_factor), target))
+
+
+LOSSES = {"l2": torch.nn.MSELoss(), "l1": torch.nn.L1Loss(), "huber": torch.nn.HuberLoss()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_scores_equal_a_double_loop(folders: Callable[[str], Path], kind: str) -> None:
+    """For every pipeline, image and text: the mean over the samples of the library's own error, and its difference."""
+    classifier = load_model(f"diffusion:{folders(kind)}@fixed,samples={SAMPLES}", "cpu")
+    pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
+    images = pictures(2)
+    pairs = [(i, text) for i in range(2) for text in TEXTS[i:]]
+    scores = classifier.score_pairs(images, pairs)
+    assert scores.dtype == np.float32
+    for (i, text), (conditional, relative) in zip(pairs, scores, strict=True):
+        plain, without = (
+            -np.mean([plain_error(pipe, images[i], words, LOSSES["l2"], SAMPLES, s) for s in range(SAMPLES)])
+            for words in (text, "")
+        )
+        assert conditional == pytest.approx(plain, abs=1e-4)
+        assert relative == pytest.approx(plain - without, abs=1e-4)
+    assert np.abs(np.diff(scores[:3, 0])).min() > 1e-4  # texts do matter in these networks
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@torch.no_grad()
+def test_losses(folders: Callable[[str], Path], loss: str) -> None:
+    """Each of the three against torch's own."""
+    classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=4,loss={loss}", "cpu")
+    pipe = diffusers.DiffusionPipeline.from_pretrained(folders("epsilon"), safety_checker=None)
+    image = pictures(1)[0]
+    plain = -np.mean([plain_error(pipe, image, TEXTS[0], LOSSES[loss], 4, s) for s in range(4)])
+    assert classifier.score_pairs([image], [(0, TEXTS[0])])[0, 0] == pytest.approx(plain, abs=1e-4)
+
+
+def test_tokens_tell_cut_texts_apart(folders: Callable[[str], Path]) -> None:
+    """All tokenizers beside one another; what CLIP cuts off, T5 still reads."""
+    long = ["cube " * 20 + "red", "cube " * 20 + "blue"]
+    clip = load_diffusion(str(folders("epsilon")), "cpu").tokens(long)
+    assert clip.shape == (2, 16)
+    assert np.array_equal(clip[0], clip[1])
+    both = load_diffusion(str(folders("stable_diffusion_3")), "cpu").tokens(long)
+    assert both.shape == (2, 16 + 16 + 256)
+    assert not np.array_equal(both[0], both[1])

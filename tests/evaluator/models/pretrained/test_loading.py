@@ -1,0 +1,132 @@
+"""Models of transformers that cannot be loaded, or do not fit what a family reads."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from evaluator.models.pretrained.loading import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
+from evaluator.models.registry import load_model
+from generator.dataset.errors import UserError
+from tests.evaluator.tiny_models import (
+    make_vilt,
+)
+
+WANTED = Wanted("vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES)
+
+
+def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr("transformers.ViltForImageAndTextRetrieval.to", full)
+    with pytest.raises(UserError, match=r"does not fit in the memory of cpu; choose --device cpu or a smaller model\."):
+        load_model(f"vilt:{vilt}", "cpu")
+
+
+class _Evil:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, trace: Path):
+        self._trace = trace
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Path.write_text, (self._trace, "executed")
+
+
+def _without_head(folder: Path, trace: Path) -> None:
+    shutil.rmtree(folder)
+    make_vilt(folder, "ViltModel")
+
+
+def _wider(folder: Path, trace: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 64}))
+
+
+def _cut(folder: Path, trace: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(10_000)
+
+
+def _code(folder: Path, trace: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"rank_output.weight": _Evil(trace)}, folder / "pytorch_model.bin")
+
+
+def _foreign(folder: Path, trace: Path) -> None:
+    (folder / "foreign.py").write_text(f"open({str(trace)!r}, 'w').write('executed')\nclass Config: pass\n")
+    config = {"model_type": "foreign", "auto_map": {"AutoConfig": "foreign.Config"}}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def _other_type(folder: Path, trace: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+
+
+def _remove(name: str) -> Callable[[Path, Path], None]:
+    return lambda folder, trace: (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_without_head, r"do not fit ViltForImageAndTextRetrieval: rank_output.bias and \d+ more tensors would be random"),
+        (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
+        (_cut, "are not tensors alone .*; give a model.safetensors"),
+        (_code, "are not tensors alone"),
+        (_foreign, "is a model of type 'foreign'; give vilt:"),
+        (_other_type, r"is a model of type 'bert'; give vilt: a ViLT model with a retrieval head\."),
+        (_remove("config.json"), r"has no config\.json; give vilt: a folder that save_pretrained wrote\."),
+        (_remove("model.safetensors"), r"cannot be loaded \(.*model\.safetensors.*\); give vilt: a folder that save_pretrained wrote"),
+        (_remove("processor_config.json"), r"cannot be loaded \(.*image processor"),
+        (_remove("tokenizer.json"), "has no tokenizer files"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_one_sentence(
+    vilt: Path, tmp_path: Path, spoil: Callable[[Path, Path], None], said: str
+) -> None:
+    folder, trace = Path(shutil.copytree(vilt, tmp_path / "spoilt")), tmp_path / "trace"
+    spoil(folder, trace)
+    with pytest.raises(UserError, match=said) as caught:
+        load_model(f"vilt:{folder}", "cpu")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+    assert not trace.exists()
+
+
+def test_what_is_loaded_is_recorded(vilt: Path, tmp_path: Path) -> None:
+    loaded = load_pretrained(str(vilt), "cpu", WANTED)
+    assert loaded.info | {"weights": str(vilt), "precision": "float32", "device": "cpu", "text_length": None} == loaded.info  # fmt: skip
+    assert loaded.info["parameters"] == sum(p.numel() for p in loaded.model.parameters())
+    assert not loaded.model.training
+    assert loaded.image_processor is not None
+    assert loaded.processor is None
+    moved = load_pretrained(str(shutil.copytree(vilt, tmp_path / "moved")), "cpu", WANTED)
+    assert moved.key("a", 1) == loaded.key("a", 1) != loaded.key("a", 2)
+
+
+def test_readers_are_the_tokenizer_alone_or_a_processor_of_both(gpt2: Path, vilt: Path) -> None:
+    text = load_pretrained(str(gpt2), "cpu", Wanted("lm:", "a model", {"gpt2": "GPT2LMHeadModel"}, TOKENIZER))
+    assert (text.image_processor, text.processor, text.info["preprocessing"]) == (None, None, "none")
+    both = load_pretrained(str(vilt), "cpu", replace(WANTED, readers=PROCESSOR))
+    assert both.tokenizer is both.processor.tokenizer
+    assert both.image_processor is both.processor.image_processor
+
+
+def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(vilt, tmp_path / "headless"))
+    tensors = load_file(folder / "model.safetensors")
+    save_file({k: v for k, v in tensors.items() if "pooler" not in k}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match=r"vilt\.pooler\..* would be random"):
+        load_pretrained(str(folder), "cpu", WANTED)
+    unused = replace(WANTED, unused=("vilt.pooler", "vilt.no_such_module"))
+    loaded = load_pretrained(str(folder), "cpu", unused)
+    assert loaded.model.vilt.pooler is None
+    assert loaded.key() == load_pretrained(str(vilt), "cpu", unused).key()

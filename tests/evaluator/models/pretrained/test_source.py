@@ -1,0 +1,68 @@
+"""Folders, names on the Hub, and what is said of errors."""
+
+import pickle
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+
+from evaluator.models.pretrained.source import Source, find_source, first_line, loading
+from evaluator.models.registry import load_model
+from generator.dataset.errors import UserError
+
+HUB = Source("owner/name", "owner/name", None, "vilt:")
+
+
+def test_names_of_the_hub_may_have_a_revision() -> None:
+    assert find_source("owner/name", "vilt:") == HUB
+    found = find_source("owner/name@v1.0", "vilt:")
+    assert (found.name, found.place, found.revision) == ("owner/name@v1.0", "owner/name", "v1.0")
+    assert not found.is_folder
+
+
+def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has no config\.json; give vilt: a folder that save_pretrained wrote\.$"):
+        find_source(str(tmp_path), "vilt:")
+    (tmp_path / "open_clip_config.json").touch()
+    with pytest.raises(UserError, match=r"has no config\.json; name a folder of open_clip as open_clip:local-dir:"):
+        find_source(str(tmp_path), "vilt:")
+    (tmp_path / "config.json").touch()
+    assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, "vilt:")
+    assert find_source(str(tmp_path), "vilt:").is_folder
+
+
+@pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
+def test_a_folder_that_is_not_there(name: str) -> None:
+    with pytest.raises(UserError, match=f"^There is no folder '{name}'; give hf: a folder that save_pretrained wrote, or OWNER/NAME"):  # fmt: skip
+        load_model(f"hf:{name}", "cpu")
+
+
+@pytest.mark.parametrize("spec", ["hf:owner/none", "hf:owner/none@v1.0", "vilt:owner/none", "blind:lm:owner/none"])
+def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    name = spec[spec.index("owner") :]
+    said = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network, or give a folder\.$"
+    with pytest.raises(UserError, match=said):
+        load_model(spec, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("We couldn't connect to the Hub\nand more"), r"cannot be downloaded \(We couldn't connect to the Hub\)"),
+        (pickle.UnpicklingError("code"), r"not tensors alone \(code\); give a model\.safetensors\.$"),
+        (ImportError("No module named 'timm'."), r"needs a package that is not installed \(No module named 'timm'\)\.$"),
+        (RuntimeError("size mismatch for a"), r"do not fit its config\.json \(tensors of other shapes\)"),
+        (KeyError("x"), r"^'owner/name' cannot be loaded \('x'\); give vilt: a folder that save_pretrained wrote"),
+        (UserError("As it is."), r"^As it is\.$"),
+    ],
+)  # fmt: skip
+def test_errors_of_the_library_become_one_sentence(error: Exception, said: str) -> None:
+    with pytest.raises(UserError, match=said), loading(HUB):
+        raise error
+
+
+def test_the_first_line_of_an_error() -> None:
+    assert first_line(ValueError("one.\ntwo")) == "one"
+    assert first_line(ValueError()) == "ValueError"
+    assert len(first_line(ValueError("x" * 1000))) == 160

@@ -1,0 +1,74 @@
+"""The likelihood of texts under a causal language model, against a loop over tokens."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.models.causal_lm import CausalLikelihood
+from evaluator.models.memory import BatchSize
+from generator.dataset.errors import UserError
+from tests.evaluator.tiny_models import (
+    LONGEST,
+    TEXTS,
+)
+
+
+@pytest.fixture
+def model(gpt2: Path) -> CausalLikelihood:
+    return CausalLikelihood(str(gpt2), "cpu", "--language-model")
+
+
+def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
+    from transformers import AutoTokenizer, GPT2LMHeadModel
+
+    library, tokenizer = GPT2LMHeadModel.from_pretrained(gpt2).eval(), AutoTokenizer.from_pretrained(gpt2)
+    expected = []
+    for text in TEXTS:
+        ids = [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+        told = []
+        for i in range(1, len(ids)):
+            with torch.no_grad():
+                told.append(torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[ids[i]].item())
+        expected.append(sum(told) / len(told))
+    for batch in (1, 2, 64):
+        model = CausalLikelihood(str(gpt2), "cpu", "blind:lm:")
+        model._batch = BatchSize(batch, "text")
+        assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-4)
+
+
+def test_texts_too_long_or_empty_have_no_likelihood(model: CausalLikelihood) -> None:
+    found = model.mean_log_likelihoods(["a red cube", "a " * LONGEST, ""])
+    assert np.isnan(found).tolist() == [False, True, True]
+    assert model.mean_log_likelihoods([]).shape == (0,)
+
+
+def test_without_a_start_token_the_first_token_is_context(model: CausalLikelihood) -> None:
+    whole = model.mean_log_likelihoods(["a red cube"])[0]
+    model._start = None
+    without = model.mean_log_likelihoods(["a red cube", "red"])
+    assert np.isnan(without[1])
+    assert without[0] != whole
+
+
+def test_memory_that_runs_out_loses_no_text(model: CausalLikelihood, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = model.mean_log_likelihoods(TEXTS)
+    means, sizes = model._means, []
+
+    def limited(rows: list[list[int]]) -> np.ndarray:
+        if len(rows) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        sizes.append(len(rows))
+        return means(rows)
+
+    monkeypatch.setattr(model, "_means", limited)
+    assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-5)
+    assert sum(sizes) == len(TEXTS)
+
+
+def test_info_and_key(model: CausalLikelihood, gpt2: Path, vilt: Path) -> None:
+    assert (model.info["architecture"], model.info["start_token"]) == ("GPT2LMHeadModel", 0)
+    assert model.key == CausalLikelihood(str(gpt2), "cpu", "blind:lm:").key
+    with pytest.raises(UserError, match=r"is a model of type 'vilt'; give blind:lm: a causal language model\.$"):
+        CausalLikelihood(str(vilt), "cpu", "blind:lm:")

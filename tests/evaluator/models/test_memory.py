@@ -1,0 +1,79 @@
+"""Batches that shrink when memory runs out."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from evaluator.models.memory import BatchSize, out_of_memory
+from generator.dataset.errors import UserError
+
+
+def room_for(most: int, sizes: list[int], error: Exception | None = None) -> Callable[[Sequence[int]], int]:
+    """Sums its items, and has memory for so many of them; notes how many it summed."""
+
+    def compute(items: Sequence[int]) -> int:
+        if len(items) > most:
+            raise error or torch.OutOfMemoryError("CUDA out of memory.")
+        sizes.append(len(items))
+        return sum(items)
+
+    return compute
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 100])
+def test_every_item_is_computed_once_in_order(most: int, capsys: pytest.CaptureFixture[str]) -> None:
+    batch, sizes = BatchSize(16, "number"), list[int]()
+    found = list(batch.run(room_for(most, sizes), range(50)))
+    assert [i for part, _ in found for i in part] == list(range(50))
+    assert all(total == sum(part) for part, total in found)
+    assert max(sizes) == batch.size == {1: 1, 3: 2, 7: 4, 100: 16}[most]
+    assert ("going on with batches of" in capsys.readouterr().err) == (most < 16)
+
+
+def test_the_size_stays_small() -> None:
+    batch, sizes = BatchSize(16, "number"), list[int]()
+    list(batch.run(room_for(4, []), range(16)))
+    list(batch.run(room_for(100, sizes), range(16)))
+    assert sizes == [4] * 4
+
+
+def test_a_planned_batch_is_whole_until_memory_runs_out() -> None:
+    batch, sizes = BatchSize(4, "number"), list[int]()
+    list(batch.run(room_for(12, sizes), range(10), planned=True))
+    list(batch.run(room_for(12, sizes), range(14), planned=True))
+    assert sizes == [10, 4, 4, 4, 2]
+    assert batch.size == 4
+
+
+def test_a_short_last_batch_that_does_not_fit_is_halved_too() -> None:
+    batch, sizes = BatchSize(16, "number"), list[int]()
+    list(batch.run(room_for(3, sizes), range(5)))
+    assert sizes == [2, 2, 1]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception) -> None:
+    batch, finished = BatchSize(4, "text"), list[int]()
+    big = 6
+
+    def compute(items: Sequence[int]) -> int:
+        if big in items:
+            raise error
+        return len(items)
+
+    batches = batch.run(compute, range(10))
+    with pytest.raises(UserError, match=r"^There is no memory for one text; choose --device cpu or a smaller model\."):
+        finished.extend(i for part, _ in batches for i in part)
+    assert finished == [0, 1, 2, 3, 4, 5]
+
+
+def test_other_errors_pass() -> None:
+    with pytest.raises(RuntimeError, match="something else"):
+        list(BatchSize(4, "text").run(room_for(2, [], RuntimeError("something else")), range(4)))
+
+
+def test_errors_of_memory_are_known() -> None:
+    assert out_of_memory(torch.OutOfMemoryError("full"))
+    assert out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"))
+    assert not out_of_memory(ValueError("out of memory"))

@@ -1,0 +1,96 @@
+"""The families of models: lazy loaders, families of other packages, names that are not known."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluator.models.registry import FAMILIES, families, load_model
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.models.test_python import IMAGES
+
+
+def test_every_family_names_a_loader_that_exists() -> None:
+    from importlib import import_module
+
+    for family in FAMILIES.values():
+        module, function = family.loader.split(":")
+        assert callable(getattr(import_module(module), function))
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
+        ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
+        ("open_clip:", "Expected --model to be family:name"),
+    ],
+)
+def test_unknown_families_are_refused_in_one_sentence(spec: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_model(spec, "cpu")
+    assert said in caught.value.message
+
+
+def test_no_family_is_imported_before_it_is_asked_for() -> None:
+    code = "import sys, evaluator.models.registry as r; r.families(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+PLUGIN = """
+class Bright:
+    def __init__(self, name): self.info = {"weights": name}
+    def score(self, image, text): return float(len(text))
+def load(name, device): return Bright(name)
+"""
+
+
+@pytest.fixture
+def installed(written: Callable[..., str], tmp_path: Path) -> Callable[[str, str], None]:
+    """Installs a package of that name that offers families, as `name = module:function` lines."""
+    written(PLUGIN, "bright_plugin")
+    sys.path.insert(0, str(tmp_path))
+
+    def install(package: str, lines: str) -> None:
+        folder = tmp_path / f"{package}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[jackalope.models]\n{lines}\n")
+
+    return install
+
+
+def test_other_packages_add_families(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "bright = bright_plugin:load")
+    assert families()["bright"].usage == "bright:NAME, of the package bright"
+    model = load_model("bright:large", "cpu")
+    assert model.info["weights"] == "large"
+    assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[4]]
+    assert "bright:NAME, of the package bright" in score_command("models").stdout
+    with pytest.raises(UserError, match="Unknown model family 'brigt': did you mean 'bright'"):
+        load_model("brigt:large", "cpu")
+
+
+def test_one_name_from_two_packages_is_refused(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "bright = bright_plugin:load")
+    installed("brighter", "bright = bright_plugin:load")
+    with pytest.raises(UserError, match=r"'bright' is offered by bright.* and by bright.*; uninstall one of them"):
+        load_model("bright:large", "cpu")
+
+
+def test_the_names_of_this_package_are_taken(installed: Callable[[str, str], None]) -> None:
+    installed("bright", "open_clip = bright_plugin:load")
+    assert "open_clip" in FAMILIES
+    assert_one_sentence(score_command("models"), "'open_clip' is offered by jackalope and by bright")
+
+
+@pytest.mark.parametrize("value", ["no_such_module:load", "bright_plugin:lod"])
+def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, str], None]) -> None:
+    installed("bright", f"bright = {value}")
+    with pytest.raises(
+        UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
+    ):
+        load_model("bright:large", "cpu")

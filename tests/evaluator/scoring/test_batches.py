@@ -1,0 +1,121 @@
+"""Jobs in batches: what is known is skipped, memory decides how many rows go together, processes share."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.scoring.batches import BatchRunner, Job, Settings, duration, fitting_batch, plan_batches
+from evaluator.scoring.cache import VectorCache
+from evaluator.scoring.distributed import Process, VectorStore
+from generator.dataset.errors import UserError
+
+N = 50
+
+
+class Squares:
+    """The squares of 0 … 49 as a job that has memory for `room` rows; notes the rows of each batch."""
+
+    def __init__(self, room: int = N):
+        self.batches: list[list[int]] = []
+        self._room = room
+        self.job = Job(
+            "number", [f"n{i}" for i in range(N)], partial(plan_batches, N), self._images, int, self._compute
+        )
+
+    def _images(self, rows: list[int]) -> list[str]:
+        return [str(row) for row in rows]
+
+    def _compute(self, rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
+        if len(rows) > self._room:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        assert [images[str(row)] for row in rows] == rows
+        self.batches.append(rows)
+        return np.array([[row**2] for row in rows], dtype=np.float32)
+
+
+def _store(folder: Path, process: Process = Process()) -> VectorStore:  # noqa: B008
+    return VectorStore(VectorCache(folder / "cache.sqlite"), folder, "numbers", process)
+
+
+def _settings(batch: int | None = 16, workers: int = 0) -> Settings:
+    return Settings(torch.device("cpu"), batch=batch, workers=workers)
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> None:
+    squares, process = Squares(), Process()
+    with _store(tmp_path) as store:
+        runner = BatchRunner(squares.job, store, process, _settings(workers=workers))
+        assert (runner.total, runner.known, runner.batch_size) == (N, 0, 16)
+        runner.warm_up()
+        assert list(map(len, squares.batches)) == [8, 8]
+        assert runner.seconds > 0
+        runner.finish()
+        assert list(map(len, squares.batches)) == [8, 8, 16, 16, 2]
+        assert runner.seconds == 0
+        found = store.get(squares.job.names)
+    assert [found[f"n{i}"].item() for i in range(N)] == [i**2 for i in range(N)]
+
+
+def test_what_is_known_is_skipped_and_the_batches_stay_the_same(tmp_path: Path) -> None:
+    squares = Squares()
+    with _store(tmp_path) as store:
+        store.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
+        runner = BatchRunner(squares.job, store, Process(), _settings())
+        assert runner.known == 17
+        runner.warm_up()
+        runner.finish()
+    assert squares.batches == [[*range(3), *range(4, 8)], [*range(8, 16)], [*range(32, 48)], [48, 49]]
+
+
+@pytest.mark.parametrize("room", [1, 5, 12])
+def test_batches_shrink_when_memory_runs_out(tmp_path: Path, room: int) -> None:
+    squares = Squares(room)
+    with _store(tmp_path) as store:
+        runner = BatchRunner(squares.job, store, Process(), _settings())
+        runner.warm_up()
+        runner.finish()
+    assert [row for rows in squares.batches for row in rows] == list(range(N))
+    assert max(map(len, squares.batches)) <= room
+    assert runner.batch_size == {1: 1, 5: 4, 12: 8}[room]
+
+
+def test_one_row_that_does_not_fit_ends_in_one_sentence(tmp_path: Path) -> None:
+    with _store(tmp_path) as store, pytest.raises(UserError, match="There is no memory for one number; choose"):
+        BatchRunner(Squares(0).job, store, Process(), _settings()).warm_up()
+
+
+def test_processes_take_turns(tmp_path: Path) -> None:
+    shares = []
+    for rank in (0, 1):
+        squares, process = Squares(), Process(rank, 2)
+        with _store(tmp_path, process) as store:
+            runner = BatchRunner(squares.job, store, process, _settings())
+            runner.warm_up()
+            runner.finish()
+        shares.append([len(rows) for rows in squares.batches])
+    assert shares == [[8, 16, 2], [8, 16]]
+
+
+def test_without_a_size_the_batch_is_128(tmp_path: Path) -> None:
+    with _store(tmp_path) as store:
+        assert BatchRunner(Squares().job, store, Process(), _settings(batch=None)).batch_size == 128
+
+
+def test_the_fitting_batch_is_a_power_of_two_within_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("max_memory_allocated", 900), ("memory_allocated", 100), ("memory_reserved", 300)):
+        monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
+    fits = []
+    for free in (1_000, 20_000, 10**9):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 10**9))
+        fits.append(fitting_batch(torch.device("cuda"), 100, 8))  # 100 bytes a row
+    assert fits == [8, 64, 512]  # 60% of 20,200 bytes hold 121 rows
+
+
+def test_times_for_people() -> None:
+    assert [duration(s) for s in (0, 59.4, 3600, 100_000)] == ["1 s", "59 s", "1 h 0 min", "27 h 46 min"]

@@ -1,0 +1,45 @@
+"""What is said before a run."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evaluator.scoring.distributed import Process
+from evaluator.scoring.needs import Needs
+from evaluator.scoring.preflight import announce_time, describe_cost, describe_limits
+from tests.evaluator.scorers import Reader, TorchBag
+
+NEEDS = Needs([("a", "s"), ("a", "t")], {"grid": (["a", "b"], ["t", "u"])})
+
+
+def test_passes_are_counted_by_kind_of_model() -> None:
+    bag: Any = TorchBag()
+    assert describe_cost(Reader(), NEEDS).startswith("5 pairs of image and text to score, 3 forward passes each (15 forward passes,")  # fmt: skip
+    assert describe_cost(bag, NEEDS).startswith("2 images and 3 texts to encode, each once (5 forward passes,")
+
+
+def test_what_is_not_asked_is_said_with_its_option() -> None:
+    assert describe_limits(NEEDS) == []
+    sampled, left_out = describe_limits(Needs([], {}, sampled={"grid": 99}, left_out=("systematicity",)))
+    assert "'grid' is sampled" in sampled
+    assert "'systematicity' is left out" in left_out
+    assert all("--full-pools" in said for said in (sampled, left_out))
+
+
+@pytest.mark.parametrize(
+    ("process", "seconds", "said"),
+    [
+        (Process(), 95, "About 1 min 35 s: an estimate"),
+        (Process(0, 2), 95, "About 1 min 35 s for this process's share, one of 2"),
+        (Process(), 0, "Nothing is left to compute (7 were cached)."),
+        (Process(1, 2), 95, ""),
+    ],
+)
+def test_the_main_process_tells_the_time(
+    process: Process, seconds: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runner: Any = SimpleNamespace(seconds=seconds, known=7)
+    announce_time([runner], process)
+    assert said in (heard := capsys.readouterr().err)
+    assert bool(heard) == bool(said)

@@ -1,0 +1,140 @@
+"""Tiny models of transformers, saved to disk as the library saves them; and what tests of several families share."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.protocols.comparison import tied
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+WORDS = [*SPECIAL, "a", "red", "blue", "cube", "sphere", "and", "the", "there", "is", "yes", "no", ".", "?"]
+
+
+TEXTS = ["a red cube", "a blue sphere and the red cube", "There is a red sphere.", "a", "a red sphere and a blue cube"]
+
+
+SIZES = ((40, 60), (64, 64), (90, 40), (48, 48))
+
+
+LENGTH = 12
+
+
+LONGEST = 12
+
+
+def bert_tokenizer(folder: Path, length: int = LENGTH) -> Any:
+    """BERT's tokenizer of a few words, that reads texts up to a length."""
+    from transformers import BertTokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    return BertTokenizer(str(folder / "vocab.txt"), model_max_length=length)
+
+
+def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **changes: Any) -> Path:
+    """Saves a tiny ViLT with its processor."""
+    import transformers
+    from transformers import ViltConfig, ViltImageProcessor, ViltProcessor
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+    sizes |= {"max_position_embeddings": LENGTH, "image_size": 64, "patch_size": 16, "vocab_size": len(WORDS)}
+    shaken(getattr(transformers, kind)(ViltConfig(**(sizes | changes)))).save_pretrained(folder)
+    images = ViltImageProcessor(size={"shortest_edge": 48}, size_divisor=16)
+    ViltProcessor(images, bert_tokenizer(folder, 512)).save_pretrained(folder)
+    (folder / "vocab.txt").unlink()
+    return folder
+
+
+def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval") -> Path:
+    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor."""
+    import transformers
+    from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
+
+    layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+    text = {**layers, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
+    text |= {"pad_token_id": 0, "bos_token_id": 2, "sep_token_id": 3, "eos_token_id": 3}
+    vision = {**layers, "image_size": 32, "patch_size": 16}
+    config = BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
+    shaken(getattr(transformers, kind)(config)).save_pretrained(folder)
+    length = LENGTH if kind == "BlipForImageTextRetrieval" else 512
+    images = BlipImageProcessor(size={"height": 32, "width": 32})
+    BlipProcessor(images, bert_tokenizer(folder, length)).save_pretrained(folder)
+    return folder
+
+
+def make_gpt2(folder: Path) -> Path:
+    """Saves a tiny GPT-2 that reads 12 tokens, with a tokenizer of whole words that has a start token."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    words = {word: i for i, word in enumerate(["<s>", *SPECIAL, *WORDS[len(SPECIAL) :]])}
+    tokenizer = Tokenizer(models.WordLevel(words, "[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="[UNK]")
+    sizes = {"vocab_size": len(fast), "n_positions": LONGEST, "n_embd": 32, "n_layer": 2, "n_head": 2}
+    shaken(GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))).save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def shaken(model: Any, scale: float = 0.3) -> Any:
+    """The model in evaluation mode with random weights large enough to tell inputs apart."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            base = parameter if parameter.ndim == 1 else torch.zeros(1)  # norms stay near 1
+            parameter.copy_(base + torch.randn(parameter.shape, generator=generator) * scale)
+    return model.eval()
+
+
+def pictures(sizes: Sequence[tuple[int, int]] = SIZES) -> list[Image.Image]:
+    """Random images of those heights and widths."""
+    rng = np.random.default_rng(0)
+    return [Image.fromarray(rng.integers(0, 255, (h, w, 3), dtype=np.uint8)) for h, w in sizes]
+
+
+def scored(model: Any, images: Sequence[Image.Image], texts: Sequence[str], seed: int | None = None) -> np.ndarray:
+    """Scores (images, texts, channels), asked in a random order of pairs."""
+    pairs = [(i, text) for i in range(len(images)) for text in texts]
+    order = np.arange(len(pairs)) if seed is None else np.random.default_rng(seed).permutation(len(pairs))
+    found = model.score_pairs(images, [pairs[i] for i in order])
+    assert found.dtype == np.float32
+    assert found.shape == (len(pairs), len(model.channels))
+    scores = np.empty_like(found)
+    scores[order] = found
+    return scores.reshape(len(images), len(texts), -1)
+
+
+def assert_agrees(model: Any, images: Sequence[Image.Image], texts: Sequence[str], expected: np.ndarray) -> None:
+    """The scores of a plain loop (images, texts, channels) come out whatever the batch and the order of pairs, and what
+    is no tie in the loop is ranked alike."""
+    assert (expected.std(axis=(0, 1)) > 1e-3).all()
+    for batch in (1, 3, 64):
+        scores = scored(type(model)(model._loaded, batch=batch), images, texts, seed=batch)
+        assert scores == pytest.approx(expected, abs=1e-4)
+        for axis in (0, 1):  # images of a text, texts of an image
+            among, plain = (np.moveaxis(each, axis, 0) for each in (scores, expected))
+            clear = ~tied(plain[:, None], plain[None])
+            assert clear.any()
+            assert (np.sign(among[:, None] - among[None]) == np.sign(plain[:, None] - plain[None]))[clear].all()
+
+
+def cramped(model: Any, name: str, room: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Lets the method `name` take at most `room` pairs at a time; notes how many it took."""
+    inner, sizes = getattr(model, name), []
+
+    def limited(features: Sequence[Any], texts: Sequence[str]) -> Any:
+        if len(texts) > room:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        sizes.append(len(texts))
+        return inner(features, texts)
+
+    monkeypatch.setattr(model, name, limited)
+    return sizes
