@@ -50,6 +50,7 @@ def test_bad_places(folders: Callable[[str], Path], tmp_path: Path, monkeypatch:
     assert "There is no folder 'a/b/c'" in refused("a/b/c")
     assert "no model_index.json" in refused(str(tmp_path))
     assert "cannot be downloaded" in refused("somebody/some-model")
+    assert "'somebody/some-model@v1' is not on this machine" in refused("somebody/some-model@v1@fixed")
     assert "did you mean 'sequential'?" in refused(f"{folders('epsilon')}@sequentiel")
     (tmp_path / "model_index.json").write_text("{")
     assert "cannot be loaded" in refused(str(tmp_path))
