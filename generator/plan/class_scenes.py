@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from generator.dataset.streams import Stream
 from generator.holdout.class_lists import ClassRule, list_of
 from generator.holdout.holdout import Binding, Triple
-from generator.plan.many_objects import impossible
-from generator.plan.two_objects import Content
+from generator.plan.content import Content, no_scene
 from generator.scene.layouts import draw_layout, facts
 
 
-class ClassContents:
+class ClassScenes:
     """Draws scenes for class lists: every label of a split as often as every other, up to one."""
 
     def __init__(self, rule: ClassRule):
@@ -18,14 +17,14 @@ class ClassContents:
         self._vocabulary = rule.vocabulary
 
     def draw(self, split: str, n: int, stream: Stream) -> Iterator[Content]:
-        """Contents for `n` scenes of a split. The object that a label names first is on the left as often as on the right."""
+        """`n` scenes of a split. The object that a label names first is on the left as often as on the right."""
         if self._rule.holdout.task == "relational":
             related = stream.shuffled(self._rule.related_labels(list_of(split)))
             yield from (self._related(related[i % len(related)], split, stream) for i in range(n))
             return
         labels = stream.shuffled(self._rule.labels(list_of(split)))
         if not labels:
-            raise impossible(split, 1 if self._rule.holdout.task == "single" else 2)
+            raise no_scene(split, 1 if self._rule.holdout.task == "single" else 2)
         for i in range(n):
             rounds, which = divmod(i, len(labels))
             yield self._bound(labels[which], split, bool((which + rounds) % 2), stream)
@@ -45,4 +44,4 @@ class ClassContents:
                 layout = draw_layout(ends, stream, self._vocabulary)
                 if (order[0], relation, order[1]) in facts(layout, self._vocabulary):
                     return Content(tuple(zip(values, ends, strict=True)), layout, split, order)
-        raise impossible(split, 2)
+        raise no_scene(split, 2)

@@ -12,10 +12,12 @@ from generator.holdout.class_lists import ClassRule
 from generator.holdout.membership import Rule, arrangements, cluster_of
 from generator.holdout.request import WorldPart, design_of
 from generator.holdout.scene_counts import GRID
-from generator.plan.balance.search import Option, Tally, choose
-from generator.plan.class_scenes import ClassContents
+from generator.plan.balance.counts import Counts, Option
+from generator.plan.balance.options import choose
+from generator.plan.class_scenes import ClassScenes
+from generator.plan.content import Content
 from generator.plan.record import Planned
-from generator.plan.two_objects import Content, Contents
+from generator.plan.split_scenes import SplitScenes
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.vocabulary.schema import Vocabulary
 
@@ -78,7 +80,7 @@ def plan_parts(
     """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least, most).
 
     Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the number of
-    objects, values and objects (see Contents), the environment, and for every value, object and place the values of every
+    objects, values and objects (see SplitScenes), the environment, and for every value, object and place the values of every
     attribute kind that is not under test, and of two objects which is in front. Scenes of all splits are shuffled together, so
     that a number says nothing; the grid alone stands in order. Raises UserError when a split has no scene.
     """
@@ -109,7 +111,7 @@ def plan_parts(
 
 def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Content]:
     if isinstance(rule, ClassRule):
-        return ClassContents(rule).draw(split, n, stream)
+        return ClassScenes(rule).draw(split, n, stream)
     least, most = objects
     if most < 2:
         raise UserError(
@@ -117,7 +119,7 @@ def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: 
             "nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
-    return Contents(rule).draw(split, numbers, stream)
+    return SplitScenes(rule).draw(split, numbers, stream)
 
 
 def _grid(vocabulary: Vocabulary, kind: str, stream: Stream) -> Iterator[Content]:
@@ -143,7 +145,7 @@ class _Dresser:
         self._vocabulary, self._rule, self._stream = vocabulary, rule, stream
         self._tested = rule.holdout.kind
         self._kinds = [kind for kind in vocabulary.attributes if kind != self._tested]
-        self._tally = Tally()
+        self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "rank")}
 
     def dress(self, block: Sequence[Content]) -> Iterator[tuple[Content, list[dict[str, str]], Layout, str]]:
         """Attributes of each object by kind, the layout, and the environment of each scene."""
@@ -151,7 +153,8 @@ class _Dresser:
         drawn = {kind: iter(self._draw(kind, things)) for kind in self._kinds}
         layouts = self._orders(block)
         places = list(self._vocabulary.environments)
-        environments = choose([self._where(content, places) for content in block], self._tally, self._stream)
+        options = [self._environment_options(content, places) for content in block]
+        environments = choose(options, self._counts["environment"], self._stream)
         for content, layout, where in zip(block, layouts, environments, strict=True):
             attributes = [
                 {self._tested: value, **{kind: next(drawn[kind]) for kind in self._kinds}}
@@ -161,27 +164,19 @@ class _Dresser:
 
     def _draw(self, kind: str, things: Sequence[tuple[int, str, str]]) -> list[str]:
         """A value of the kind for each object: as often as every other with each tested value, object and place."""
-        values = self._vocabulary.values(kind)
-        cell = self._tally.cell
-        options = [
-            [
-                (
-                    cell(kind, name),
-                    cell(kind, name, place),
-                    cell(kind, name, "of", value),
-                    cell(kind, name, "on", thing),
-                )
-                for name in values
-            ]
-            for place, value, thing in things
-        ]
-        return [values[pick] for pick in choose(options, self._tally, self._stream)]
+        values, cell = self._vocabulary.values(kind), self._counts[kind].cell
+        options: dict[tuple[int, str, str], list[Option]] = {}
+        for thing in things:
+            if thing not in options:
+                among = ("all", ("place", thing[0]), ("value", thing[1]), ("object", thing[2]))
+                options[thing] = [tuple(cell(each, name) for each in among) for name in values]
+        return [values[pick] for pick in choose([options[thing] for thing in things], self._counts[kind], self._stream)]
 
     def _orders(self, block: Sequence[Content]) -> list[Layout]:
         """Layouts as drawn; of two objects side by side, which is in front as often as every other's turn."""
         free = [i for i, content in enumerate(block) if len(self._options(content)) == 2]
         options = [[self._ranks(block[i], layout) for layout in self._options(block[i])] for i in free]
-        picks = dict(zip(free, choose(options, self._tally, self._stream), strict=True))
+        picks = dict(zip(free, choose(options, self._counts["rank"], self._stream), strict=True))
         return [self._options(content)[picks[i]] if i in picks else content.layout for i, content in enumerate(block)]
 
     def _options(self, content: Content) -> list[Layout]:
@@ -201,23 +196,20 @@ class _Dresser:
         return self._rule.place(content.arrangement, shown).split == content.split
 
     def _ranks(self, content: Content, layout: Layout) -> Option:
-        cell = self._tally.cell
+        cell = self._counts["rank"].cell
         return tuple(
-            number
+            cell(among, rank)
             for place, ((value, thing), rank) in enumerate(zip(content.arrangement, layout.depth_order, strict=True))
-            for number in (cell("rank", rank, place), cell("rank", rank, "of", value), cell("rank", rank, "on", thing))
+            for among in (("place", place), ("value", value), ("object", thing))
         )
 
-    def _where(self, content: Content, places: Sequence[str]) -> list[Option]:
-        cell = self._tally.cell
-        return [
-            (
-                cell("where", name),
-                *(cell("where", name, "of", value) for value, _ in content.arrangement),
-                *(cell("where", name, "on", thing) for _, thing in content.arrangement),
-            )
-            for name in places
+    def _environment_options(self, content: Content, places: Sequence[str]) -> list[Option]:
+        cell = self._counts["environment"].cell
+        among = [
+            "all",
+            *(each for binding in content.arrangement for each in zip(("value", "object"), binding, strict=True)),
         ]
+        return [tuple(cell(each, place) for each in among) for place in places]
 
 
 class _Code:

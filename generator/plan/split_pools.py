@@ -1,14 +1,14 @@
-"""Which values and objects each place of a scene may hold, so that any of them together belong to a split of a block."""
+"""Per-place value and object pools, whose combinations mostly fall in the wanted split."""
 
 from collections.abc import Sequence
 
 from generator.dataset.streams import Stream
 from generator.holdout.holdout import Holdout
-from generator.plan.balance.dealing import Cast, Pool
-from generator.plan.balance.evenness import OBJECT, VALUE
+from generator.plan.balance.dealing import Pool, ScenePools
+from generator.plan.balance.names import OBJECT, VALUE
 
 
-class Casts:
+class SplitPools:
     """Pools for the places of scenes, such that names become equally frequent when those of each pool are.
 
     `names` are the values and the objects of the vocabulary. A scene of `val` or `seen` has values beside the block only, or
@@ -25,8 +25,8 @@ class Casts:
         self._outside = (outside[VALUE], outside[OBJECT])
         self._shares = tuple(len(inside[sort]) / max(len(free[sort]), 1) for sort in (VALUE, OBJECT))
 
-    def of(self, split: str, numbers: Sequence[int], stream: Stream) -> list[Cast]:
-        """A cast for each of the `numbers` of objects; nothing where pools cannot make names equally frequent."""
+    def of(self, split: str, numbers: Sequence[int], stream: Stream) -> list[ScenePools]:
+        """Pools for each of the `numbers` of objects; an empty list where pools cannot make names equally frequent."""
         if split == "train":
             return [[self._free] * n for n in numbers]
         block = self._holdout.bindings and not self._holdout.triples and self._holdout.is_block
@@ -38,7 +38,7 @@ class Casts:
             return [self._partial(n, stream) for n in numbers]
         return self._familiar(numbers, stream) if sum(self._shares) <= 1 else []
 
-    def _partial(self, n: int, stream: Stream) -> Cast:
+    def _partial(self, n: int, stream: Stream) -> ScenePools:
         """The sides are chosen so often that the bindings beside the block become equally frequent."""
         inside, outside = self._inside, self._outside
         sides = (len(inside[VALUE]) * len(outside[OBJECT]), len(outside[VALUE]) * len(inside[OBJECT]))
@@ -49,7 +49,7 @@ class Casts:
             for mark in stream.shuffled([True] * k + [False] * (n - k))
         ]
 
-    def _familiar(self, numbers: Sequence[int], stream: Stream) -> list[Cast]:
+    def _familiar(self, numbers: Sequence[int], stream: Stream) -> list[ScenePools]:
         """One sort may be of the block in each scene, at so many places that its names are as frequent as the others."""
         mixed = self._sides(numbers, stream)
         marks: set[tuple[int, int]] = set()

@@ -1,50 +1,46 @@
-"""Arrangements whose every place holds each value, and each object, as often as every other: dealt, then exchanged."""
+"""Arrangements dealt from pools of names, so that at every place all names of a pool are equally frequent."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from generator.dataset.streams import Stream
 from generator.holdout.membership import Arrangement
+from generator.plan.balance.names import OBJECT, VALUE, renamed
+from generator.plan.balance.search import search
 
-_BLOCK, _TRIES, _ROUNDS = 2_000, 200, 40
+_BLOCK, _TRIES = 2_000, 100
 
 Faults = Callable[[Arrangement], int]
 Pool = tuple[str, ...]
-Cast = Sequence[tuple[Pool, Pool]]
-"""For each place of a scene the values and the objects that it may have."""
+ScenePools = Sequence[tuple[Pool, Pool]]
+"""The values and the objects that each place of a scene may have."""
 
 
-def deal(casts: Sequence[Cast], faults: Faults, stream: Stream) -> Iterator[Arrangement | None]:
-    """An arrangement for each of the `casts`.
+def deal(scenes: Sequence[ScenePools], faults: Faults, stream: Stream) -> Iterator[Arrangement | None]:
+    """An arrangement for each of the `scenes`.
 
-    Each place from left to right, and all places together, have all names of a pool equally often, up to one. `faults` says
-    how much is wrong with an arrangement; that is mended by exchanging names between scenes at one place, which
-    changes no count. None stands for a scene that could not be mended.
+    At each place from left to right, and over all places together, all names of a pool are equally frequent, up to one.
+    `faults` counts what is wrong with an arrangement. Faulty arrangements exchange names with other scenes at one place, which
+    changes no count. None stands for a scene that stays faulty.
     """
-    decks = (_Decks(0, casts, stream), _Decks(1, casts, stream))
-    for start in range(0, len(casts), _BLOCK):
-        block = casts[start : start + _BLOCK]
-        table = [
-            tuple((decks[0].deal(place, v), decks[1].deal(place, o)) for place, (v, o) in enumerate(cast))
-            for cast in block
+    decks = (_Decks(VALUE, scenes, stream), _Decks(OBJECT, scenes, stream))
+    for start in range(0, len(scenes), _BLOCK):
+        block = scenes[start : start + _BLOCK]
+        dealt = [
+            tuple((decks[VALUE].deal(place, v), decks[OBJECT].deal(place, o)) for place, (v, o) in enumerate(pools))
+            for pools in block
         ]
-        wrong = [faults(row) for row in table]
-        having = [[i for i, cast in enumerate(block) if len(cast) > place] for place in range(max(map(len, block)))]
-        for _ in range(_ROUNDS):
-            for i in range(len(table)):
-                if wrong[i]:
-                    _exchange(table, wrong, i, block, having, faults, stream)
-            if not any(wrong):
-                break
-        yield from (None if fault else row for row, fault in zip(table, wrong, strict=True))
+        rows = _Exchanges(dealt, block, faults, stream)
+        search(rows, stream)
+        yield from (None if fault else made for made, fault in zip(rows.chosen, rows.faults, strict=True))
 
 
 class _Decks:
     """Deals the names of pools at each place in shuffled rounds; the last, short rounds of all places together are even too."""
 
-    def __init__(self, sort: int, casts: Sequence[Cast], stream: Stream):
+    def __init__(self, role: int, scenes: Sequence[ScenePools], stream: Stream):
         self._stream = stream
-        counts = Counter((place, each[sort]) for cast in casts for place, each in enumerate(cast))
+        counts = Counter((place, pools[role]) for scene in scenes for place, pools in enumerate(scene))
         pools = sorted({pool for _, pool in counts})
         order = {pool: stream.shuffled(pool) for pool in pools}
         begun = dict.fromkeys(pools, 0)
@@ -66,33 +62,38 @@ class _Decks:
         return self._piles[key].pop()
 
 
-def _exchange(
-    table: list[Arrangement],
-    wrong: list[int],
-    i: int,
-    casts: Sequence[Cast],
-    having: list[list[int]],
-    faults: Faults,
-    stream: Stream,
-) -> None:
-    """Exchange values, or objects, of scene i with other scenes, each at one place, until nothing is wrong with it.
+class _Exchanges:
+    """Rows of a search: arrangements that exchange the values, or the objects, of two scenes at one place."""
 
-    `having` are the scenes that have each place.
-    """
-    for _ in range(_TRIES):
-        place, sort = stream.below(len(table[i])), stream.below(2)
-        j = having[place][stream.below(len(having[place]))]
-        if j == i or casts[i][place][sort] != casts[j][place][sort]:
-            continue
-        here, there = table[i][place], table[j][place]
-        if here[sort] == there[sort]:
-            continue
-        new = ((there[0], here[1]), (here[0], there[1])) if sort == 0 else ((here[0], there[1]), (there[0], here[1]))
-        one, other = (
-            (*row[:place], binding, *row[place + 1 :]) for row, binding in zip((table[i], table[j]), new, strict=True)
-        )
-        found = faults(one), faults(other)
-        if sum(found) <= wrong[i] + wrong[j]:  # what gets no better leads on: from here no single exchange may help
-            (table[i], table[j]), (wrong[i], wrong[j]) = (one, other), found
-            if not wrong[i]:
+    def __init__(self, made: list[Arrangement], scenes: Sequence[ScenePools], faults: Faults, stream: Stream):
+        self.chosen, self.faults = made, [faults(each) for each in made]
+        self._scenes, self._count_faults, self._stream = scenes, faults, stream
+        self._with_place = [
+            [i for i, pools in enumerate(scenes) if len(pools) > place] for place in range(max(map(len, scenes)))
+        ]
+
+    def excess(self) -> int:
+        return sum(self.faults)
+
+    def at_fault(self) -> list[int]:
+        return [row for row, fault in enumerate(self.faults) if fault]
+
+    def move(self, row: int) -> None:
+        """Exchange names with scenes drawn at random where that adds no fault, until the row has none; rows without faults stay."""
+        for _ in range(_TRIES):
+            if not self.faults[row]:
                 return
+            place, role = self._stream.below(len(self.chosen[row])), self._stream.below(2)
+            other = self._with_place[place][self._stream.below(len(self._with_place[place]))]
+            here, there = self.chosen[row][place], self.chosen[other][place]
+            if here[role] == there[role] or self._scenes[row][place][role] != self._scenes[other][place][role]:
+                continue
+            found = [
+                renamed(self.chosen[i], place, role, name) for i, name in ((row, there[role]), (other, here[role]))
+            ]
+            faults = [self._count_faults(each) for each in found]
+            if sum(faults) <= self.faults[row] + self.faults[other]:
+                (self.chosen[row], self.chosen[other]), (self.faults[row], self.faults[other]) = found, faults
+
+    def put(self, row: int, choice: Arrangement) -> None:
+        self.chosen[row], self.faults[row] = choice, self._count_faults(choice)

@@ -11,7 +11,7 @@ from generator.dataset.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, Arrangement, SplitPlan
 from generator.holdout.request import draw_holdouts
-from generator.plan.two_objects import Contents
+from generator.plan.split_scenes import SplitScenes
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -22,7 +22,7 @@ NUMBERS = [3, 4, 5, 6, 7, 8, 9, 10] * 50
 
 def drawn(split: str, numbers: list[int]) -> list[Arrangement]:
     """Arrangements of a split of the 3x3 block."""
-    return [content.arrangement for content in Contents(PLAN).draw(split, numbers, Stream("x", split))]
+    return [content.arrangement for content in SplitScenes(PLAN).draw(split, numbers, Stream("x", split))]
 
 
 def spreads(arrangements: list[Arrangement]) -> list[int]:
@@ -49,7 +49,7 @@ def spreads(arrangements: list[Arrangement]) -> list[int]:
 )
 def test_arrangements_have_their_number_and_their_split(split: str, numbers: list[int], seed: int, spec: str) -> None:
     plan = SplitPlan(VOCABULARY, draw_block(spec, VOCABULARY, seed))
-    arrangements = [content.arrangement for content in Contents(plan).draw(split, numbers, Stream("x", seed))]
+    arrangements = [content.arrangement for content in SplitScenes(plan).draw(split, numbers, Stream("x", seed))]
     assert [len(arrangement) for arrangement in arrangements] == numbers
     assert {plan.place(arrangement).split for arrangement in arrangements} == {split}
     for arrangement in arrangements:
@@ -67,7 +67,7 @@ def test_values_and_objects_are_equally_frequent_in_all_and_at_every_place(split
 @pytest.mark.parametrize("block_seed", [1, 2])
 def test_many_objects_are_even_for_any_block(split: str, block_seed: int) -> None:
     plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
-    contents = Contents(plan).draw(split, NUMBERS, Stream("x"))
+    contents = SplitScenes(plan).draw(split, NUMBERS, Stream("x"))
     assert max(spreads([content.arrangement for content in contents])) <= 1
 
 
@@ -84,7 +84,7 @@ def test_names_that_are_held_out_alike_are_even_in_scenes_that_are_put_together(
     asked: tuple[str, ...], design: str, split: str
 ) -> None:
     holdout = draw_holdouts(asked, design, VOCABULARY, 0)[0]
-    contents = Contents(SplitPlan(VOCABULARY, holdout)).draw(split, [3, 4, 5, 6] * 100, Stream("x", split))
+    contents = SplitScenes(SplitPlan(VOCABULARY, holdout)).draw(split, [3, 4, 5, 6] * 100, Stream("x", split))
     arrangements = [content.arrangement for content in contents]
     names = (VOCABULARY.values("color"), list(VOCABULARY.objects))
     for sort, like in ((0, holdout.value_like), (1, holdout.object_like)):
@@ -101,7 +101,7 @@ def test_names_that_are_held_out_alike_are_even_in_scenes_that_are_put_together(
 @pytest.mark.parametrize(("split", "n"), [("val", 100), ("seen", 300)])
 def test_the_default_numbers_of_scenes_are_even_too(block_seed: int, split: str, n: int) -> None:
     plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
-    contents = Contents(plan).draw(split, [2] * n, Stream("x"))
+    contents = SplitScenes(plan).draw(split, [2] * n, Stream("x"))
     assert max(spreads([content.arrangement for content in contents])) <= 1
 
 
@@ -117,7 +117,7 @@ def test_partial_scenes_are_even_on_either_side_of_the_block(numbers: list[int])
 def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> None:
     """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all be equally frequent."""
     vocabulary = read_vocabulary("clevr-original")
-    contents = Contents(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)))
+    contents = SplitScenes(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)))
     drawn = [content.arrangement for content in contents.draw("train", [8] * 100, Stream("x"))]
     assert sum(len({value for value, _ in arrangement}) for arrangement in drawn) / len(drawn) > 4.5
     assert sum(len({thing for _, thing in arrangement}) for arrangement in drawn) / len(drawn) > 2.5
@@ -144,4 +144,4 @@ def test_a_split_without_a_scene_is_refused() -> None:
     vocabulary = small(3, 3)
     plan = SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
     with pytest.raises(UserError, match="leaves no scene of 2 objects for the split seen"):
-        list(Contents(plan).draw("seen", [2], Stream("x")))
+        list(SplitScenes(plan).draw("seen", [2], Stream("x")))
