@@ -1,1 +1,1 @@
-"""Meshes that are more than shapes: the built-in animals, and sets that a user installs or imports."""
+"""Meshes of objects: shapes, the built-in animals, and asset sets that a user installs or imports."""

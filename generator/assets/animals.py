@@ -1,4 +1,4 @@
-"""The built-in animals: declared in `blender_assets/animals`, built when they are first asked for, kept on disk."""
+"""Builds animals from their declarations, such as those in `blender_assets/animals`, and caches the meshes on disk."""
 
 import os
 import tempfile
@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 from platformdirs import user_cache_path
 
-from generator.assets import skeleton
 from generator.assets.shapes import UnitMesh
+from generator.assets.skeleton import Skeleton, load_skeleton
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.resources import resource
 
-KEPT = ("vertices", "normals", "faces")
+BUILDER_VERSION = 1
+"""Part of the digest of every animal. Raise it whenever a change of the code changes the meshes that it builds."""
+_ARRAYS = ("vertices", "normals", "faces")
 
 
 def animal_names() -> list[str]:
@@ -25,54 +27,58 @@ def animal_names() -> list[str]:
 
 @cache
 def build_animal(name: str | Path) -> UnitMesh:
-    """The mesh of a built-in animal, or of the one that a TOML file declares (docs/animals.md): of unit size and facing
-    +X as in `generator.assets.shapes.unit_mesh`, closed, all of triangles, and symmetric about the plane y = 0.
+    """The mesh of a built-in animal, or of the animal that a TOML file declares (docs/animals.md).
 
-    Raises UserError for an unknown name, and for a declaration that is not valid.
+    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and is
+    closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
     """
     if isinstance(name, str) and name not in animal_names():
         raise UserError(f"There is no built-in animal '{name}'; {did_you_mean(name, animal_names())}")
-    path = resource(f"blender_assets/animals/{name}.toml") if isinstance(name, str) else name
-    declared = skeleton.load_skeleton(path)
-    kept = user_cache_path("jackalope") / "animals" / f"{path.stem}-{_key(path)}.npz"
-    arrays = _read(kept)
+    path = _declaration(name) if isinstance(name, str) else name
+    skeleton = load_skeleton(path)
+    cached = user_cache_path("jackalope") / "animals" / f"{path.stem}-{_digest(skeleton)[:16]}.npz"
+    arrays = _read(cached)
     if arrays is None:
         from generator.assets.sculpt import sculpt  # takes a second to import, and is seldom needed
 
-        arrays = sculpt(declared)
-        _keep(kept, arrays)
+        arrays = sculpt(skeleton)
+        _write(cached, arrays)
     vertices, normals, faces = arrays
     return UnitMesh([*map(tuple, vertices.tolist())], [*map(tuple, normals.tolist())], faces.tolist())
 
 
-def animal_key(name: str) -> str:
-    """What the mesh of a built-in animal follows from, as hexadecimal digits: the same on every machine, unlike the last
-    bits of its vertices."""
-    return _key(resource(f"blender_assets/animals/{name}.toml"))
+def animal_digest(name: str) -> str:
+    """SHA-256 of the declaration of a built-in animal and BUILDER_VERSION, from which its mesh follows.
+
+    The vertices are not hashed: their last bits differ between machines.
+    """
+    return _digest(load_skeleton(_declaration(name)))
 
 
-def _key(path: Path) -> str:
-    """Changes with the declaration and with the code that builds it."""
-    sources = [path, *(Path(__file__).with_name(f"{module}.py") for module in ("skeleton", "tubes", "field", "sculpt"))]
-    return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+def _declaration(name: str) -> Path:
+    return resource(f"blender_assets/animals/{name}.toml")
 
 
-def _read(kept: Path) -> tuple[np.ndarray, ...] | None:
-    """Arrays of an earlier build, unless there are none or the file is damaged."""
+def _digest(skeleton: Skeleton) -> str:
+    return sha256(f"{BUILDER_VERSION} {skeleton.model_dump_json(exclude_unset=True)}".encode()).hexdigest()
+
+
+def _read(cached: Path) -> tuple[np.ndarray, ...] | None:
+    """The arrays of an earlier build; None where there is none or its file is damaged."""
     try:
-        with np.load(kept, allow_pickle=False) as arrays:
-            return tuple(arrays[name] for name in KEPT)
+        with np.load(cached, allow_pickle=False) as arrays:
+            return tuple(arrays[name] for name in _ARRAYS)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def _keep(kept: Path, arrays: tuple[np.ndarray, ...]) -> None:
-    """Keep a build for the next process, as a whole or not at all; without a writable cache each process builds anew."""
+def _write(cached: Path, arrays: tuple[np.ndarray, ...]) -> None:
+    """Cache a build, whole or not at all. Without a writable cache each process builds anew."""
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=kept.parent, suffix=".part")
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=cached.parent, suffix=".part")
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **dict(zip(KEPT, arrays, strict=True)))
-        os.replace(partial, kept)
+            np.savez(file, **dict(zip(_ARRAYS, arrays, strict=True)))
+        os.replace(draft, cached)
     except OSError:
         return

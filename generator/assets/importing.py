@@ -1,4 +1,4 @@
-"""A mesh of the user's taken into an asset set."""
+"""Imports a mesh file of the user into an asset set."""
 
 import os
 import tempfile
@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Imported:
-    """A mesh that is now in a set: its file, the picture of it, and what was mended."""
+    """An imported mesh: its file, the picture of it from eight sides, and a sentence for each repair."""
 
     path: Path
     picture: Path
@@ -30,11 +30,11 @@ class Imported:
 
 
 def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
-    """Take the meshes of `file`, joined, as `name` into the set `assets`; `facing` and `up` as `normalise` has them. A TOML
-    file declares an animal, which faces +x by itself.
+    """Import the meshes of `file`, joined, as `name` into the set `assets`.
 
-    Raises UserError where the name is taken and not to be replaced, or is unfit, and where the file holds no mesh that
-    can be shown. Nothing of the set changes then.
+    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md), for
+    which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
+    holds no mesh that can be shown; the set stays as it was then.
     """
     folder = check_name(name, assets, replace)
     check_file(file)
@@ -52,14 +52,14 @@ def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, 
 
 
 def _read(file: Path, facing: str, up: str, worker: AssetWorker) -> tuple[UnitMesh, list[str]]:
-    """The meshes of a file as Blender reads them, joined, and what was mended."""
+    """The joined mesh of a file as Blender reads it, and a sentence for each repair."""
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
         out = Path(scratch) / "mesh.npz"
         try:
             mended = worker.ask({"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)})["mended"]
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
-        return mesh_of(out), mended
+        return read_mesh(out), mended
 
 
 def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: int = 128) -> None:
@@ -73,14 +73,14 @@ def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: in
         draft.unlink(missing_ok=True)
 
 
-def mesh_of(path: Path) -> UnitMesh:
-    """The mesh that the worker left in a file."""
+def read_mesh(path: Path) -> UnitMesh:
+    """Read a mesh that the Blender process wrote."""
     with np.load(path, allow_pickle=False) as arrays:
         return UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
 
 
 def check_name(name: str, assets: str, replace: bool) -> Path:
-    """The folder of the set. Raises UserError where no mesh can get that name there."""
+    """The folder of the set. Raises UserError where no mesh can have that name there."""
     folder = set_folder(assets)
     if not NAME.fullmatch(name):
         raise UserError(
@@ -94,14 +94,14 @@ def check_name(name: str, assets: str, replace: bool) -> Path:
 
 
 def check_file(file: Path) -> None:
-    """Raises UserError where there is no file that could hold a mesh."""
+    """Raises UserError where the file is missing, empty, too large, or of a format that is not read."""
     if not file.is_file():
         raise UserError(
-            f"Cannot import {file}: {'it is no file' if file.exists() else 'there is no such file'}; give a {_kinds()}."
+            f"Cannot import {file}: {'it is not a file' if file.exists() else 'there is no such file'}; give a {_kinds()}."
         )
     if file.suffix.lower() not in SUFFIXES:
         raise UserError(
-            f"Cannot import {file}: '{file.suffix}' is no format that is read; {did_you_mean(file.suffix.lower(), list(SUFFIXES))}"
+            f"Cannot import {file}: '{file.suffix}' is not a format that is read; {did_you_mean(file.suffix.lower(), list(SUFFIXES))}"
         )
     size = file.stat().st_size
     if size == 0:

@@ -1,4 +1,4 @@
-"""Which mesh a name means in a world: a shape, or else a mesh of the world's asset set."""
+"""Finds the mesh that a name means in a world: a shape, or else a mesh of the world's asset set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -16,15 +16,15 @@ def find_mesh(name: str, assets: str) -> UnitMesh:
 
 @cache
 def mesh_height(name: str, assets: str) -> float:
-    """Height of the unit mesh of that name."""
+    """Height of the unit mesh of that name, in its own units."""
     return max(z for _, _, z in find_mesh(name, assets).vertices)
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """What is wrong with the first name that can mean no mesh; None where all can.
+    """A message about the first name that is neither a shape nor a built-in mesh; None where there is none.
 
-    Of sets other than the built-in one only the installed copy knows its meshes: these are looked up when a world is
-    rendered, so that a world whose set is not here can still be read.
+    Names of other sets are checked only when a world is rendered (`check_asset`), so that a world can be read where its
+    set is not installed.
     """
     for name in names:
         of, within = located(assets, name)
@@ -34,8 +34,11 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
 
 
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
-    """What a world's manifest says of the meshes of a set that it uses: `set`, `meshes`, `digest` and `licences` by mesh;
-    None where it uses none. Raises UserError where one is not installed."""
+    """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
+
+    `used` names the meshes of asset sets that the world uses; None where there are none. Raises UserError where one is not
+    installed.
+    """
     if not used:
         return None
     return {
@@ -44,7 +47,7 @@ def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
-    """Raises UserError where the meshes that a manifest records are missing here, or are others than they were."""
+    """Raises UserError where meshes that a manifest records (`asset_request`) are missing here or differ from it."""
     if recorded is None:
         return
     assets, used = recorded["set"], recorded["meshes"]

@@ -1,4 +1,4 @@
-"""How a foreign mesh comes to stand where a unit mesh stands: turned, centred, on the ground, of unit size."""
+"""Brings an imported mesh to the place and size of a unit mesh: turned, centred, on the ground, of unit size."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ NOT_FINITE = (
 )
 FACINGS = ("x", "-x", "y", "-y")
 _TURNS = {"x": (1, 0), "-x": (-1, 0), "y": (0, -1), "-y": (0, 1)}
-"""Cosine and sine of the turn about the vertical that brings a direction to +x."""
-_COARSEST = 1e-3  # of its size that single precision may leave of a mesh far from the origin
+"""Cosine and sine of the turn about the vertical that brings each direction to +x."""
+_COARSEST = 1e-3  # the largest rounding error of single precision, over the mesh's size
 
 
 def check_coordinates(vertices: np.ndarray) -> None:
-    """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all are one place."""
+    """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all vertices are in one place."""
     if not np.isfinite(vertices).all():
         raise UserError(NOT_FINITE)
     if not np.ptp(vertices, axis=0).any():
@@ -22,9 +22,9 @@ def check_coordinates(vertices: np.ndarray) -> None:
 
 
 def far_away(vertices: np.ndarray) -> str | None:
-    """What to say of a mesh that lies far from the origin, in its own units; None where it does not.
+    """A sentence about `vertices` [n, 3] that lie far from the origin; None where they do not.
 
-    Raises UserError where it is so far that its shape is lost in single precision.
+    Raises UserError where they lie so far that single precision loses their shape.
     """
     size, distance = float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max())
     if distance * np.finfo(np.float32).eps > _COARSEST * size:
@@ -36,8 +36,10 @@ def far_away(vertices: np.ndarray) -> str | None:
 
 
 def normalise(vertices: np.ndarray, facing: str, up: str) -> np.ndarray:
-    """Turn `vertices` [n, 3] so that `facing` (one of FACINGS) becomes +x and `up` (`z` or `y`) becomes +z, and bring them to
-    unit size: on z = 0, centred over the origin, radius 1 or height 2, whichever is met first."""
+    """Turn `vertices` [n, 3] so that `facing` (one of FACINGS) becomes +x and `up` (`z` or `y`) becomes +z; scale and centre them.
+
+    The result, float64 [n, 3], stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first.
+    """
     points = np.asarray(vertices, np.float64)
     if up == "y":
         points = points[:, [0, 2, 1]] * (1, -1, 1)

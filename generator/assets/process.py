@@ -1,4 +1,4 @@
-"""The process in which Blender reads and shows the meshes of users (generator/render/blender/asset_worker.py)."""
+"""Runs the process in which Blender reads and draws users' meshes (generator/render/blender/asset_worker.py)."""
 
 import json
 import queue
@@ -11,11 +11,11 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 
-_PATIENCE = 600.0  # seconds for one answer
+_TIMEOUT = 600.0  # seconds for one answer
 
 
 class AssetWorker:
-    """Starts with the first request, ends with the context."""
+    """A Blender process that starts with the first request and ends with the context."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -35,20 +35,23 @@ class AssetWorker:
             self._errors.close()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request. Raises UserError where it is refused, or where Blender crashes or hangs over it."""
+        """Send a request and return its answer (the requests are listed in asset_worker.py).
+
+        Raises UserError where the request is refused, and where Blender crashes or takes too long.
+        """
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        said: queue.Queue[str] = queue.Queue()
-        reader = threading.Thread(target=lambda out=process.stdout: said.put(out.readline()), daemon=True)
+        answers: queue.Queue[str] = queue.Queue()
+        reader = threading.Thread(target=lambda out=process.stdout: answers.put(out.readline()), daemon=True)
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
         reader.start()
         try:
-            line = said.get(timeout=_PATIENCE)
+            line = answers.get(timeout=_TIMEOUT)
         except queue.Empty:
             raise UserError(
-                f"Blender gave no answer in {_PATIENCE:.0f} s: the mesh is too heavy or damaged; export it again."
+                f"Blender gave no answer in {_TIMEOUT:.0f} s: the mesh is too heavy or damaged; export it again."
             ) from None
         if not line:
             raise UserError(f"Blender ended over it{self._last_words()}: the file is damaged; export it again.")

@@ -1,4 +1,4 @@
-"""From the declaration of an animal to its mesh."""
+"""Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +11,22 @@ from generator.assets.tubes import Array, Tube, tubes_of
 from generator.dataset.errors import UserError
 
 Faces = NDArray[np.int64]
-# Enough for round limbs at the sizes that are rendered; scenes stay fast.
+# Triangles of a mesh: limbs look round at the sizes that are rendered, and scenes render fast.
 FACES = 18_000
 DECIMALS = 6
-# Half the thickness of the thinnest part that the grid can show, in its steps.
+# Half the thickness of the thinnest tube that the grid resolves, in steps of the grid.
 THINNEST = 0.8
-# Corrections that bring vertices from the edges of the grid's cells to the skin.
+# Newton steps that move the vertices onto the skin.
 CORRECTIONS = 2
-# Cells along the longest side of the grid that only counts triangles, and how many times finer another may be.
+# Cells along the longest side of a first grid that only counts triangles; the second is at most FINEST times finer.
 COARSE, FINEST = 60, 5
 
 
 def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
-    """Vertices (n, 3), unit normals (n, 3) and triangles (m, 3) of an animal, counter-clockwise from outside.
+    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
 
-    The mesh is closed, stands on z = 0 with its vertical axis through the origin, and reaches a radius of 1 or a
-    height of 2, whichever is met first. It has about `FACES` triangles. Raises UserError where nothing of the animal is
-    above the ground.
+    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It has
+    about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
     """
     thin = tubes_of(skeleton)
     low, high = bounds(thin)
@@ -42,7 +41,7 @@ def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
 
 
 def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
-    """Where the field changes its sign on the edges of a grid, and its direction there."""
+    """Vertices, normals and triangles of the surface where the field is 0, on a grid of that step."""
     grid = grid_around(tubes, step)
     half = sample(tubes, grid)
     if half.min() >= 0:
@@ -50,7 +49,7 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
-    # In steps of the grid. The normals that come with it are no mirror images of one another.
+    # Its own normals are not symmetric, so they are computed from the gradient of the field.
     vertices, faces, _, _ = marching_cubes(whole, 0.0, gradient_direction="descent")
     gradient = np.stack([map_coordinates(slope, vertices.T, order=1) for slope in np.gradient(whole)], axis=1)
     normals = gradient / np.linalg.norm(gradient, axis=1)[:, None]

@@ -1,7 +1,7 @@
-"""Sets of meshes by name: `builtin`, the animals that come with the project, and those that a user installs or imports.
+"""Asset sets by name: `builtin`, the animals that come with the project, and sets that a user installs or imports.
 
-A set lies in a folder of its own below the user's data folder, or below $JACKALOPE_ASSETS. Which set a world takes is
-said by its vocabulary or by `--assets`, never by what happens to be installed.
+Each set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world's vocabulary or `--assets` names
+the set that it uses; it never depends on what happens to be installed.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from generator.assets.shapes import UnitMesh
-from generator.assets.stored import mesh_sum, read_asset, read_notes
+from generator.assets.stored import mesh_digest, read_asset, read_notes
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.licences import OWN, UNDECLARED
 
@@ -23,13 +23,13 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 def asset_sets() -> list[str]:
-    """Names of the sets that are there, the built-in one first."""
+    """Names of the installed sets, the built-in one first."""
     root = _root()
     return [BUILTIN, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [BUILTIN]
 
 
 def set_folder(name: str) -> Path:
-    """Where a set lies or would lie. Raises UserError where no set of the user's can have that name."""
+    """The folder of a set, which need not exist. Raises UserError where no set of a user can have that name."""
     if name == BUILTIN:
         raise UserError(f"The set '{BUILTIN}' comes with the project and takes no other meshes; choose another --set.")
     if not NAME.fullmatch(name):
@@ -40,19 +40,19 @@ def set_folder(name: str) -> Path:
 
 
 def asset_names(assets: str) -> list[str]:
-    """Names of the meshes of a set. Raises UserError, with the command that mends it, where there is no such set."""
+    """Names of the meshes of a set, sorted. Raises UserError, with the command that installs it, where there is none."""
     if assets == BUILTIN:
         from generator.assets.animals import animal_names
 
         return animal_names()
     folder = set_folder(assets)
-    if not folder.is_dir() or not (names := sorted(path.stem for path in folder.glob("*.npz") if _fit(path))):
-        raise UserError(f"There is no asset set '{assets}' here; {_way_to(assets)}")
+    if not folder.is_dir() or not (names := sorted(path.stem for path in folder.glob("*.npz") if _has_name(path))):
+        raise UserError(f"There is no asset set '{assets}' here; {_how_to_get(assets)}")
     return names
 
 
 def located(assets: str, name: str) -> tuple[str, str]:
-    """The set and the name within it: `mine/hare` is the mesh `hare` of the set `mine`, whatever set a world takes.
+    """Set and name of a mesh: `mine/hare` is `hare` of the set `mine`, any other name is of the set `assets`.
 
     >>> located("builtin", "fox"), located("builtin", "mine/hare")
     (('builtin', 'fox'), ('mine', 'hare'))
@@ -62,9 +62,10 @@ def located(assets: str, name: str) -> tuple[str, str]:
 
 
 def asset_mesh(assets: str, name: str) -> UnitMesh:
-    """A mesh of a set, or of another as SET/NAME: triangles, as `generator.assets.shapes.unit_mesh` places them, facing +x.
+    """A mesh of the set `assets`, or of another set as SET/NAME.
 
-    Raises UserError where set or mesh are missing or damaged.
+    It consists of triangles, has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), and faces +x.
+    Raises UserError where the set or the mesh is missing or damaged.
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
@@ -76,7 +77,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
 
 
 def check_asset(assets: str, name: str) -> None:
-    """Raises UserError where a set or its mesh is missing."""
+    """Raises UserError where the set or the mesh is missing; `name` as in `asset_mesh`."""
     assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
@@ -85,21 +86,24 @@ def check_asset(assets: str, name: str) -> None:
 
 
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
-    """The licence of each of those meshes, as one line."""
+    """The licence of each mesh, as one line."""
     return {name: _licence(*located(assets, name)) for name in names}
 
 
 def asset_licence(assets: str) -> str:
-    """The licences under which the meshes of a set stand, as one line."""
+    """The licences of all meshes of a set, as one line."""
     return "; ".join(dict.fromkeys(asset_licences(assets, asset_names(assets)).values()))
 
 
 def asset_digest(assets: str, names: Iterable[str]) -> str:
-    """SHA-256 of those meshes of a set, of the built-in ones of what they follow from: the same wherever they are the same."""
+    """SHA-256 of meshes of a set. Built-in ones are hashed by declaration and builder version (`animal_digest`).
+
+    Raises UserError where one is missing.
+    """
     found = hashlib.sha256()
     for name in sorted(set(names)):
         check_asset(assets, name)
-        found.update(f"{name} {_sum(assets, name)}\n".encode())
+        found.update(f"{name} {_digest_of(assets, name)}\n".encode())
     return found.hexdigest()
 
 
@@ -107,13 +111,13 @@ def _licence(assets: str, name: str) -> str:
     return OWN if assets == BUILTIN else str(read_notes(set_folder(assets), name).get("licence") or UNDECLARED)
 
 
-def _sum(assets: str, name: str) -> str:
+def _digest_of(assets: str, name: str) -> str:
     assets, name = located(assets, name)
     if assets == BUILTIN:
-        from generator.assets.animals import animal_key
+        from generator.assets.animals import animal_digest
 
-        return animal_key(name)
-    return mesh_sum(read_asset(set_folder(assets), name))
+        return animal_digest(name)
+    return mesh_digest(read_asset(set_folder(assets), name))
 
 
 def _root() -> Path:
@@ -125,11 +129,11 @@ def _is_set(path: Path) -> bool:
     return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and any(path.glob("*.npz"))
 
 
-def _fit(path: Path) -> bool:
+def _has_name(path: Path) -> bool:
     return NAME.fullmatch(path.stem) is not None
 
 
-def _way_to(assets: str) -> str:
+def _how_to_get(assets: str) -> str:
     if assets in INSTALLABLE:
         return f"gen assets install {assets}"
     sets = [*asset_sets(), *(name for name in INSTALLABLE if name not in asset_sets())]

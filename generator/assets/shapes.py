@@ -1,4 +1,4 @@
-"""The unit meshes of the world: twelve shapes, and the cube and the cylinder of CLEVR.
+"""The shapes, as unit meshes: twelve of our own, and the cube and the cylinder of CLEVR.
 
 Every shape is a stack of rings: a plane outline lifted into space again and again, neighbouring rings joined by quads.
 `_prism` stacks shrunken copies of an outline, `_revolve` scales a section along a profile. Soft edges are arcs drawn
@@ -24,19 +24,19 @@ Vector = tuple[float, float, float]
 Ring = list[tuple[Vector, Vector]]
 
 BEVEL = 0.07
-# More than BEVEL, because an outline that shrinks by BEVEL must not shrink its own corners to nothing.
+# More than BEVEL: an outline that shrinks by BEVEL must keep round corners.
 CORNER = 0.085
 ARC_STEP = math.radians(5)
 BEVEL_STEPS = 6
 # CLEVR's edges, measured on its images.
 CLEVR_CUBE_BEVEL = 0.175
 CLEVR_CYLINDER_BEVEL = 0.055
-# Half the width along x of the meshes that are sized by it, and not by the circle around their footprint.
+# Half the width along x, for meshes that are scaled to it instead of the circle around their footprint.
 HALF_WIDTH = {"clevr-cube": 1.0}
 
 
 class UnitMesh(NamedTuple):
-    """Vertices, the unit normal at each, and faces as counter-clockwise lists of vertices, seen from outside."""
+    """Vertices (x, y, z), the unit normal at each vertex, and faces as lists of vertex numbers, counter-clockwise from outside."""
 
     vertices: list[Vector]
     normals: list[Vector]
@@ -59,7 +59,7 @@ def unit_mesh(shape: str) -> UnitMesh:
 
 @cache
 def reach(mesh: str) -> float:
-    """How far a unit mesh reaches from its vertical axis: 1 at most, and more for CLEVR's cube.
+    """The greatest distance of a unit mesh from its vertical axis: 1, but more for CLEVR's cube.
 
     >>> reach("sphere"), round(reach("clevr-cube"), 3)
     (1.0, 1.342)
@@ -68,12 +68,12 @@ def reach(mesh: str) -> float:
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
-    """Join each ring to the next. Equal first and last rings make one; others get a lid, unless they are a pole."""
+    """Join each ring to the next. Equal first and last rings become one; other end rings are closed by a lid or a pole."""
     numbers: dict[Vector, int] = {}
     vertices: Ring = []
     stack: list[list[int]] = []
     for ring in rings:
-        # Points that are meant to be one may differ by an error of the arithmetic.
+        # Equal points may differ by rounding errors.
         places = [(round(x, 9), round(y, 9), round(z, 9)) for (x, y, z), _ in ring]
         for place, vertex in zip(places, ring, strict=True):
             if place not in numbers:
@@ -83,7 +83,7 @@ def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
     faces = [[low[i - 1], low[i], high[i], high[i - 1]] for low, high in pairwise(stack) for i in range(len(low))]
     if stack[0] != stack[-1]:
         faces += [stack[0][::-1], stack[-1]]
-    # At a pole a quad has two corners in one place, and a lid has all of them there.
+    # At a pole, two corners of a quad and all corners of a lid coincide.
     distinct = [list(dict.fromkeys(face)) for face in faces]
     return vertices, [face for face in distinct if len(face) > 2]
 
@@ -120,15 +120,16 @@ def _revolve(profile: Outline, section: Outline) -> list[Ring]:
         for point, normal in section:
             # On a section that is no circle, a wall leans by its own distance from the axis.
             reach = (point * normal.conjugate()).real
-            p, n = place.real * point, slope.real * normal
-            ring.append(((p.real, p.imag, place.imag), (n.real, n.imag, slope.imag * reach)))
+            p, n, up = place.real * point, slope.real * normal, slope.imag * reach
+            length = math.hypot(n.real, n.imag, up)
+            ring.append(((p.real, p.imag, place.imag), (n.real / length, n.imag / length, up / length)))
         rings.append(ring)
     return rings
 
 
 def _arc(centre: complex, radius: float, start: complex, turn: float) -> Outline:
     """An arc whose normal turns from `start` by `turn` radians; a hollow one has a negative radius and turn."""
-    # An even number, so that an arc across the axis has a point on it.
+    # An even number of steps gives an arc across the axis a point on the axis.
     steps = 2 * math.ceil(abs(turn) / ARC_STEP / 2)
     normals = [start * cmath.rect(1, turn * step / steps) for step in range(steps + 1)]
     return [(centre + radius * normal, normal) for normal in normals]

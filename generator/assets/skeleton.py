@@ -1,4 +1,4 @@
-"""How an animal is declared: parts drawn along joints, and rows of teeth."""
+"""The declaration of an animal in TOML: limbs along joints, and rows of spikes (docs/animals.md)."""
 
 import tomllib
 from pathlib import Path
@@ -16,16 +16,16 @@ def _half_axes(joint: list[float]) -> list[float]:
     return joint
 
 
-# Place of a joint, and the half-axes of the section there: across the part, and through it.
+# x, y, z of a joint, and the half-axes of the section there: across the limb, and through it.
 Joint = Annotated[list[Finite], Field(min_length=4, max_length=5), AfterValidator(_half_axes)]
 Spike = Annotated[list[Finite], Field(min_length=5, max_length=5), AfterValidator(_half_axes)]
 Direction = tuple[Finite, Finite, Finite]
 
 
-class Part(Declared):
+class Limb(Declared):
     """A limb, trunk, ear or horn: a tube along a smooth curve through its joints.
 
-    Its sections are ellipses, or if it is `flat`, plates with round edges; `side` is where their first half-axis points.
+    Its sections are ellipses, or with `flat` plates with round edges; `side` is the direction of their first half-axis.
     """
 
     joints: Annotated[list[Joint], Field(min_length=1)]
@@ -45,22 +45,22 @@ class Teeth(Declared):
 class Skeleton(Declared):
     """An animal that faces +X and stands on z = 0; x forward, y to its left, z up, in any unit of length.
 
-    What is off the plane y = 0 is there twice, as a part and its mirror image.
+    A part off the plane y = 0 is mirrored, so that there are two of it.
     """
 
     blend: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    parts: Annotated[dict[str, Part], Field(min_length=1)]
+    parts: Annotated[dict[str, Limb], Field(min_length=1)]
     teeth: dict[str, Teeth] = Field(default_factory=dict)
 
 
 def load_skeleton(path: Path) -> Skeleton:
-    """Read a declaration of an animal; raises UserError for a file that is none."""
+    """Read the declaration of an animal. Raises UserError where the file is missing or the declaration invalid."""
     try:
         return Skeleton.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"Cannot read the animal {path}: {error.strerror}; give a TOML file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"The animal {path} is no valid TOML: {error}.") from None
+        raise UserError(f"The animal {path} is not valid TOML: {error}.") from None
     except ValidationError as error:
         raise UserError(f"In the animal {path}, {_mistake(error)}") from None
 
@@ -69,7 +69,7 @@ def _mistake(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(step) for step in first["loc"])
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Declared]] = {"parts": Part, "teeth": Teeth}
+        models: dict[str, type[Declared]] = {"parts": Limb, "teeth": Teeth}
         model = models.get(str(first["loc"][0]), Skeleton)
         return f"unknown key '{key}'; {did_you_mean(str(first['loc'][-1]), list(model.model_fields))}"
     return f"{key}: {first['msg'].removeprefix('Value error, ')}; docs/animals.md says how it is declared."

@@ -1,4 +1,4 @@
-"""A mesh as it lies in the folder of an asset set: NAME.npz, and NAME.json with its licence and where it came from."""
+"""Reads and writes meshes in the folder of an asset set: NAME.npz, and NAME.json with licence and source."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ _ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32
 
 
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes into the folder of a set; what had the name is replaced."""
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     file = io.BytesIO()
     np.savez_compressed(file, **{key: np.asarray(getattr(mesh, key), kind) for key, kind in _ARRAYS})
@@ -25,30 +25,30 @@ def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) 
 
 
 def read_asset(folder: Path, name: str) -> UnitMesh:
-    """The mesh of that name. Raises UserError where its file is damaged."""
+    """Read a triangle mesh. Raises UserError where its file is missing or damaged."""
     path = folder / f"{name}.npz"
     try:
         with np.load(path, allow_pickle=False) as stored:
             vertices, normals, faces = (stored[key].astype(kind) for key, kind in _ARRAYS)
         if vertices.shape != normals.shape or vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
-            raise ValueError("its arrays have other shapes than a mesh of triangles")
+            raise ValueError("its arrays do not have the shapes of a triangle mesh")
         if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
-            raise ValueError("its faces or places are none")
+            raise ValueError("its faces or vertices are invalid")
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise UserError(f"{path} is damaged ({error}); import or install '{name}' again.") from None
     return UnitMesh(vertices.tolist(), normals.tolist(), faces.tolist())
 
 
 def read_notes(folder: Path, name: str) -> dict[str, Any]:
-    """What stands beside the mesh: `licence`, `source` and more. Raises UserError where it is missing or damaged."""
+    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError where they are missing or damaged."""
     path = folder / f"{name}.json"
     if not path.exists():
         raise UserError(f"{path} is missing; import or install '{name}' again.")
     return read_json(path)
 
 
-def mesh_sum(mesh: UnitMesh) -> str:
-    """SHA-256 of a triangle mesh as it is stored."""
+def mesh_digest(mesh: UnitMesh) -> str:
+    """SHA-256 of the arrays of a triangle mesh, in the types in which they are stored."""
     found = hashlib.sha256()
     for key, kind in _ARRAYS:
         array = np.ascontiguousarray(getattr(mesh, key), np.dtype(kind).newbyteorder("<"))

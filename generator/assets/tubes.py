@@ -1,4 +1,4 @@
-"""What an animal is made of: tubes along smooth curves through the joints of its skeleton."""
+"""Turns the declaration of an animal into tubes: smooth curves through its joints, with a section at each point."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,16 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import Akima1DInterpolator, PchipInterpolator
 
-from generator.assets.skeleton import Part, Skeleton, Teeth
+from generator.assets.skeleton import Limb, Skeleton, Teeth
 
 Array = NDArray[np.float64]
 MIRROR = np.array([1.0, -1.0, 1.0])
-# Of a curve, for each stretch between two joints.
+# Points of a curve for each stretch between two joints.
 STEPS = 6
 
 
 class Tube(NamedTuple):
-    """Points along a curve (n, 3), the half-axes of the sections there (n, 2), and the direction of the first (3,)."""
+    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis [3].
+
+    `blend` is how far the tube flows into others; the sections are ellipses, or plates where `flat`.
+    """
 
     points: Array
     radii: Array
@@ -35,19 +38,19 @@ class Tube(NamedTuple):
 
 
 def tubes_of(skeleton: Skeleton) -> list[Tube]:
-    """All tubes of an animal in the order in which they are joined, each off the plane y = 0 with its mirror image."""
-    whole = [_tube(part, skeleton.blend) for part in skeleton.parts.values()]
+    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is followed by its mirror image."""
+    whole = [_tube(limb, skeleton.blend) for limb in skeleton.parts.values()]
     whole += [tooth for row in skeleton.teeth.values() for tooth in _teeth(row)]
     return [copy for tube in whole for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])]
 
 
-def _tube(part: Part, blend: float) -> Tube:
-    points, radii = _curve(np.array([[*joint, joint[-1]][:5] for joint in part.joints], dtype=float))
-    return Tube(points, radii, np.array(part.side, dtype=float), blend if part.blend is None else part.blend, part.flat)
+def _tube(limb: Limb, blend: float) -> Tube:
+    points, radii = _curve(np.array([[*joint, joint[-1]][:5] for joint in limb.joints], dtype=float))
+    return Tube(points, radii, np.array(limb.side, dtype=float), blend if limb.blend is None else limb.blend, limb.flat)
 
 
 def _curve(joints: Array) -> tuple[Array, Array]:
-    """A smooth curve through joints, whose radii never leave the range between two neighbours."""
+    """Points and half-axes along a smooth curve through joints; half-axes stay between those of neighbouring joints."""
     if len(joints) == 1:
         return joints[:, :3], joints[:, 3:]
     lengths = np.linalg.norm(np.diff(joints[:, :3], axis=0), axis=1)

@@ -1,4 +1,4 @@
-"""The animals of the free game 0 A.D. as the asset set `0ad`, from a folder of its meshes or from its public.zip."""
+"""Installs the animals of the free game 0 A.D. as the asset set `0ad`, from its public.zip or a folder of its meshes."""
 
 import hashlib
 import stat
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from generator.assets.importing import mesh_of
+from generator.assets.importing import read_mesh
 from generator.assets.pmd import read_pmd
 from generator.assets.process import AssetWorker
 from generator.assets.sets import set_folder
@@ -20,7 +20,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
 
 SET = "0ad"
-USUAL = Path("/usr/share/games/0ad/mods/public/public.zip")
+DEFAULT_SOURCE = Path("/usr/share/games/0ad/mods/public/public.zip")
 LICENCE = "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), 0 A.D. by Wildfire Games (https://www.wildfiregames.com/)"
 _STEMS = {
     "bear": ("bear",), "camel": ("camel", "camel_1"), "crocodile": ("crocodile", "croc"), "crow": ("crow",),
@@ -30,21 +30,21 @@ _STEMS = {
     "lioness": ("lioness", "animal_lioness"), "rabbit": ("rabbit", "rabbit_01"), "rhinoceros": ("rhinoceros", "rhino"),
     "tiger": ("tiger",), "wolf": ("wolf",), "zebra": ("zebra",),
 }  # fmt: skip
-"""The animals, and what their meshes are called in the game, the first that is there being taken."""
+"""The animals, and the names of their meshes in versions of the game; the first that exists is taken."""
 _MOST_BYTES, _MOST_MEMBERS = 32 << 20, 500_000
 _Place = TypeVar("_Place")
 
 
 def install(source: Path | None, worker: AssetWorker) -> tuple[list[str], list[str]]:
-    """Put the animals found in `source` into the set; returns their names, and those that were not found.
+    """Install the animals found in `source`, by default in Debian's package of the game.
 
-    Raises UserError where there is no source, where it holds no animal, and where a mesh in it is damaged; of the set
-    nothing changes then.
+    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no source,
+    where it holds no animal, or where a mesh is damaged; the set stays as it was then.
     """
-    files, licence = _read(source or _usual())
+    files, licence = _read(source or _default_source())
     if not files:
         raise UserError(
-            f"{source or USUAL} holds no animals of 0 A.D.: expected meshes such as fox.pmd or fox.dae.cached.pmd; give the "
+            f"{source or DEFAULT_SOURCE} holds no animals of 0 A.D.: expected meshes such as fox.pmd or fox.dae.cached.pmd; give the "
             f"game's public.zip, or a folder of its .pmd files."
         )
     folder, meshes = set_folder(SET), {}
@@ -55,7 +55,7 @@ def install(source: Path | None, worker: AssetWorker) -> tuple[list[str], list[s
                 np.savez(Path(scratch) / "in.npz", vertices=vertices, faces=faces)
                 out = Path(scratch) / f"{name}.npz"
                 worker.ask({"clean": str(Path(scratch) / "in.npz"), "facing": "-x", "up": "z", "out": str(out)})
-                meshes[name] = mesh_of(out)
+                meshes[name] = read_mesh(out)
             except UserError as error:
                 raise UserError(f"Cannot install {place}: {error.message}") from None
     for name, mesh in meshes.items():
@@ -67,17 +67,17 @@ def install(source: Path | None, worker: AssetWorker) -> tuple[list[str], list[s
     return sorted(meshes), sorted(_STEMS.keys() - meshes.keys())
 
 
-def _usual() -> Path:
-    if not USUAL.exists():
+def _default_source() -> Path:
+    if not DEFAULT_SOURCE.exists():
         raise UserError(
-            f"0 A.D. is not installed here ({USUAL}): apt-get install 0ad-data, or give its public.zip or a folder of its .pmd "
+            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a folder of its .pmd "
             f"files with --from PATH."
         )
-    return USUAL
+    return DEFAULT_SOURCE
 
 
 def _read(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
-    """Place and bytes of the mesh of each animal, and the licence's text where it is there."""
+    """Place and bytes of the mesh of each animal, and the text of the licence where there is one."""
     if source.suffix == ".deb":
         raise UserError(
             f"{source} is a Debian package: unpack it with dpkg-deb -x {source} 0ad, and give --from "
@@ -91,7 +91,7 @@ def _read(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
         with zipfile.ZipFile(source) as archive:
             return _from_zip(source, archive)
     except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise UserError(f"{source} is no whole zip file ({error}); fetch it again.") from None
+        raise UserError(f"{source} is not a whole zip file ({error}); fetch it again.") from None
 
 
 def _from_folder(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
@@ -103,7 +103,7 @@ def _from_folder(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | No
             raise UserError(
                 f"{path} has {path.stat().st_size:,} bytes, which no mesh of 0 A.D. has; give the game's own files."
             )
-    found = {name: (str(path), path.read_bytes()) for name, path in _chosen({str(path): path for path in files})}
+    found = {name: (str(path), path.read_bytes()) for name, path in _animals_among({str(path): path for path in files})}
     licence = next((path for path in files if path.name == "LICENSE.txt"), None)
     return found, licence.read_bytes() if licence else None
 
@@ -125,7 +125,7 @@ def _from_zip(source: Path, archive: zipfile.ZipFile) -> tuple[dict[str, tuple[s
         for each in members
         if each.filename.startswith("art/meshes/") and each.filename.endswith(".pmd")
     }
-    found = {name: (each.filename, _bytes(source, archive, each)) for name, each in _chosen(meshes)}
+    found = {name: (each.filename, _bytes(source, archive, each)) for name, each in _animals_among(meshes)}
     licence = next((each for each in members if each.filename == "art/LICENSE.txt"), None)
     return found, _bytes(source, archive, licence) if licence else None
 
@@ -143,8 +143,8 @@ def _bytes(source: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> b
     return data
 
 
-def _chosen(places: Mapping[str, _Place]) -> Iterator[tuple[str, _Place]]:
-    """The mesh of each animal that is there, by the name of its file."""
+def _animals_among(places: Mapping[str, _Place]) -> Iterator[tuple[str, _Place]]:
+    """Name and mesh of each animal whose file is among `places`."""
     by_stem: dict[str, _Place] = {}
     for place, each in sorted(places.items()):
         by_stem.setdefault(PurePosixPath(place).name.split(".")[0].lower(), each)

@@ -1,1 +1,1 @@
-"""The files of a dataset: schema, writer, reader. The one part of `generator` that `evaluator` may import."""
+"""Reads and writes the files of a dataset. `evaluator` imports nothing else of `generator`."""

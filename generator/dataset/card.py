@@ -1,4 +1,4 @@
-"""The dataset's own description at its root: README.md for people, croissant.json for machines."""
+"""Writes the description of a dataset at its root: README.md for people, croissant.json for machines."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ Manifest = Mapping[str, Any]
 
 
 def write_card(root: Path) -> None:
-    """Write README.md and croissant.json of the dataset in `root`; nothing while its world is unfinished.
+    """Write README.md and croissant.json of the dataset in `root`; write nothing while its world is unfinished.
 
-    Both follow from dataset.json, the manifests and the sums alone, so that equal datasets have equal cards.
+    Both depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
     """
     index = read_json(root / "dataset.json")
     if index["world"] is None:
@@ -98,7 +98,7 @@ def _fraction(shard: Sequence[int]) -> str:
 
 
 def _objects(request: Manifest) -> str | None:
-    """The number of objects in a scene as `--objects` takes it."""
+    """The number of objects in a scene, written as for `--objects`."""
     if "objects" not in request:
         return None
     least, most = request["objects"]
@@ -179,15 +179,15 @@ and that all files are whole; it needs no model and nothing but these files. The
 def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
     if not request.keys() >= _RENDERED_FROM:
         return ""
-    first, *looks = _lineage(request)
+    first, *later = _lineage(request)
     made = [name for name, manifest in benchmarks.items() if manifest.get("with_world")]
     exposed = ["--exposed-negatives"] if any(benchmarks[name].get("exposed_negatives") for name in made) else []
-    folders = ["../again", *(f"../again-{n}" for n in range(2, len(looks) + 2))]
+    folders = ["../again", *(f"../again-{n}" for n in range(2, len(later) + 2))]
     commands = [
         [*_render(first, made), "--out", folders[0], *exposed],
         *(_split(each, manifest) for each, manifest in benchmarks.items() if each not in made and manifest.get("holdout")),
-        *(["gen", "render", "--from", source, *_look(look), "--with", ",".join(look["outputs"]), "--out", out]
-          for look, source, out in zip(looks, folders, folders[1:], strict=False)),
+        *(["gen", "render", "--from", source, *_rendering(each), "--with", ",".join(each["outputs"]), "--out", out]
+          for each, source, out in zip(later, folders, folders[1:], strict=False)),
     ]  # fmt: skip
     return "\n".join([
         "## Rendering again", "",
@@ -199,7 +199,7 @@ def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> s
 
 
 def _needed(request: Manifest) -> str:
-    """The asset sets that have to be there too."""
+    """A clause on the asset sets that must be installed to render again; empty for built-in meshes."""
     assets = request.get("assets", {"set": "builtin", "meshes": []})
     sets = sorted({name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"})
     names = " and ".join(f"`{name}`" for name in sets)
@@ -207,7 +207,7 @@ def _needed(request: Manifest) -> str:
 
 
 def _lineage(request: Manifest) -> list[Manifest]:
-    """What was asked for, and before it what its scenes were first rendered for, and so on; the first one first."""
+    """The requests from which a world was rendered, one from another (`gen render --from`), the first request first."""
     steps = [request]
     while "from" in steps[0]:
         earlier = steps[0]["from"]
@@ -225,7 +225,7 @@ def _render(request: Manifest, made: Sequence[str]) -> list[str]:
         *(["--assets", request["assets"]["set"]] if "assets" in request else []),
         "--design", request["design"],
         *(part for spec in holdout for part in ("--holdout", spec)), *([] if request["opposites"] else ["--no-opposites"]),
-        "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_look(request),
+        "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_rendering(request),
         "--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"])),
         *(["--pairs"] if request.get("pairs") else []),
         *(["--with", ",".join(request["outputs"])] if request.get("outputs") else []),
@@ -239,7 +239,7 @@ def _scenes(asked: Mapping[str, int] | str | None) -> list[str]:
     return ["--scenes", asked if isinstance(asked, str) else ",".join(f"{split}={n}" for split, n in asked.items())]
 
 
-def _look(request: Manifest) -> list[str]:
+def _rendering(request: Manifest) -> list[str]:
     size, tars = f"{request['width']}x{request['height']}", str(request.get("tar_bytes", ""))
     engine, device = request.get("engine", "cycles"), request.get("device", "cpu")
     drive = ["--device", device] if engine == "cycles" else ["--engine", engine]

@@ -1,4 +1,4 @@
-"""croissant.json: a dataset described for machines, in Croissant 1.1 (https://docs.mlcommons.org/croissant/)."""
+"""Describes a dataset for machines as croissant.json, in Croissant 1.1 (https://docs.mlcommons.org/croissant/)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from generator.dataset.outputs import output_path
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.dataset.tars import member_name
 
-# What each column holds, for people who have nothing but the files; docs/dataset.md says more.
+# The meaning of each column, for readers who have only the files; docs/dataset.md says more.
 MEANING = {
     "scenes": {
         "scene_id": "id of the scene and name of its image",
@@ -79,7 +79,7 @@ _KEYS = {"scenes": ["scene_id"], "splits": ["scene_id"], "texts": ["text_id"], "
          "candidates": ["item_id", "scene_id", "text_id"], "pools": ["pool_id", "text_id"]}  # fmt: skip
 _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer", pa.float32(): "sc:Float", pa.float64(): "sc:Float"}  # fmt: skip
 
-# The context that the specification asks for, word for word.
+# The context, word for word as in the specification.
 _PLAIN = [
     "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet",
     "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",

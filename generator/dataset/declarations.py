@@ -1,4 +1,4 @@
-"""What declarations in TOML are made of: a model that knows all its keys, and the types of its values."""
+"""The base of models that validate declarations in TOML: unknown keys are refused; types of common values."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, get_args, get_origin
@@ -15,19 +15,19 @@ Hex = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
 
 
 class Declared(BaseModel):
-    """A declaration: no unknown key, never changed."""
+    """A table of a declaration. Unknown keys are refused, and it cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def refuse(mistakes: Iterable[str]) -> None:
-    """Raise a ValueError of all mistakes, a line each, if there are any."""
+    """Raise a ValueError with all mistakes, one a line, if there are any."""
     if lines := "\n".join(mistakes):
         raise ValueError(lines)
 
 
 def caught(check: Callable[[], None]) -> list[str]:
-    """The mistakes that a check raises as a ValueError."""
+    """The mistakes that a check raises as a ValueError, one a line; empty where it raises none."""
     try:
         check()
     except ValueError as error:
@@ -36,8 +36,8 @@ def caught(check: Callable[[], None]) -> list[str]:
 
 
 def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
-    """What declares the table at a place such as ("environments", "desert", "sky") of a declaration of `model`."""
-    names = 0  # of those that follow, how many are not keys but names that the user gave
+    """The model of the table at a place such as ("environments", "desert", "sky") in a declaration of `model`."""
+    names = 0  # how many of the next steps are names that the user gave, not keys
     for part in place:
         if names:
             names -= 1
@@ -47,7 +47,7 @@ def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseMod
 
 
 def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
-    """The model within a type such as dict[str, Model] | None, and within how many dicts it is."""
+    """The model inside a type such as dict[str, Model] | None, and how many dicts it is in; None where there is no model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, 0
     for inner in get_args(annotation):

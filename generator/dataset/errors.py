@@ -1,4 +1,4 @@
-"""Mistakes that the user can mend."""
+"""The error for mistakes that the user can mend, and the hint that closes its message."""
 
 from difflib import get_close_matches
 
@@ -6,13 +6,13 @@ import click
 
 
 class UserError(click.ClickException):
-    """Said in one sentence that names the mistake, the value and the mend; ends a command with exit code 2."""
+    """One sentence that names the mistake, the value and the remedy. It ends a command with exit code 2, without traceback."""
 
     exit_code = 2
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """Close of an error message: the nearest known name, or all of them.
+    """The close of an error message: the nearest known name, or else all of them.
 
     >>> did_you_mean("cleevr", ["clevr", "pug"])
     "did you mean 'clevr'?"

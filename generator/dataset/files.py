@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and the sums that prove them whole."""
+"""Writes files whole or not at all, and the SHA256SUMS that prove them whole; reads JSON and sums."""
 
 import hashlib
 import json
@@ -25,12 +25,12 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text as `write_bytes` writes."""
+    """Write UTF-8 text, whole or not at all."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file aside and rename it, so that no reader ever finds half of it."""
+    """Write a file beside its place and rename it, so that no reader finds half of it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_bytes(data)
@@ -45,9 +45,9 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
-    """Write rows as Parquet of the given schema, few of them in memory at a time.
+    """Write rows as Parquet of the given schema, whole or not at all, with few rows in memory at a time.
 
-    Raises pyarrow.ArrowInvalid when a row does not fit it.
+    Raises pyarrow.ArrowInvalid when a row does not fit the schema.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -69,7 +69,7 @@ def _batches(rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) ->
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Row groups of about as many bytes, so that rows may be as long as they like."""
+    """Row groups of about equal size in bytes, so that memory stays small however long rows are."""
     group: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -83,7 +83,7 @@ def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]
 
 
 class TableWriter:
-    """A Parquet file that is written row by row; rows wait for their group in memory, then go to disk."""
+    """Writes a Parquet file row by row, with one row group in memory at a time."""
 
     def __init__(self, path: Path, schema: pa.Schema):
         self._schema, self._rows = schema, 0
@@ -112,13 +112,13 @@ class TableWriter:
             self.add([row.get(name) for name in names])
 
     def close(self) -> None:
-        """Write what is left; may be called again."""
+        """Write the remaining rows and close the file; a second call does nothing."""
         if self._file.is_open:
             self._flush()
             self._file.close()
 
     def abandon(self) -> None:
-        """Close the file without what is left."""
+        """Close the file without writing the remaining rows."""
         if self._file.is_open:
             self._file.close()
 
@@ -145,7 +145,7 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, as SHA256SUMS says."""
+    """Digest by relative path, from a folder's SHA256SUMS."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 

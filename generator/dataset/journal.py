@@ -1,4 +1,4 @@
-"""What is done of a world while it is rendered: a line a scene on disk, so that memory holds no record."""
+"""The journal of a rendering: a line on disk for each finished scene, so that memory holds no records."""
 
 import json
 import os
@@ -10,7 +10,7 @@ Record = dict[str, Any]
 
 
 class Journal:
-    """The records of scenes in a file of JSON lines; of each, memory holds only where its latest line begins."""
+    """Records of scenes in a file of JSON lines. Memory holds only the offset of each scene's latest line."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -23,15 +23,15 @@ class Journal:
         return len(self._places)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Note a scene, so that it survives a kill."""
+        """Append a scene's record; it survives a kill."""
         with self._path.open("ab") as file:
             self._places[record["scene_id"]] = file.tell()
             file.write(_line(record))
 
     def resume(self, whole: Callable[[Record], bool]) -> None:
-        """Take up what an earlier run noted, as far as it is `whole`.
+        """Read the records of an earlier run and keep those for which `whole` is true.
 
-        The other lines go: one that a kill cut short would run into the next, and a scene that is to be rendered
+        The other lines are removed: a line that a kill cut short would run into the next, and a scene that is rendered
         again must not be found twice.
         """
         if not self._path.exists():

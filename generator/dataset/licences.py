@@ -1,4 +1,4 @@
-"""What the licences of meshes ask of whoever publishes images of them."""
+"""States what the licences of meshes require of whoever publishes images of them."""
 
 import re
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ OWN = "Apache-2.0, part of Jackalope"
 _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNORECASE)
 
 
-def asked_by(licence: str) -> str:
-    """One or two sentences on what a licence, as its mesh names it, asks of images.
+def requirement_of(licence: str) -> str:
+    """One or two sentences on what a licence requires of images; `licence` is the line that a mesh records.
 
-    >>> asked_by("CC BY-NC 4.0, A. Smith")
+    >>> requirement_of("CC BY-NC 4.0, A. Smith")
     'Images of them are adaptations: whoever shares them names the authors and what was changed, and only without commercial aims.'
     """
     if licence == UNDECLARED:
@@ -37,18 +37,20 @@ def asked_by(licence: str) -> str:
 
 
 def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
-    """A line for each licence that meshes of a world stand under, with what it asks, by what the world's manifest says of
-    its asset set (docs/assets.md); none where all meshes are the project's own."""
+    """A line for each licence of a world's meshes, with what it requires; none where all meshes are the project's own.
+
+    `assets` is the entry of that name in the world's manifest (docs/assets.md).
+    """
     others = {} if assets is None else {name: each for name, each in assets["licences"].items() if each != OWN}
     lines = []
     for licence in dict.fromkeys(others.values()):
         names = ", ".join(name for name, each in others.items() if each == licence)
-        lines.append(f"- {names}: {licence.rstrip('.')}. {asked_by(licence)}")
+        lines.append(f"- {names}: {licence.rstrip('.')}. {requirement_of(licence)}")
     return lines
 
 
 def licence_section(assets: Mapping[str, Any] | None) -> str:
-    """The section of a dataset's card on licences, by what its world's manifest says of its asset set."""
+    """The section of a dataset's card on licences; `assets` as in `licences_of_others`."""
     lines = licences_of_others(assets)
     if not lines:
         said = "Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here."

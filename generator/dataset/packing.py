@@ -1,4 +1,4 @@
-"""The files of a world's scenes in tars, and packed.parquet, which says where in a tar each lies."""
+"""Packs the files of a world's scenes into tars, and writes packed.parquet with the place of each file."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,10 +15,10 @@ NOTES = ".packed.jsonl"
 
 
 class Packer:
-    """Puts the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
+    """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
-    A scene's files stay together, so that a tar is larger only where one scene is. A finished tar is noted and its files
-    removed, so that a stopped packing continues and needs little more room than the images.
+    A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted on disk and
+    its files are removed, so that packing can be stopped and continued, and needs little more room than the images.
     """
 
     def __init__(self, folder: Path, size: int):
@@ -28,7 +28,7 @@ class Packer:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a tar already."""
+        """Whether there is a finished tar."""
         return bool(self._tars)
 
     def holds(self, scene_id: str) -> bool:
@@ -36,11 +36,11 @@ class Packer:
         return bool(self._tars) and scene_id <= self._tars[-1][2]
 
     def tars(self) -> list[tuple[str, str]]:
-        """Path and SHA-256 of every tar."""
+        """Path and SHA-256 of every finished tar."""
         return [(tar, digest) for tar, digest, _ in self._tars]
 
     def pack(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Pack what is not packed yet, then write packed.parquet.
+        """Pack the scenes that are in no tar yet, then write packed.parquet.
 
         `records` are rows of the rendered scenes (schema.SCENES), each with its `files`, sorted by scene_id.
         """
@@ -59,7 +59,7 @@ class Packer:
     def _fill(
         self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
     ) -> Mapping[str, Any] | None:
-        """Make a tar of a scene and as many of the next as it takes; returns the first that it does not take."""
+        """Write a tar of a scene and as many of the next scenes as fit; returns the first that does not."""
         rows: list[dict[str, Any]] = []
         last = ""
         with TarWriter(self._folder / tar) as writer:
@@ -75,9 +75,9 @@ class Packer:
         return scene
 
     def _members(self, record: Mapping[str, Any]) -> list[Member]:
-        """What a tar holds of a scene: its files, and as JSON what it shows."""
+        """The members of a tar for one scene: its files, and its row of scenes.parquet as JSON."""
         files = [(member_name(path), (self._folder / path).read_bytes()) for path in sorted(record["files"])]
-        return [*files, (f"{record['scene_id']}.json", shown_json(record))]
+        return [*files, (f"{record['scene_id']}.json", scene_json(record))]
 
     def _note(self, note: dict[str, Any]) -> None:
         with (self._folder / NOTES).open("a", encoding="utf-8") as file:
@@ -93,16 +93,16 @@ class Packer:
                 yield from map(json.loads, file)
 
 
-def shown_json(row: Mapping[str, Any]) -> bytes:
-    """What a scene shows, as scenes.parquet says it: a row of schema.SCENES, whose other keys are left out."""
+def scene_json(row: Mapping[str, Any]) -> bytes:
+    """A row of schema.SCENES as JSON; other keys of `row` are left out."""
     typed = pa.RecordBatch.from_pylist([row], SCENES).to_pylist()[0]
-    for thing in typed["objects"]:
-        thing["attributes"] = dict(thing["attributes"])
+    for entry in typed["objects"]:
+        entry["attributes"] = dict(entry["attributes"])
     return json.dumps(typed, sort_keys=True).encode()
 
 
 def _drop_torn_line(path: Path) -> None:
-    """Cut off what a kill left of a line, so that the next begins a line of its own."""
+    """Remove a last line that a kill cut short, so that the next note begins a line of its own."""
     if path.exists():
         with path.open("rb+") as file:
             file.truncate(file.read().rfind(b"\n") + 1)

@@ -1,4 +1,4 @@
-"""Read a dataset: a world and the benchmarks over it."""
+"""Reads a dataset: a world and the benchmarks over it."""
 
 import hashlib
 import io
@@ -42,18 +42,18 @@ class Component:
 
     @property
     def digest(self) -> str:
-        """What identifies the content: the SHA-256 of SHA256SUMS."""
+        """The SHA-256 of SHA256SUMS, which identifies the content."""
         return str(self.manifest["sums"])
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table:
-        """A table of this component, checked against its sum."""
+        """A table of this component. Raises UserError when its bytes are not those of its sum."""
         path = self.folder / f"{name}.parquet"
         if not path.exists() or sha256(path) != self.sums.get(path.name):
             raise UserError(f"{path} is damaged or missing; restore it or make it again.")
         return pq.read_table(path, schema=schema)
 
     def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
-        """Some columns of a table of this component, a few rows at a time, checked against its sum."""
+        """Some columns of a table of this component, a few rows at a time. Raises UserError as `table` does."""
         path = self.folder / f"{name}.parquet"
         if not path.exists() or sha256(path) != self.sums.get(path.name):
             raise UserError(f"{path} is damaged or missing; restore it or make it again.")
@@ -74,7 +74,7 @@ class World(Component):
 
     @property
     def vocabulary_text(self) -> str:
-        """The TOML text that declares the world's family."""
+        """The vocabulary of the world's family, as TOML."""
         return (self.folder / "vocabulary.toml").read_text(encoding="utf-8")
 
     def image_path(self, scene_id: str) -> Path:
@@ -92,13 +92,13 @@ class World(Component):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What the world holds beside images: some of `masks`, `depth`, `normals`, `boxes` (generator.dataset.outputs)."""
+        """The pixel outputs of the world: some of `masks`, `depth`, `normals`, `boxes` (generator.dataset.outputs)."""
         return tuple(self.manifest["request"].get("outputs", ()))
 
     def mask(self, scene_id: str) -> np.ndarray:
         """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the scene.
 
-        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has none, or when the file is damaged.
+        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has no such output or its file is damaged.
         """
         return np.asarray(self._output("masks", scene_id))
 
@@ -107,7 +107,7 @@ class World(Component):
         return np.asarray(self._output("depth", scene_id))
 
     def normals(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where there is nothing."""
+        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where depth is infinite."""
         return np.asarray(self._output("normals", scene_id))
 
     def boxes(self, scene_id: str) -> list[ObjectBoxes]:
@@ -127,14 +127,14 @@ class World(Component):
         return self.digest_of(f"images/{scene_id}.png")
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, also when it lies in a tar. Raises UserError when the world has no such file."""
+        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError when the world has no such file."""
         digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)
         if digest is None:
             raise UserError(f"{self.folder} lists no {path}; restore it or make the dataset again.")
         return digest
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file of a scene, such as `images/000017.png`, also when it lies in a tar.
+        """The bytes of a file of a scene, such as `images/000017.png`, in a folder or in a tar.
 
         Raises UserError when it is missing, or when its bytes are not those of its sum.
         """
@@ -158,7 +158,7 @@ class World(Component):
 
     @cached_property
     def _packed(self) -> dict[str, "_Place"]:
-        """Where each file lies in the tars; empty for a world whose files lie in folders."""
+        """The place of each file in the tars, by path; empty for a world whose files are in folders."""
         if "packed.parquet" not in self.sums:
             return {}
         rows = (row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist())
@@ -167,7 +167,7 @@ class World(Component):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a tar the bytes of a file are."""
+    """The place of a file in a tar: offset and size in bytes."""
 
     tar: str
     offset: int
@@ -192,7 +192,7 @@ class Benchmark(Component):
 
     @cached_property
     def holdout(self) -> dict[str, Any] | None:
-        """The held-out block (holdout.json), None for a benchmark without one."""
+        """The held-out block (holdout.json); None for a benchmark without one."""
         path = self.folder / "holdout.json"
         return read_json(path) if path.exists() else None
 
@@ -223,7 +223,7 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
-        """Open the dataset at `path`, a folder or a URL, of which images are taken when they are asked for.
+        """Open the dataset at `path`, a folder or a URL; images at a URL are fetched when they are read.
 
         Raises UserError when there is none, or when its world is unfinished or damaged.
         """
@@ -237,7 +237,7 @@ class Dataset:
         return sorted(path.name for path in (self.root / "benchmarks").glob("[!.]*") if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name, or the only one. Raises UserError when there is no such or more than one."""
+        """The benchmark of that name, or without a name the only one. Raises UserError when there is none or a choice."""
         names = self.benchmark_names()
         if not names:
             raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
@@ -250,7 +250,7 @@ class Dataset:
         return Benchmark(self.root / "benchmarks" / name)
 
     def block(self, name: str | None = None) -> dict[str, Any]:
-        """The held-out block of the benchmark of that name, or of all where they share one. Raises UserError otherwise."""
+        """The held-out block of the benchmark of that name, or without a name the one that all share. Raises UserError otherwise."""
         blocks = [self.benchmark(each).holdout for each in self.benchmark_names()] if name is None else []
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]

@@ -1,4 +1,4 @@
-"""Where the declarations that ship with the package lie: `scenes/` and `blender_assets/`."""
+"""Finds the data files that ship with the package: `scenes/` and `blender_assets/`."""
 
 from pathlib import Path
 

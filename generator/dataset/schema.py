@@ -1,4 +1,4 @@
-"""The tables of a dataset: columns and types of each (see docs/dataset.md for what every column means)."""
+"""The tables of a dataset: columns and types of each. docs/dataset.md says what every column means."""
 
 import pyarrow as pa
 

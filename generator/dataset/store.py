@@ -1,6 +1,6 @@
-"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a folder here that stands for it.
+"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a local folder in the user's cache.
 
-There are no renames at a URL: a component is there when its manifest is, which is written last.
+A URL has no renames, so manifests are written last: a component is finished when its manifest exists.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, wri
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
-_AT_ONCE = 8  # transfers
+_PARALLEL = 8  # transfers at a time
 
 T = TypeVar("T")
 
 
 def is_url(path: str) -> bool:
-    """Whether it names a place for fsspec rather than a folder.
+    """Whether a path is a URL for fsspec rather than a folder.
 
     >>> is_url("s3://bucket/world"), is_url("C:/world"), is_url("world")
     (True, False, False)
@@ -34,7 +34,7 @@ def is_url(path: str) -> bool:
 
 
 class Store:
-    """The files below a URL. What goes wrong there is a UserError that names the URL and says what the store says."""
+    """The files below a URL. Errors of the store become UserErrors that name the URL and quote the store."""
 
     def __init__(self, url: str):
         import fsspec  # few datasets are at a URL
@@ -54,7 +54,7 @@ class Store:
         return self._try("read", found)
 
     def write(self, path: str, source: Path) -> None:
-        """Copy a file there."""
+        """Copy a local file to a path below the URL."""
 
         def copy() -> None:
             self._fs.makedirs(self._at(path).rpartition("/")[0], exist_ok=True)
@@ -63,11 +63,11 @@ class Store:
         self._try("written", copy)
 
     def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         self._try("written", lambda: self._fs.exists(self._at(path)) and self._fs.rm_file(self._at(path)))
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of every file there, by path."""
+        """Size in bytes of every file below the URL, by path."""
         root = self._fs._strip_protocol(self._root).rstrip("/")
         self._fs.invalidate_cache()
         found = self._try("read", lambda: self._fs.find(root, detail=True))
@@ -86,28 +86,28 @@ class Store:
 
 
 def origin_of(root: Path) -> Store | None:
-    """The place at a URL that a folder stands for; None for a folder of its own."""
+    """The store whose local folder `root` is; None for any other folder."""
     path = root / ORIGIN
     return Store(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def shown(root: Path) -> str:
-    """What to call a folder when speaking to people: its URL, if it stands for one."""
+    """The name of a dataset in messages: its URL if it has one, else its folder."""
     path = root / ORIGIN
     return path.read_text(encoding="utf-8") if path.exists() else str(root)
 
 
 def staging(url: str) -> Path:
-    """The folder in which a dataset for a URL is made; what is finished at the URL is taken from there."""
-    return _standing_for(url, "staging")
+    """The local folder in which a dataset for a URL is made; finished components are fetched from the URL."""
+    return _local_folder(url, "staging")
 
 
 def mirror(url: str) -> Path:
-    """A folder with the tables of the dataset at a URL; images come when they are asked for.
+    """A local folder with the tables of the dataset at a URL; images are fetched when they are read.
 
     Raises UserError when there is no finished world.
     """
-    root = _standing_for(url, "mirrors")
+    root = _local_folder(url, "mirrors")
     if not (root / "dataset.json").exists():
         raise UserError(
             f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render --out` was given."
@@ -116,7 +116,7 @@ def mirror(url: str) -> Path:
 
 
 def settle(root: Path) -> str:
-    """Remove a folder that stands for a URL, all of it being there; returns what to call the dataset."""
+    """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages."""
     name = shown(root)
     if (root / ORIGIN).exists():
         shutil.rmtree(root)
@@ -124,7 +124,7 @@ def settle(root: Path) -> str:
 
 
 def fetch(root: Path, path: str) -> None:
-    """Take a file of the dataset that a folder stands for from its URL, if it is there."""
+    """Fetch a file of a dataset from its URL, if it exists; does nothing for a dataset without a URL."""
     store = origin_of(root)
     data = store.read(path) if store else None
     if data is not None:
@@ -133,26 +133,26 @@ def fetch(root: Path, path: str) -> None:
 
 
 def fetch_all(root: Path) -> None:
-    """Take every file that the sums list from the URL that a folder stands for, also those that are here already."""
+    """Fetch every file that the sums list from the dataset's URL, also files that exist locally."""
     if origin_of(root) is None:
         return
     parts = [sums.parent for sums in (root / "world" / SUMS, *root.glob(f"benchmarks/*/{SUMS}")) if sums.exists()]
     paths = [f"{part.relative_to(root).as_posix()}/{name}" for part in parts for name in read_sums(part)]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
         for _ in pool.map(lambda path: fetch(root, path), paths):
             pass
 
 
 def publish_file(root: Path, path: str) -> None:
-    """Copy one file to the URL that a folder stands for; nothing for a folder of its own."""
+    """Copy one file to the dataset's URL; does nothing for a dataset without a URL."""
     if (store := origin_of(root)) is not None:
         store.write(path, root / path)
 
 
 def publish(root: Path) -> None:
-    """Copy what is new in a folder to the URL that it stands for, manifests last; nothing for a folder of its own.
+    """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
-    Images that are there in the same size are not copied again: they were when they were made.
+    Images that exist there in the same size are skipped: they were copied when they were rendered.
     """
     store = origin_of(root)
     if store is None:
@@ -169,9 +169,9 @@ def publish(root: Path) -> None:
 
 
 def _clear(store: Store, there: Iterable[str], paths: list[str]) -> None:
-    """Take benchmarks that are written anew away: first their manifests, so that none seems whole meanwhile."""
-    anew = {path.rpartition("/")[0] for path in paths if path.startswith("benchmarks/")}
-    old = [path for path in there if path.rpartition("/")[0] in anew]
+    """Remove benchmarks that are about to be replaced, their manifests first, so that none seems finished meanwhile."""
+    replaced = {path.rpartition("/")[0] for path in paths if path.startswith("benchmarks/")}
+    old = [path for path in there if path.rpartition("/")[0] in replaced]
     for path in sorted(old, key=lambda path: not path.endswith("manifest.json")):
         store.remove(path)
 
@@ -181,12 +181,12 @@ def _is_there(path: str, there: dict[str, int], root: Path) -> bool:
 
 
 def _send(store: Store, root: Path, paths: Iterable[str]) -> None:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
         for _ in pool.map(lambda path: store.write(path, root / path), paths):
             pass
 
 
-def _standing_for(url: str, kind: str) -> Path:
+def _local_folder(url: str, kind: str) -> Path:
     store = Store(url)
     name = hashlib.sha256(store.url.encode()).hexdigest()[:16]
     root = user_cache_path("jackalope") / kind / name / store.url.rpartition("/")[2]
@@ -201,7 +201,7 @@ def _standing_for(url: str, kind: str) -> Path:
 
 
 def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
-    """Take all but the files of scenes, dataset.json last."""
+    """Fetch all files but those of scenes, dataset.json last."""
     draft = root / f"{ORIGIN}.index.{os.getpid()}"
     draft.write_bytes(index)
     listed = read_json(draft)
@@ -217,17 +217,17 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
 
 
 class Mirroring:
-    """Copies the files of scenes to the URL that a folder stands for, while others are made; nothing for a folder of its own."""
+    """Copies files of scenes to the dataset's URL while others are rendered; does nothing for a dataset without a URL."""
 
     def __init__(self, root: Path):
         self._root, self._store = root, origin_of(root)
-        self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._pool = ThreadPoolExecutor(_PARALLEL)
         self._under_way: list[Future[None]] = []
         if self._store is not None:
             self._claim(self._store)
 
     def _claim(self, store: Store) -> None:
-        """Say at the URL what is made there. Raises UserError when it is something else."""
+        """Write the request to the URL. Raises UserError when the URL holds something else."""
         begun = store.read("world/.request.json")
         own = (self._root / "world" / ".request.json").read_bytes()
         if begun not in (None, own):
@@ -237,7 +237,7 @@ class Mirroring:
         store.write("world/.request.json", self._root / "world" / ".request.json")
 
     def add(self, paths: Iterable[str]) -> None:
-        """Begin to copy files of the world. Raises UserError when an earlier copy failed."""
+        """Start copying files of the world. Raises UserError when an earlier copy failed."""
         if self._store is not None:
             self._check([each for each in self._under_way if each.done()])
             self._under_way = [each for each in self._under_way if not each.done()]
@@ -246,7 +246,7 @@ class Mirroring:
                 self._under_way.append(self._pool.submit(self._store.write, where, self._root / where))
 
     def close(self) -> None:
-        """Wait for what is under way; later copies are not begun."""
+        """Wait for running copies and cancel those that have not started."""
         self._pool.shutdown(cancel_futures=True)
 
     def _check(self, ended: list[Future[None]]) -> None:

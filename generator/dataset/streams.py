@@ -1,4 +1,4 @@
-"""Random numbers that are the same on every machine, for ever."""
+"""Random numbers that are the same on every machine and in every version."""
 
 import random
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ T = TypeVar("T")
 class Stream:
     """A stream of random numbers named by its key, e.g. `Stream(seed, "scene", 17)`.
 
-    Only `random.Random(str).random()` lies beneath: the one method whose sequence Python promises never to change
-    (numpy's distributions may change between versions, NEP 19). The key is hashed with SHA-512, so PYTHONHASHSEED
-    plays no part, and 0 is a seed like any other.
+    It uses only `random.Random(str).random()`, the one method whose sequence Python promises never to change (numpy's
+    distributions may change between versions, NEP 19). Python hashes the key with SHA-512, so PYTHONHASHSEED has no
+    effect, and 0 is a seed like any other.
 
     >>> Stream(0, "demo").below(10) == Stream(0, "demo").below(10)
     True
@@ -26,7 +26,7 @@ class Stream:
         return low + (high - low) * self._random.random()
 
     def below(self, n: int) -> int:
-        """A whole number in 0..n-1, n up to 2**32 (beyond, the grain of a double would show)."""
+        """A whole number in 0..n-1; n at most 2**32, because a double has too few bits for more."""
         return int(self._random.random() * n)
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -38,10 +38,10 @@ class Stream:
         return result
 
     def sample(self, items: Sequence[T], n: int) -> list[T]:
-        """`n` different items, in the order in which they stand in `items`."""
+        """`n` different items, in their order in `items`."""
         return [items[i] for i in sorted(self.shuffled(range(len(items)))[:n])]
 
     def balanced(self, items: Sequence[T], n: int) -> list[T]:
-        """`n` items, each as often as every other up to one, in random order."""
+        """`n` items in random order, whose counts differ by at most one."""
         first = self.shuffled(items)
         return self.shuffled([first[i % len(first)] for i in range(n)])

@@ -1,4 +1,4 @@
-"""SHA256SUMS of a folder with more files than memory should hold."""
+"""Writes SHA256SUMS of a folder whose list of files is too long for memory."""
 
 import os
 from pathlib import Path
@@ -8,9 +8,10 @@ from generator.dataset.files import SUMS, sha256
 
 
 class SumsWriter:
-    """SHA256SUMS while its lines come: each subfolder's in order, subfolders mixed. They wait on disk, a file a subfolder.
+    """Collects the lines of SHA256SUMS on disk, one file for each subfolder, and joins them sorted.
 
-    Used as a context; what is not finished leaves nothing behind.
+    The files of one subfolder must be added in order; subfolders may alternate. Used as a context; without `finish` it
+    leaves no files behind.
     """
 
     def __init__(self, folder: Path):
@@ -27,7 +28,7 @@ class SumsWriter:
             part.unlink(missing_ok=True)
 
     def add(self, path: str, digest: str) -> None:
-        """List a file by its path below the folder."""
+        """Add a file by its path below the folder, and its SHA-256."""
         subfolder, slash, _ = path.partition("/")
         part = self._parts.setdefault(subfolder + slash, self._folder / f".{SUMS}.{len(self._parts)}.{os.getpid()}")
         with part.open("a", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Tars as WebDataset reads them: equal contents are equal bytes, and every member's place is known."""
+"""Writes tars that WebDataset reads: equal contents give equal bytes, and the place of every member is known."""
 
 import io
 import os
@@ -13,7 +13,7 @@ Place = tuple[int, int]
 
 
 class TarWriter:
-    """A tar while it is written; it has its name only once it is closed. Used as a context."""
+    """Writes a tar, which gets its name only when it is finished. Used as a context."""
 
     def __init__(self, path: Path):
         self._path, self._draft = path, path.with_name(f".{path.name}.{os.getpid()}")
@@ -37,12 +37,12 @@ class TarWriter:
             self._draft.unlink(missing_ok=True)
 
     def fits(self, members: list[Member], most: int) -> bool:
-        """Whether the tar would have at most so many bytes with these members, or is still empty."""
+        """Whether the tar would have at most `most` bytes with these members, or is still empty."""
         whole = self._used + sum(_space(data) for _, data in members) + 2 * _BLOCK
         return self._used == 0 or -(-whole // _RECORD) * _RECORD <= most
 
     def add(self, members: list[Member]) -> dict[str, Place]:
-        """Add files; returns where in the tar the bytes of each begin, and how many they are."""
+        """Add files; returns the offset and the size of each in the tar, in bytes."""
         places = {}
         for name, data in members:
             info = tarfile.TarInfo(name)  # time, owner and group are 0
@@ -58,7 +58,7 @@ def _space(data: bytes) -> int:
 
 
 def member_name(path: str) -> str:
-    """Name in a tar of a scene's file: WebDataset takes what is before the first dot for the sample's key.
+    """Name of a scene's file in a tar. In WebDataset the part before the first dot is the sample's key.
 
     >>> member_name("images/000017.png"), member_name("masks/000017.png")
     ('000017.png', '000017.masks.png')

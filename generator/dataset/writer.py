@@ -1,4 +1,4 @@
-"""Write the components of a dataset. Each appears whole: its manifest is written last."""
+"""Writes the components of a dataset. The manifest is written last, so a component with a manifest is whole."""
 
 import json
 import os
@@ -27,11 +27,11 @@ _REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
 
 
 class WorldWriter:
-    """The world of a dataset while it is rendered: what was asked for, and a journal of what is done.
+    """Writes the world of a dataset while it is rendered, and keeps a journal of finished scenes.
 
-    Used as a context, it holds a lock on the folder. `request` says everything that decides the files; a folder
-    that was begun with another request is refused, one begun with the same is continued. With `tar_bytes` in the
-    request, the files of the scenes end in tars of at most so many bytes.
+    Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that was
+    begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes` in the
+    request, the files of scenes are packed into tars of at most that many bytes.
     """
 
     def __init__(self, root: Path, request: Mapping[str, Any]):
@@ -83,24 +83,24 @@ class WorldWriter:
 
     @property
     def finished(self) -> bool:
-        """Whether the world is whole."""
+        """Whether the world has its manifest."""
         return (self._folder / "manifest.json").exists()
 
     @property
     def done(self) -> Container[str]:
-        """Ids of the scenes that need not be rendered again."""
+        """Ids of the finished scenes."""
         return self._journal
 
     @property
     def n_done(self) -> int:
-        """How many scenes need not be rendered again."""
+        """Number of finished scenes."""
         return len(self._journal)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Note a rendered scene or a failed one, so that it survives a kill.
+        """Add a rendered or failed scene to the journal; it survives a kill.
 
-        `files` of a rendered scene has the SHA-256 of each of its files, all in place, by path within the world.
-        What a failed scene left behind is removed.
+        For a rendered scene `files` holds the SHA-256 of each of its files by path within the world; the files exist
+        already. Files that a failed scene left are removed.
         """
         if "failed" in record:
             for left in self._folder.glob(f"*/{record['scene_id']}.*"):
@@ -110,7 +110,7 @@ class WorldWriter:
             self._mirroring.add(record.get("files", {}))
 
     def finish(self, vocabulary: str) -> None:
-        """Write the tables, sums and at last the manifest; the notes of the journey go."""
+        """Write the tables, the sums and last the manifest; then remove the journal and temporary files."""
         self._sweep()
         counts: Counter[str] = Counter()
         write_table(self._folder / "scenes.parquet", self._rows(counts), SCENES)
@@ -126,7 +126,7 @@ class WorldWriter:
         write_index(self._root)
 
     def _sweep(self) -> None:
-        """Remove what killed processes had not finished."""
+        """Remove temporary files of killed processes."""
         kept = {_JOURNAL, _REQUEST, NOTES}
         for stray in chain(self._folder.glob(".*"), self._folder.glob("*/.*")):
             if stray.name not in kept:
@@ -139,7 +139,7 @@ class WorldWriter:
             yield row
 
     def _rendered(self) -> Iterator[dict[str, Any]]:
-        """The row of every rendered scene, with its files."""
+        """The row of every rendered scene, with `files`."""
         return ({**self._row(each), "files": each["files"]} for each in self._journal.records() if "files" in each)
 
     def _write_sums(self) -> str:
@@ -183,7 +183,7 @@ class WorldWriter:
 
     def _whole(self, record: Record) -> bool:
         """Whether a scene of the journal need not be rendered again."""
-        # every scene had its chance before the first tar was made, so that failed ones too stay as they are from then on
+        # packing begins after every scene was tried, so from then on failed scenes stay failed
         if self._packer and self._packer.begun and ("failed" in record or self._packer.holds(record["scene_id"])):
             return True
         paths = record.get("files", {})
@@ -193,12 +193,12 @@ class WorldWriter:
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
         failed = record.get("failed")
-        known = {name: value for name, value in record.items() if name in SCENES.names}
+        columns = {name: value for name, value in record.items() if name in SCENES.names}
         size = {"width": self._request["width"], "height": self._request["height"]}
         return {
             "objects": [],
             "relations": [],
-            **known,
+            **columns,
             **size,
             "status": "failed" if failed else "ok",
             "reason": failed,
@@ -206,10 +206,10 @@ class WorldWriter:
 
 
 class BenchmarkWriter:
-    """The benchmark `name` over the world in `root` while it is written, replacing one of that name at `finish`.
+    """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that name.
 
-    Rows go to disk as they come, so that memory does not grow with the benchmark. Used as a context; what is not
-    finished leaves nothing behind.
+    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context; without `finish` it
+    leaves no files behind.
     """
 
     def __init__(self, root: Path, name: str):
@@ -242,7 +242,7 @@ class BenchmarkWriter:
         self._tables[table].add_all(rows)
 
     def finish(self, holdout: Mapping[str, Any] | None, manifest: Mapping[str, Any]) -> None:
-        """Close the tables, write holdout, sums and manifest, and put the benchmark in its place."""
+        """Close the tables, write holdout, sums and manifest, and move the benchmark to its place."""
         for table in self._tables.values():
             table.close()
         if holdout is not None:
@@ -266,7 +266,7 @@ def write_benchmark(
 ) -> Path:
     """Write the benchmark `name` over the world in `root`, replacing one of that name; returns its folder.
 
-    `tables` has the tables of schema.BENCHMARK_TABLES; a table that is left out is empty.
+    `tables` has rows by the names of schema.BENCHMARK_TABLES; a missing table is empty.
     """
     with BenchmarkWriter(root, name) as writer:
         for table, rows in tables.items():
@@ -276,9 +276,9 @@ def write_benchmark(
 
 
 def write_index(root: Path) -> None:
-    """Write dataset.json: every finished component and the digest of its sums; and the card that follows from them.
+    """Write dataset.json, which lists the finished components with the digests of their sums, and the dataset's card.
 
-    Where the folder stands for a URL, all that is new is copied there.
+    For a dataset at a URL, all new files are copied there.
     """
     world = root / "world" / "manifest.json"
     benchmarks = {
@@ -291,7 +291,7 @@ def write_index(root: Path) -> None:
 
 
 def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """In what a request differs from the one that was asked for, for an error message."""
+    """A clause for an error message: the first difference between the request of a folder and the one asked for."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
             if key == "vocabulary":

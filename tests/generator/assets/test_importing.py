@@ -280,9 +280,9 @@ def test_millions_of_faces_are_refused(worker: AssetWorker, tmp_path: Path) -> N
         ("wedge.obj", "wedge", "builtin", "comes with the project"),
         ("wedge.obj", "wedge", "a/b", "lower-case letters"),
         ("empty.obj", "wedge", "mine", "it is empty"),
-        ("wedge.mtl", "wedge", "mine", "'.mtl' is no format that is read"),
+        ("wedge.mtl", "wedge", "mine", "'.mtl' is not a format that is read"),
         ("none.obj", "wedge", "mine", "there is no such file"),
-        (".", "wedge", "mine", "it is no file"),
+        (".", "wedge", "mine", "it is not a file"),
     ],
 )
 def test_unfit_names_and_files_are_refused_before_blender_starts(

@@ -1,0 +1,47 @@
+"""The shapes: closed, of unit size, with unit normals that point outward."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from generator.assets.shapes import HALF_WIDTH, SHAPES, reach, unit_mesh
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_closed_and_of_unit_size(shape: str) -> None:
+    mesh = unit_mesh(shape)
+    vertices, normals = np.array(mesh.vertices), np.array(mesh.normals)
+    walks = Counter((face[i - 1], face[i]) for face in mesh.faces for i in range(len(face)))
+    assert set(walks.values()) == {1}
+    assert all((b, a) in walks for a, b in walks)
+    radius, height = np.hypot(vertices[:, 0], vertices[:, 1]).max(), vertices[:, 2].max()
+    assert vertices[:, 2].min() == 0
+    assert radius == pytest.approx(reach(shape)) or radius < reach(shape)
+    if shape in HALF_WIDTH:
+        assert vertices[:, 0].max() == pytest.approx(HALF_WIDTH[shape])
+    else:
+        assert max(radius, height / 2) == pytest.approx(1)
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_faces_and_normals_point_outward(shape: str) -> None:
+    mesh = unit_mesh(shape)
+    vertices = np.array(mesh.vertices)
+    triangles = np.array([[f[0], f[i], f[i + 1]] for f in mesh.faces for i in range(1, len(f) - 1)])
+    a, b, c = np.moveaxis(vertices[triangles], 1, 0)
+    volume = float(np.einsum("nx,nx->", a, np.cross(b, c)) / 6)
+    assert volume > 0.05
+    moved = vertices + 1e-3 * np.array(mesh.normals)
+    a, b, c = np.moveaxis(moved[triangles], 1, 0)
+    assert np.einsum("nx,nx->", a, np.cross(b, c)) / 6 > volume
+
+
+def test_the_sphere_and_clevr_s_cube_have_their_published_sizes() -> None:
+    sphere = np.array(unit_mesh("sphere").vertices)
+    np.testing.assert_allclose(np.linalg.norm(sphere - [0, 0, 1], axis=1), 1, atol=1e-9)
+    cube = np.array(unit_mesh("clevr-cube").vertices)
+    np.testing.assert_allclose([cube.min(0), cube.max(0)], [[-1, -1, 0], [1, 1, 2]], atol=1e-9)
+    with pytest.raises(KeyError):
+        unit_mesh("cubes")
