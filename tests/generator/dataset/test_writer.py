@@ -1,21 +1,15 @@
 """A world while it is written: its journal on disk, its tables and sums in order, memory that does not grow with it."""
 
-import json
 import random
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from generator.dataset.files import SUMS, read_sums, sha256, write_sums
-from generator.dataset.journal import Journal
+from generator.dataset.files import SUMS, read_sums, sha256
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import SCENES
-from generator.dataset.sums import SumsWriter
 from generator.dataset.writer import WorldWriter
 
 REQUEST = {"width": 8, "height": 8}
@@ -34,47 +28,6 @@ def record(folder: Path, number: int, relations: int = 0) -> dict[str, Any]:
         "scene_id": scene_id, "cluster_id": "red|cube", "objects": [], "relations": related, "scene": "{}",
         "files": {f"images/{path.name}": sha256(path)},
     }  # fmt: skip
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), max_size=30), st.integers(0, 30), st.binary(max_size=9)
-)
-@settings(max_examples=60, deadline=None)
-def test_a_journal_gives_the_latest_record_of_each_scene_in_order(
-    tmp_path_factory: pytest.TempPathFactory, noted: list[tuple[int, int]], stop: int, torn: bytes
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "journal"
-    records = [{"scene_id": f"{scene:03d}", "value": value} for scene, value in noted]
-    journal = Journal(path)
-    for each in records[:stop]:
-        journal.add(each)
-    with path.open("ab") as file:
-        file.write(torn.replace(b"\n", b""))  # what a kill left of a line
-    again = Journal(path)
-    again.resume(lambda each: each["value"] % 2 == 0)
-    for each in records[stop:]:
-        again.add(each)
-    kept = [each for each in records[:stop] if each["value"] % 2 == 0] + records[stop:]
-    latest = {each["scene_id"]: each for each in kept}
-    assert list(again.records()) == [latest[scene_id] for scene_id in sorted(latest)]
-    assert len(again) == len(latest)
-    assert all(scene_id in again for scene_id in latest)
-
-
-def test_sums_written_in_parts_are_those_of_the_whole_folder(tmp_path: Path) -> None:
-    paths = [f"{folder}/{n:03d}.png" for folder in ("images", "images-b", "masks") for n in range(20)] + ["a", "z.toml"]
-    for path in paths:
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(path)
-    random.Random(0).shuffle(paths)
-    with SumsWriter(tmp_path) as sums:
-        for path in sorted(paths, key=lambda path: path.rpartition("/")[2]):
-            sums.add(path, sha256(tmp_path / path))
-        digest = sums.finish()
-    written = (tmp_path / SUMS).read_bytes()
-    assert write_sums(tmp_path, {}) == digest
-    assert (tmp_path / SUMS).read_bytes() == written
-    assert not list(tmp_path.glob(".*"))
 
 
 def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
@@ -118,13 +71,3 @@ def test_memory_does_not_hold_the_records(tmp_path: Path) -> None:
     file = pq.ParquetFile(tmp_path / "510" / "world" / "scenes.parquet")
     assert file.schema_arrow.equals(SCENES)
     assert file.metadata.num_rows == 510
-
-
-def test_a_journal_of_older_lines_is_one_json_object_a_line(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
-    journal.add({"scene_id": "b", "words": "Füße\n"})
-    journal.add({"scene_id": "a"})
-    assert [json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()] == [
-        {"scene_id": "b", "words": "Füße\n"},
-        {"scene_id": "a"},
-    ]

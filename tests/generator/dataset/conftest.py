@@ -1,0 +1,58 @@
+"""A dataset that is made without rendering, for tests of its card and of croissant.json."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from generator.dataset.reader import Dataset
+from generator.dataset.writer import WorldWriter
+from generator.describe.benchmark import describe
+from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.request import first_request
+from generator.placement.scenes import place_scene
+from generator.plan.record import Planned
+from generator.render.run import Job, prepare, request_of
+from generator.scene.graph import scene_graph
+from generator.vocabulary.schema import Vocabulary
+
+JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, "draft", 7, 2)
+FIRST, OTHER = "color-shape-3x3-b2", "again"
+
+
+def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
+    """What a render worker answers, with an image of one colour in place of a render."""
+    scene = place_scene(planned, vocabulary, JOB.seed, 0, JOB.width, JOB.height)
+    Image.new("RGB", (JOB.width, JOB.height), (int(planned.scene_id) % 256, 0, 0)).save(image)
+    return {
+        "scene_id": planned.scene_id,
+        "cluster_id": planned.cluster_id,
+        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [i, 1, 30, 40], "visible_fraction_estimate": 1.0}
+                    for i, o in enumerate(scene.objects)],
+        "relations": [{"subject": i, "relation": name, "object": j, **data}
+                      for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)],
+        "scene": scene.to_json(),
+        "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
+    }  # fmt: skip
+
+
+def make_dataset(root: Path) -> Path:
+    """A dataset of 34 scenes, one of them failed, with two benchmarks; nothing is rendered."""
+    prepared = prepare(JOB)
+    with WorldWriter(root, request_of(prepared)) as writer:
+        for planned in prepared.planned[:-1]:
+            writer.add(record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png"))
+        failed = prepared.planned[-1]
+        writer.add({"scene_id": failed.scene_id, "cluster_id": failed.cluster_id, "failed": "the lamp broke"})
+        writer.finish(prepared.text)
+    world = Dataset.open(root).world
+    write_benchmarks(root, world, False)
+    describe(root, world, prepared.holdout, OTHER, first_request(prepared.holdout, exposed_negatives=True))
+    return root
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset of `make_dataset`. Not to be changed."""
+    return make_dataset(tmp_path_factory.mktemp("card") / "dataset")

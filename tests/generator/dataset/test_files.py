@@ -1,0 +1,70 @@
+"""Files that are written whole or not at all, and tables row by row."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from generator.dataset import files
+from generator.dataset.errors import UserError
+from generator.dataset.files import (
+    TableWriter,
+    read_json,
+    read_sums,
+    sha256,
+    write_bytes,
+    write_json,
+    write_sums,
+    write_table,
+)
+
+SCHEMA = pa.schema([("name", pa.string()), ("number", pa.int32())])
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+    with pytest.raises(TypeError):
+        write_bytes(path, "new")  # type: ignore[arg-type]
+    table = tmp_path / "table.parquet"
+    with pytest.raises(pa.ArrowInvalid):
+        write_table(table, [{"name": "a", "number": "many"}], SCHEMA)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"old"
+
+
+def test_equal_json_is_equal_bytes_and_damage_is_named(tmp_path: Path) -> None:
+    for name, data in (("a", {"x": 1, "y": "é"}), ("b", {"y": "é", "x": 1})):
+        write_json(tmp_path / name, data)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert read_json(tmp_path / "a") == {"x": 1, "y": "é"}
+    for damaged in (b"{", b"[1]", b"\xff"):
+        (tmp_path / "a").write_bytes(damaged)
+        with pytest.raises(UserError, match="is damaged"):
+            read_json(tmp_path / "a")
+
+
+def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ROW_GROUP", 3)
+    rows = [{"name": str(i), "number": i} for i in range(8)]
+    writer = TableWriter(tmp_path / "one", SCHEMA)
+    writer.add(["0", 0])
+    writer.add_all(rows[1:5])
+    writer.add_all(pa.Table.from_pylist(rows[5:], SCHEMA))
+    writer.add_all([{"name": "last"}])
+    writer.close()
+    writer.close()
+    write_table(tmp_path / "two", [*rows, {"name": "last", "number": None}], SCHEMA)
+    assert pq.read_table(tmp_path / "one").equals(pq.read_table(tmp_path / "two"))
+    assert pq.ParquetFile(tmp_path / "one").num_row_groups > 1
+
+
+def test_sums_name_every_file_but_hidden_ones_and_manifests(tmp_path: Path) -> None:
+    for name in ("a.txt", "sub/b.txt", ".hidden", "manifest.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(name))
+    digest = write_sums(tmp_path, {"a.txt": "known"})
+    assert read_sums(tmp_path) == {"a.txt": "known", "sub/b.txt": sha256(tmp_path / "sub/b.txt")}
+    assert digest == sha256(tmp_path / "SHA256SUMS")

@@ -1,0 +1,30 @@
+"""What licences of meshes require of images."""
+
+import pytest
+
+from generator.dataset.licences import OWN, licence_section, licences_of_others, requirement_of
+
+
+@pytest.mark.parametrize(
+    ("licence", "said"),
+    [
+        ("CC BY-SA 3.0, A. Smith", "names the authors and what was changed, and keeps this licence."),
+        ("CC-BY-NC-SA-4.0", "keeps this licence, and only without commercial aims."),
+        ("CC BY 4.0", "whoever shares them names the authors and what was changed."),
+        ("CC BY-ND 4.0", "which it lets nobody share"),
+        ("CC0 1.0", "It asks nothing of images."),
+        ("bought at a shop", "sees whether it allows that"),
+        ("not declared", "find out before you share"),
+    ],
+)
+def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, said: str) -> None:
+    assets = {"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}}
+    (line,) = [line for line in licence_section(assets).splitlines() if line.startswith("- fox, bear")]
+    assert line.startswith(f"- fox, bear: {licence}. ")
+    assert said in line
+
+
+def test_the_project_s_own_meshes_require_nothing() -> None:
+    assert requirement_of(OWN) == "It asks nothing of images."
+    assert licences_of_others(None) == licences_of_others({"licences": {"fox": OWN}}) == []
+    assert "Whoever publishes them chooses their licence" in licence_section(None)

@@ -1,0 +1,76 @@
+"""Scenes packed into tars: a stopped packing continues to the same files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from generator.dataset import packing
+from generator.dataset.files import sha256
+from generator.dataset.packing import Packer, scene_json
+
+
+def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
+    """Records of rendered scenes of 8 kB, two of which fill a tar of 20 kB."""
+    (folder / "images").mkdir(parents=True)
+    found = []
+    for i in range(n):
+        path = folder / "images" / f"{i}.png"
+        path.write_bytes(bytes([i]) * 8_000)
+        found.append({"scene_id": f"{i}", "files": {f"images/{i}.png": sha256(path)}, "objects": [], "relations": []})
+    return found
+
+
+def test_every_file_lies_in_a_tar_and_no_longer_in_a_folder(tmp_path: Path) -> None:
+    records = scenes(tmp_path)
+    packer = Packer(tmp_path, 20_480)
+    packer.pack(records)
+    assert len(packer.tars()) == 3
+    for row in pq.read_table(tmp_path / "packed.parquet").to_pylist():
+        data = (tmp_path / row["tar"]).read_bytes()[row["offset"] :][: row["size"]]
+        assert data == bytes([int(row["path"][7])]) * 8_000
+    assert not (tmp_path / "images").exists()
+    assert packer.holds("5")
+    assert not packer.holds("6")
+
+
+def test_a_stopped_packing_continues_to_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    Packer(whole, 20_480).pack(scenes(whole))
+    records = scenes(stopped)
+    monkeypatch.setattr(packing.TarWriter, "__exit__", _once(packing.TarWriter.__exit__))
+    with pytest.raises(KeyboardInterrupt):
+        Packer(stopped, 20_480).pack(records)
+    with (stopped / packing.NOTES).open("a") as file:
+        file.write('{"torn')
+    monkeypatch.undo()
+    packer = Packer(stopped, 20_480)
+    assert packer.begun
+    packer.pack(records)
+    for path in whole.rglob("*"):
+        if path.is_file() and path.name != packing.NOTES:
+            assert (stopped / path.relative_to(whole)).read_bytes() == path.read_bytes()
+
+
+def _once(leave: Any) -> Any:
+    """A context's end that is interrupted the second time."""
+    calls: list[None] = []
+
+    def left(self: Any, *error: Any) -> Any:
+        calls.append(None)
+        if len(calls) == 2:
+            leave(self, KeyboardInterrupt, None, None)
+            raise KeyboardInterrupt
+        return leave(self, *error)
+
+    return left
+
+
+def test_a_scene_is_its_row_as_json() -> None:
+    thing = {"index": 0, "category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
+    shown = json.loads(scene_json({"scene_id": "7", "objects": [thing], "files": {}}))
+    assert shown["objects"][0]["attributes"] == {"color": "red"}
+    assert shown["objects"][0]["visible_fraction_estimate"] is None
+    assert "files" not in shown
