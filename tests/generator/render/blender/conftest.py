@@ -41,8 +41,9 @@ def in_blender() -> Iterator[Callable[..., Any]]:
             return result
 
         yield call
-        process.stdin.close()
+        process.kill()  # Blender may hang when it ends by itself after rendering
         process.wait()
+        process.stdin.close()
         process.stdout.close()
 
 
