@@ -11,8 +11,8 @@ from generator.render.blender.floor import build_floor
 from generator.render.blender.ground_materials import ground_material, painted_material, water_material
 from generator.render.blender.mesh_builder import MeshBuilder
 from generator.render.blender.primitives import moved
+from generator.render.blender.props import FACING_CAMERA, build_prop
 from generator.render.blender.room import build_room
-from generator.render.blender.scattered_objects import FACING_CAMERA, build_scattered_object
 from generator.render.blender.sky import build_sky
 from generator.render.blender.terrain import Terrain
 from generator.vocabulary.environments import Environment, PropSpec
@@ -20,8 +20,8 @@ from generator.vocabulary.schema import Vocabulary
 
 _GROUND, _PAINTED, _WATER = range(3)
 _TRIES = 30
-_APART = 0.5  # least distance of two scattered objects, over the sum of their sizes
-_SINK = 0.03  # how deep a scattered object stands in the ground, over its size: on a slope it would hover
+_APART = 0.5  # least distance of two props, over the sum of their sizes
+_SINK = 0.03  # how deep a prop stands in the ground, over its size: on a slope it would hover
 _OPENING = 0.55  # half the breadth in which props are scattered, over the distance from the camera
 
 
@@ -76,7 +76,7 @@ class Landscapes:
 
 
 def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream) -> None:
-    """Scatter objects apart from one another and out of the water; one that finds no place in some tries is left out.
+    """Scatter props apart from one another and out of the water; a prop that finds no place in some tries is left out.
 
     `distance` is that of the camera from the origin, metres.
     """
@@ -96,7 +96,7 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: 
             continue
         placed.append((right, ahead, size))
         turn = 0.0 if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
-        for mesh, color in build_scattered_object(props.type, props.colors, stream):
+        for mesh, color in build_prop(props.type, props.colors, stream):
             builder.add(moved(mesh, (right, ahead, height - _SINK * size), size, turn), (*color, 1.0), _PAINTED)
 
 

@@ -9,9 +9,9 @@ def sources(pattern: str) -> dict[str, list[str]]:
     """The kinds of nodes in each material."""
     from generator.render.blender.ground_materials import ground_material, painted_material, water_material
     from generator.render.blender.mesh_builder import PAINT
-    from generator.vocabulary.environments import GroundLook
+    from generator.vocabulary.environments import GroundSpec
 
-    look = GroundLook(colors=("#d9b57c", "#c79d63"), pattern=pattern)
+    look = GroundSpec(colors=("#d9b57c", "#c79d63"), pattern=pattern)
     materials = {"ground": ground_material("a", look), "painted": painted_material("a"), "water": water_material("a")}
     for material in materials.values():
         paint = next(node for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeAttribute")

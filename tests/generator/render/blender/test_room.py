@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-HALL = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]}
+ROOM = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]}
 
 
 def panels() -> list[Any]:
     from generator.dataset.streams import Stream
     from generator.render.blender.room import build_room
-    from generator.vocabulary.environments import Hall
+    from generator.vocabulary.environments import RoomSpec
 
-    return [mesh[0] for mesh, _ in build_room(Hall.model_validate(HALL), 12.0, Stream("room"))]
+    return [mesh[0] for mesh, _ in build_room(RoomSpec.model_validate(ROOM), 12.0, Stream("room"))]
 
 
 def test_walls_stand_where_they_are_declared(in_blender: Any) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 def skies() -> list[Any]:
     from generator.render.blender.sky import build_sky
-    from generator.vocabulary.environments import SkyLook
+    from generator.vocabulary.environments import SkySpec
 
     found = []
     for look in (
         None,
-        SkyLook(horizon="#ffffff", zenith="#0000ff"),
-        SkyLook(horizon="#000000", zenith="#000000", stars=True),
+        SkySpec(horizon="#ffffff", zenith="#0000ff"),
+        SkySpec(horizon="#000000", zenith="#000000", stars=True),
     ):
         tree = build_sky("sky", 0.7, look).node_tree
         kinds = [node.bl_idname for node in tree.nodes]

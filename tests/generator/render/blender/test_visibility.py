@@ -33,7 +33,7 @@ def estimated_and_counted() -> list[list[float]]:
 
 def test_the_estimate_agrees_with_the_count(in_blender: Any) -> None:
     found = in_blender(estimated_and_counted)
-    assert sum(counted < 0.7 for _, counted, _, _ in found) >= 8
+    assert sum(counted < 0.8 for _, counted, _, _ in found) >= 8
     assert max(abs(estimate - counted) for estimate, counted, _, _ in found) < 0.05
     assert all(abs(estimate - counted) < 20 + 0.05 * counted for _, _, estimate, counted in found)
 

@@ -1,4 +1,4 @@
-"""Objects scattered in a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the origin."""
+"""Builds the props of a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the origin."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +10,14 @@ from generator.vocabulary.environments import color_of
 
 Rgb = tuple[float, float, float]
 Colored = tuple[PolygonMesh, Rgb]
-_SHADES = 0.25  # by how much objects of one type differ in brightness
+_SHADES = 0.25  # by how much props of one type differ in brightness
 
 
-def build_scattered_object(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
-    """The meshes that an object of a type consists of, each with its colour; proportions and shades come from the stream."""
+def build_prop(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
+    """The meshes of a prop, each with its colour (linear RGB, 0..1); the stream decides proportions and shade.
+
+    `colors` are one or two sRGB colours "#rrggbb".
+    """
     shade = 1 - _SHADES * stream.uniform(0, 1)
     first, *others = [_shaded(color_of(color), shade) for color in colors]
     return list(_BUILDERS[prop_type](stream, first, others[0] if others else first))
@@ -134,4 +137,4 @@ _BUILDERS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
     "house": _house,
 }
 FACING_CAMERA = ("house",)
-"""Kinds that are not turned at random, since they show their front to the camera."""
+"""Types that are not turned at random, since they show their front to the camera."""
