@@ -21,7 +21,7 @@ _caster: RayCaster
 def begin(point: Point, threads: int) -> None:
     """Build the stage of a process."""
     global _stage, _caster
-    _stage = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads, point.drive)
+    _stage = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads, point.backend)
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:

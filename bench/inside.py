@@ -21,7 +21,9 @@ import OpenEXR
 from PIL import Image
 
 from generator.render.blender import worker
-from generator.render.run import Job, prepare, worker_setup
+from generator.render.job import Job
+from generator.render.prepare import prepare
+from generator.render.run import worker_setup
 
 IMAGES, WARM_UP = 24, 4
 _CUT = 0.005  # seconds that Blender's note of a time lacks in the mean: it cuts off what is below a hundredth

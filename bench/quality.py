@@ -28,7 +28,7 @@ from generator.dataset.commands import say
 from generator.dataset.streams import Stream
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import Quality, qualities, read_quality
 from generator.scene.scene import Scene
 
@@ -57,7 +57,7 @@ CURVE = {
     ),
     **{f"{n} samples, denoised well": Point(_like(n, bounces=4), well=True) for n in (16, 8, 4, 2)},
 }
-EEVEE = {f"{name}, EEVEE": Point(point.quality, Drive("eevee", "opengl-software")) for name, point in OURS.items()}
+EEVEE = {f"{name}, EEVEE": Point(point.quality, Backend("eevee", "opengl-software")) for name, point in OURS.items()}
 
 
 def figures() -> list[Figure]:

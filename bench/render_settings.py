@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.vocabulary.schema import read_vocabulary
 
@@ -19,6 +19,6 @@ class Point(NamedTuple):
     """One way of rendering: a quality, what drives it, whether it is denoised as well as can be, settings of Cycles."""
 
     quality: Quality
-    drive: Drive = Drive()
+    backend: Backend = Backend()
     well: bool = False
     settings: Mapping[str, Any] = {}

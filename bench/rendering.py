@@ -10,7 +10,9 @@ from pathlib import Path
 
 from bench.figures import Figure
 from generator.render.farm.local import Limits, render_scenes
-from generator.render.run import Job, Prepared, prepare, worker_setup
+from generator.render.job import Job
+from generator.render.prepare import Prepared, prepare
+from generator.render.run import worker_setup
 
 RUNS = 3
 EARLY, LATE = 50, 1000

@@ -16,7 +16,9 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.run import Job, Prepared, prepare, request_of
+from generator.render.job import Job
+from generator.render.prepare import Prepared, prepare
+from generator.render.run import request_of
 from generator.scene.graph import scene_graph
 
 WIDTH, HEIGHT = 64, 48

@@ -13,9 +13,9 @@ from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
-    from generator.render.device import Drive
+    from generator.render.device import Backend
     from generator.render.farm.choice import Farm
-    from generator.render.run import Prepared
+    from generator.render.prepare import Prepared
 
 
 @click.command()
@@ -92,10 +92,12 @@ def render(
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.store import settle, shown
     from generator.holdout.request import design_of, parse_seeds
-    from generator.render.device import find_drive
+    from generator.render.device import find_backend
     from generator.render.farm.choice import Farm
     from generator.render.farm.local import default_workers
-    from generator.render.run import Job, parse_objects, parse_resolution, prepare, render_world
+    from generator.render.job import Job, parse_objects, parse_resolution
+    from generator.render.prepare import prepare
+    from generator.render.run import render_world
     from generator.render.shards import Storage, parse_shard, parse_size
 
     if address and farm_name == "local":
@@ -114,15 +116,15 @@ def render(
         raise UserError("--exposed-negatives is about texts, which a shard has not; give it to `gen merge`.")
     job = Job(
         family, holdout, scenes, width, height, asked.quality, seed, parse_seeds(block_seed), numbers,
-        parse_outputs(asked.outputs), pairs, storage, find_drive(asked.engine, asked.device), design, opposites, assets,
+        parse_outputs(asked.outputs), pairs, storage, find_backend(asked.engine, asked.device), design, opposites, assets,
     )  # fmt: skip
     prepared = prepare(job)
     part = f"-shard-{shard.replace('/', '-of-')}" if shard else ""
     root = out or Path(_folder_name(preset, prepared, objects, block_seed) + part)
     many = "" if numbers == (2, 2) else f", {objects} objects each"
     say(
-        f"{len(prepared.turn):,} images of {width}x{height} ({asked.quality}{many}) into {shown(root)}, "
-        f"{_estimate(prepared.seconds(farm.workers), job.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
+        f"{len(prepared.scenes):,} images of {width}x{height} ({asked.quality}{many}) into {shown(root)}, "
+        f"{_estimate(prepared.seconds(farm.workers), job.backend)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     for each in prepared.holdouts:
         say(f"Held out: {design_of(each).summary(each)}.")
@@ -218,11 +220,11 @@ class _Look:
     outputs: str | None
 
 
-def _estimate(seconds: float, drive: "Drive") -> str:
+def _estimate(seconds: float, backend: "Backend") -> str:
     """How long it takes, and on what."""
-    if drive.measured:
+    if backend.timed:
         return f"about {duration(seconds)}"
-    return f"with {drive.engine} on {drive.device}, which has not been timed,"
+    return f"with {backend.engine} on {backend.device}, which has not been timed,"
 
 
 _AGAIN = (
@@ -246,9 +248,9 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
     from generator.dataset.store import settle, shown
-    from generator.render.device import find_drive
+    from generator.render.device import find_backend
+    from generator.render.job import parse_resolution
     from generator.render.rerender import Look, prepare_again, render_again
-    from generator.render.run import parse_resolution
     from generator.render.shards import parse_size
 
     given = {
@@ -264,7 +266,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     opened = Dataset.open(source)
     before = opened.world.manifest["request"]
     look = Look(
-        find_drive(asked.get("engine", before.get("engine", "cycles")), context.params["device"]),
+        find_backend(asked.get("engine", before.get("engine", "cycles")), context.params["device"]),
         parse_resolution(asked["resolution"]) if "resolution" in asked else None, asked.get("quality"),
         parse_outputs(asked["outputs"]) if "outputs" in asked else None,
     )  # fmt: skip
@@ -276,7 +278,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     seconds = len(work.scenes) * work.seconds_a_scene / farm.workers + 5
     say(
         f"{len(work.scenes):,} images of {width}x{height} ({work.request['quality']['name']}) into {shown(root)}, scenes and benchmarks of "
-        f"{shown(source)}, {_estimate(seconds, look.drive)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
+        f"{shown(source)}, {_estimate(seconds, look.backend)} with {farm.workers} worker{'s' * (farm.workers > 1)}."
     )
     render_again(opened, work, root, farm)
     names = Dataset.open(root).benchmark_names()

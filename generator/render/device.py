@@ -16,20 +16,20 @@ _TIMEOUT = 300
 
 
 @dataclass(frozen=True)
-class Drive:
+class Backend:
     """An engine and the kind of device that it renders on: of DEVICES for cycles, for eevee `opengl-` with the kind of the
-    driver, such as `opengl-software`. Images are the same bytes for the same drive and build of Blender."""
+    driver, such as `opengl-software`. Images are the same bytes for the same backend and build of Blender."""
 
     engine: str = "cycles"
     device: str = "cpu"
 
     @property
-    def measured(self) -> bool:
-        """Whether the times of the qualities are those of this drive."""
-        return self == Drive()
+    def timed(self) -> bool:
+        """Whether the times of the qualities are those of this backend."""
+        return self == Backend()
 
 
-def find_drive(engine: str, device: str) -> Drive:
+def find_backend(engine: str, device: str) -> Backend:
     """What `--engine` and `--device` ask for, on this machine; `auto` is a GPU where Blender finds one, else the CPU.
 
     Raises UserError when there is no such engine or kind of device, or when Blender cannot use it here.
@@ -41,20 +41,20 @@ def find_drive(engine: str, device: str) -> Drive:
     if engine == "eevee":
         return _opengl(device)
     if device == "cpu" or (device == "auto" and not _gpu_in_sight()):
-        return Drive()
+        return Backend()
     found = _probe("devices")
     if device == "auto":
-        return Drive("cycles", next((each for each in DEVICES[1:] if each.upper() in found), "cpu"))
+        return Backend("cycles", next((each for each in DEVICES[1:] if each.upper() in found), "cpu"))
     if device.upper() not in found:
         names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
         raise UserError(
             f"--device {device}: Blender finds no such device here ({found.get('broken') or names or 'it finds none'}); install the "
             f"GPU's driver, or take --device cpu."
         )
-    return Drive("cycles", device)
+    return Backend("cycles", device)
 
 
-def _opengl(device: str) -> Drive:
+def _opengl(device: str) -> Backend:
     if device != "auto":
         raise UserError(
             f"--device {device} is for --engine cycles; eevee renders with the machine's OpenGL driver, so leave it out."
@@ -65,7 +65,7 @@ def _opengl(device: str) -> Drive:
             "--engine eevee needs OpenGL through EGL, which does not work here: install the GPU's driver, or Mesa's software "
             f"driver with apt-get install libegl1 libgl1-mesa-dri, or take --engine cycles ({found.get('broken', 'Blender ended')})."
         )
-    return Drive("eevee", f"opengl-{found['vendor'].lower()}")
+    return Backend("eevee", f"opengl-{found['vendor'].lower()}")
 
 
 def _gpu_in_sight() -> bool:

@@ -13,10 +13,11 @@ from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import write_index
 from generator.plan.record import Planned
-from generator.render.device import Drive
+from generator.render.device import Backend
+from generator.render.estimate import seconds_a_scene
 from generator.render.farm.choice import Farm
 from generator.render.quality import read_quality
-from generator.render.run import Work, blender_version, carry_out, quality_request, seconds_a_scene
+from generator.render.run import Work, blender_version, carry_out, quality_request
 from generator.vocabulary.schema import parse_vocabulary
 
 _LOOK = ("width", "height", "quality", "outputs", "engine", "device", "blender")
@@ -27,7 +28,7 @@ _STORAGE = ("tar_bytes",)  # how a world's files lie is no matter of what they s
 class Look:
     """How scenes are to be rendered again, and by what; None leaves it as it was."""
 
-    drive: Drive
+    backend: Backend
     size: tuple[int, int] | None = None
     quality: str | None = None
     outputs: tuple[str, ...] | None = None
@@ -69,13 +70,13 @@ def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
     kept = {key: value for key, value in before.items() if key not in _STORAGE}
     request = {
         **kept, "width": width, "height": height, "quality": quality_request(name), "outputs": outputs, "blender": blender_version(),
-        **asdict(look.drive),
+        **asdict(look.backend),
         "from": {"world": source.world.digest, **{key: before[key] for key in (*_LOOK, "from") if key in before}},
     }  # fmt: skip
     setup = {
         "vocabulary": source.world.vocabulary_text, "quality": quality.model_dump(), "width": width, "height": height,
         "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
-        "assets": before.get("assets"), **asdict(look.drive),
+        "assets": before.get("assets"), **asdict(look.backend),
     }  # fmt: skip
     vocabulary = parse_vocabulary(source.world.vocabulary_text, "vocabulary.toml")
     seconds = seconds_a_scene(width, height, quality, outputs, vocabulary)

@@ -19,7 +19,7 @@ class Storage:
     tar_bytes: int | None = None
 
 
-class Turn(Collection[Planned]):
+class ShardScenes(Collection[Planned]):
     """The scenes of a plan that are rendered here: all, or of n shards every n-th, so that shards are alike."""
 
     def __init__(self, planned: Sequence[Planned], storage: Storage):

@@ -9,7 +9,8 @@ from generator.dataset.streams import Stream
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.plan.record import Planned
-from generator.render.run import Job, Prepared, prepare
+from generator.render.job import Job
+from generator.render.prepare import Prepared, prepare
 from generator.scene.layouts import draw_layout
 from generator.vocabulary.schema import read_vocabulary
 

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from generator.dataset.errors import UserError
 from generator.plan.record import Planned
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.farm.local import render_scenes
 from generator.render.quality import read_quality
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
@@ -88,7 +88,7 @@ def _rendered(scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int) -> 
     with TemporaryDirectory() as folder:
         setup = {
             "vocabulary": vocabulary.toml(), "quality": read_quality("standard").model_dump(), "width": _SIDE, "height": _SIDE,
-            "seed": 0, "folder": folder, "outputs": [], **vars(Drive()),
+            "seed": 0, "folder": folder, "outputs": [], **vars(Backend()),
         }  # fmt: skip
         for answer in render_scenes(jobs, setup, min(workers, len(jobs))):
             if "failed" in answer:

@@ -5,11 +5,13 @@ from typing import Any
 import bpy
 
 from generator.dataset.errors import UserError
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import Quality
 
 
-def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, drive: Drive) -> None:
+def configure(
+    scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, backend: Backend
+) -> None:
     """Set the renderer up: size in pixels, quality, CPU threads, engine and device.
 
     Raises UserError where Blender finds no such device.
@@ -20,12 +22,12 @@ def configure(scene: bpy.types.Scene, quality: Quality, width: int, height: int,
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
     render.image_settings.compression = 0  # the file is read back at once
     scene.view_settings.view_transform = "Standard"
-    if drive.engine == "eevee":
+    if backend.engine == "eevee":
         _configure_eevee(scene, quality)
     else:
         _configure_cycles(scene, quality)
-        if drive.device != "cpu":
-            _use_gpu(scene, drive.device)
+        if backend.device != "cpu":
+            _use_gpu(scene, backend.device)
 
 
 def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:

@@ -13,13 +13,13 @@ from generator.render.blender.engine import configure, set_samples
 from generator.render.blender.environment import Landscapes
 from generator.render.blender.materials import material_inputs, new_material, set_inputs
 from generator.render.blender.meshes import build_mesh
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.render.sample_budget import Shot, shots
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-CPU = Drive()
+CPU = Backend()
 _RIM = 2  # pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
 _INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down from single precision
 
@@ -33,7 +33,7 @@ class Stage:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, drive: Drive = CPU
+        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, backend: Backend = CPU
     ):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
@@ -43,11 +43,11 @@ class Stage:
         }
         self._slots: list[bpy.types.Object] = []
         self._quality, self._samples_around, self._primed, self._metallic = quality, 0, False, list[bool]()
-        self._rim = _RIM if quality.denoise and drive.engine == "cycles" else 0
+        self._rim = _RIM if quality.denoise and backend.engine == "cycles" else 0
         self._shot = (width + 2 * self._rim, height + 2 * self._rim)
         self._wider = max(self._shot) / max(width, height)
-        configure(self._scene, quality, *self._shot, threads, drive)
-        traced = drive.engine == "cycles" and (quality.denoise or quality.floor or quality.landscape)
+        configure(self._scene, quality, *self._shot, threads, backend)
+        traced = backend.engine == "cycles" and (quality.denoise or quality.floor or quality.landscape)
         self._canvas = Canvas(self._scene, *self._shot, quality.denoise) if traced else None
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)

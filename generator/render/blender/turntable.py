@@ -10,7 +10,7 @@ from PIL import Image
 from generator.render.blender.camera import world_from_camera
 from generator.render.blender.engine import configure
 from generator.render.blender.meshes import build_mesh
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import read_quality
 
 VIEWS = 8
@@ -23,7 +23,7 @@ class Turntable:
     def __init__(self, side: int):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         scene = self._scene = bpy.context.scene
-        configure(scene, read_quality("draft"), side, side, 2, Drive())
+        configure(scene, read_quality("draft"), side, side, 2, Backend())
         scene.render.use_persistent_data = False
         bpy.ops.mesh.primitive_plane_add(size=40)
         bpy.context.object.data.materials.append(_floor_material())

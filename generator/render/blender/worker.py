@@ -22,7 +22,7 @@ from generator.dataset.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
 from generator.plan.record import Planned
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.render.sample_budget import Box
 from generator.scene.graph import scene_graph
@@ -53,7 +53,7 @@ class Renderer:
             Quality.model_validate(setup["quality"]),
             *self._size,
             len(setup["cores"]),
-            Drive(setup["engine"], setup["device"]),
+            Backend(setup["engine"], setup["device"]),
         )
         self._caster = RayCaster(self._vocabulary, self._stage.meshes, self._stage.ground, *self._size)
         check_flat_tops(self._vocabulary, self._caster.meshes)

@@ -16,9 +16,10 @@ from generator.dataset.errors import UserError
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.dataset.resources import resource
-from generator.render.device import Drive
+from generator.render.device import Backend
+from generator.render.job import Job
+from generator.render.prepare import prepare
 from generator.render.rerender import Look, prepare_again
-from generator.render.run import Job, prepare
 from generator.vocabulary.schema import parse_vocabulary, with_assets
 from tests.conftest import run_command
 
@@ -162,7 +163,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
         p.read_bytes() for p in images
     ]
-    opened, look = Dataset.open(out), Look(Drive())
+    opened, look = Dataset.open(out), Look(Backend())
     write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
     with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
         prepare_again(opened, look, tmp_path / "other")

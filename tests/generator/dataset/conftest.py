@@ -13,7 +13,9 @@ from generator.describe.first_benchmarks import write_benchmarks
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.run import Job, prepare, request_of
+from generator.render.job import Job
+from generator.render.prepare import prepare
+from generator.render.run import request_of
 from generator.scene.graph import scene_graph
 from generator.vocabulary.schema import Vocabulary
 

@@ -11,8 +11,8 @@ from PIL import Image
 
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.render import device as drive
-from generator.render.device import Drive, find_drive
+from generator.render import device
+from generator.render.device import Backend, find_backend
 from tests.conftest import run_command, run_process
 from tests.paths import CHECKOUT
 
@@ -54,20 +54,20 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
 ) -> None:
     (tmp_path / "bpy.py").write_text(FAKE_BPY.format(known=known))
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{CHECKOUT}")
-    monkeypatch.setattr(drive, "_gpu_in_sight", lambda: True)
-    assert find_drive("cycles", "auto") == Drive("cycles", auto)
+    monkeypatch.setattr(device, "_gpu_in_sight", lambda: True)
+    assert find_backend("cycles", "auto") == Backend("cycles", auto)
     if auto != "cpu":
-        assert find_drive("cycles", auto) == Drive("cycles", auto)
+        assert find_backend("cycles", auto) == Backend("cycles", auto)
     with pytest.raises(UserError, match="--device oneapi: Blender finds no such device here") as refused:
-        find_drive("cycles", "oneapi")
+        find_backend("cycles", "oneapi")
     assert said in refused.value.message
 
 
 def test_the_real_blender_is_asked() -> None:
-    found = drive._probe("devices")
+    found = device._probe("devices")
     assert found["CPU"]
     if set(found) == {"CPU"}:
-        assert find_drive("cycles", "auto") == Drive()
+        assert find_backend("cycles", "auto") == Backend()
         done = run_command("gen", "render", "--device", "optix")
         assert done.returncode == 2
         assert f"Blender finds no such device here (cpu: {found['CPU'][0]}" in done.stderr
@@ -75,10 +75,10 @@ def test_the_real_blender_is_asked() -> None:
 
 
 def test_the_cpu_needs_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drive, "_probe", lambda what: pytest.fail(what))
-    assert find_drive("cycles", "cpu") == Drive()
-    monkeypatch.setattr(drive, "_gpu_in_sight", lambda: False)
-    assert find_drive("cycles", "auto") == Drive()
+    monkeypatch.setattr(device, "_probe", lambda what: pytest.fail(what))
+    assert find_backend("cycles", "cpu") == Backend()
+    monkeypatch.setattr(device, "_gpu_in_sight", lambda: False)
+    assert find_backend("cycles", "auto") == Backend()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_cpu_needs_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_there_is_not_is_refused(engine: str, device: str, said: str) -> None:
     with pytest.raises(UserError) as refused:
-        find_drive(engine, device)
+        find_backend(engine, device)
     assert said in refused.value.message
 
 
@@ -116,20 +116,20 @@ def test_a_folder_of_another_device_is_not_continued(rendered: Path, tmp_path: P
     ):
         pass
     request = Dataset.open(rendered).world.manifest["request"]
-    assert (request["engine"], request["device"] in drive.DEVICES) == ("cycles", True)
+    assert (request["engine"], request["device"] in device.DEVICES) == ("cycles", True)
 
 
 RENDER = """
 import sys
 from generator.render.blender.stage import Stage
 from generator.dataset.reader import Dataset
-from generator.render.device import Drive
+from generator.render.device import Backend
 from generator.render.quality import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 root, out, engine, device = sys.argv[1:]
 world = Dataset.open(root).world
-stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 48, 48, 2, Drive(engine, device))
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 48, 48, 2, Backend(engine, device))
 stage.pose(Scene.from_json(world.scenes["scene"][0].as_py()))
 stage.render(out).save(out)
 """
@@ -137,10 +137,10 @@ stage.render(out).save(out)
 
 def test_eevee_shows_what_cycles_shows(rendered: Path, tmp_path: Path) -> None:
     images = []
-    for engine, device in (("cycles", "cpu"), ("eevee", "opengl-software")):
+    for engine, kind in (("cycles", "cpu"), ("eevee", "opengl-software")):
         path = tmp_path / f"{engine}.png"
         done = subprocess.run(
-            [sys.executable, "-c", RENDER, str(rendered), str(path), engine, device],
+            [sys.executable, "-c", RENDER, str(rendered), str(path), engine, kind],
             capture_output=True,
             text=True,
             check=False,

@@ -17,9 +17,12 @@ from PIL import Image
 from generator.dataset.reader import Dataset
 from generator.dataset.resources import resource
 from generator.holdout.scene_counts import parse_scenes
+from generator.render.estimate import seconds_a_scene
 from generator.render.farm.local import Limits, render_scenes
+from generator.render.job import Job, parse_objects, parse_resolution
+from generator.render.prepare import prepare
 from generator.render.quality import read_quality
-from generator.render.run import Job, parse_objects, parse_resolution, prepare, seconds_a_scene, worker_setup
+from generator.render.run import worker_setup
 from generator.vocabulary.schema import SHAPES, read_vocabulary
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 

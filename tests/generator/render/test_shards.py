@@ -18,7 +18,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.plan.record import Planned
 from generator.render.merge import merge_worlds
-from generator.render.shards import Storage, Turn, parse_shard, parse_size
+from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
 from tests.conftest import run_command
 from tests.generator.worlds import rewrite
 
@@ -210,7 +210,7 @@ def test_parts_and_sizes_are_read() -> None:
         with pytest.raises(UserError, match="Expected a size such as 256MB"):
             parse_size(spec)
     plan = [Planned(f"{i:03d}", "", (), (), "") for i in range(10)]
-    turns = [list(Turn(plan, Storage((i, 4)))) for i in (1, 2, 3, 4)]
+    turns = [list(ShardScenes(plan, Storage((i, 4)))) for i in (1, 2, 3, 4)]
     assert sorted(each.scene_id for turn in turns for each in turn) == [each.scene_id for each in plan]
     assert {len(turn) for turn in turns} == {2, 3}
-    assert list(Turn(plan, Storage())) == plan
+    assert list(ShardScenes(plan, Storage())) == plan

@@ -11,7 +11,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.run import Job, prepare
+from generator.render.job import Job
+from generator.render.prepare import prepare
 from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout, consistent, draw_layout, facts, undecided
 from generator.scene.scene import Camera, Scene, SceneObject

@@ -10,7 +10,8 @@ import tomli_w
 
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.run import Job, prepare
+from generator.render.job import Job
+from generator.render.prepare import prepare
 from generator.scene.graph import scene_graph
 from generator.scene.layouts import Layout
 from generator.scene.stacks import can_carry, can_hold

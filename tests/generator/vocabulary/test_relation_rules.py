@@ -18,7 +18,8 @@ from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
 from generator.placement.scenes import place_scene
-from generator.render.run import Job, prepare
+from generator.render.job import Job
+from generator.render.prepare import prepare
 from generator.scene.graph import scene_graph
 from generator.scene.layouts import facts, undecided
 from generator.scene.relations import along, ground_directions

@@ -11,7 +11,9 @@ import pytest
 from generator.dataset.reader import Dataset
 from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
-from generator.render.run import Job, prepare, worker_setup
+from generator.render.job import Job
+from generator.render.prepare import prepare
+from generator.render.run import worker_setup
 from tests.conftest import run_command, run_process
 
 ray = pytest.importorskip("ray")

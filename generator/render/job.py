@@ -1,0 +1,66 @@
+"""What `gen render` is asked for, and how its options are read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from generator.dataset.errors import UserError
+from generator.render.device import Backend
+from generator.render.shards import Storage
+
+MOST_OBJECTS = 10
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `gen render` was asked for.
+
+    `scenes` are numbers by split, what `--scenes` takes, or None for the design's own; `objects` are the fewest and the
+    most of a scene, `outputs` what is written beside images, `pairs` whether scenes of the evaluation splits have twins,
+    which `scenes` does not count, `backend` the engine and its device, `assets` the asset set where it is not the family's own.
+    """
+
+    family: str
+    holdout: str | Sequence[str]
+    scenes: Mapping[str, int] | str | None
+    width: int
+    height: int
+    quality: str
+    seed: int = 0
+    block_seed: int | Sequence[int] = 0
+    objects: tuple[int, int] = (2, 2)
+    outputs: tuple[str, ...] = ()
+    pairs: bool = False
+    storage: Storage = field(default_factory=Storage)
+    backend: Backend = field(default_factory=Backend)
+    design: str = "bindsplit"
+    opposites: bool = True
+    assets: str | None = None
+
+
+def as_tuple(given: Any) -> tuple[Any, ...]:
+    """What a job was given once or several times, as a tuple."""
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def parse_resolution(spec: str) -> tuple[int, int]:
+    """Width and height in pixels from `320x240`. Raises UserError when malformed or beyond 16..4096."""
+    width, _, height = spec.partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
+    if not all(16 <= int(side) <= 4096 for side in (width, height)):
+        raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
+    return int(width), int(height)
+
+
+def parse_objects(spec: str) -> tuple[int, int]:
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError when malformed or beyond 1..10."""
+    least, dots, most = spec.partition("..")
+    numbers = (least, most if dots else least)
+    if not all(number.isascii() and number.isdigit() and 1 <= int(number) <= MOST_OBJECTS for number in numbers):
+        raise UserError(
+            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got '{spec}'."
+        )
+    if int(numbers[0]) > int(numbers[1]):
+        raise UserError(f"--objects {spec} runs backwards; write {numbers[1]}..{numbers[0]}.")
+    return int(numbers[0]), int(numbers[1])
