@@ -4,22 +4,20 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import JSON
+from generator.cli.options import FILE, JSON
 from generator.dataset.commands import Commands, result, say
-
-_PNG = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group(cls=Commands)
 def assets() -> None:
-    """Sets of meshes that objects are built from, beside the shapes (docs/assets.md)."""
+    """List, import and install sets of meshes for objects (docs/assets.md)."""
 
 
 @assets.command("list")
-@click.option("--set", "chosen", help="Only this set.  [default: all that are here]")
+@click.option("--set", "chosen", help="List only this set.  [default: all installed sets]")
 @JSON
 def list_sets(chosen: str | None, as_json: bool) -> None:
-    """List the asset sets that are here, with their meshes and licences."""
+    """List the installed asset sets with their meshes and licences."""
     from generator.assets.sets import asset_licence, asset_names, asset_sets
 
     found = {
@@ -32,12 +30,12 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 
 @assets.command()
 @click.argument("name", required=False)
-@click.option("--set", "chosen", default="builtin", help="The set it is in.")
-@click.option("--out", type=_PNG, help="PNG to write.  [default: NAME.png, or a name after the set]")
-@click.option("--size", type=click.IntRange(32, 1024), default=128, help="Side of each picture in pixels.")
+@click.option("--set", "chosen", default="builtin", help="The set that has the mesh.")
+@click.option("--out", type=FILE, help="PNG to write.  [default: NAME.png, or SET.png]")
+@click.option("--size", type=click.IntRange(32, 1024), default=128, help="Width and height of each view in pixels.")
 @JSON
 def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
-    """Draw the mesh NAME, or all meshes of a set, from eight sides; what shows its inside is red."""
+    """Draw the mesh NAME, or every mesh of a set, from eight sides. Faces seen from inside are red."""
     from generator.assets.importing import show as draw
     from generator.assets.process import AssetWorker
     from generator.assets.sets import asset_names, check_asset
@@ -53,24 +51,26 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
 
 @assets.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="What the mesh is called in its set, and in families.")
-@click.option("--set", "chosen", default="mine", help="The set that it goes into, made where there is none.")
-@click.option("--licence", default="", help="Licence and author, as datasets shall name them.")
+@click.option("--name", required=True, help="Name of the mesh, used in its set and in families.")
+@click.option("--set", "chosen", default="mine", help="Set to put it into. A new set is made if needed.")
+@click.option("--licence", default="", help="Licence and author; datasets repeat this text.")
 @click.option(
     "--facing",
     type=click.Choice(["x", "-x", "y", "-y"]),
     default="-y",
-    help="Where it looks, as Blender shows the file.",
+    help="Direction that it faces when Blender opens the file.",
 )
-@click.option("--up", type=click.Choice(["z", "y"]), default="z", help="What is up, as Blender shows the file.")
-@click.option("--replace", is_flag=True, help="Replace the mesh that has the name.")
+@click.option(
+    "--up", type=click.Choice(["z", "y"]), default="z", help="Axis that points up when Blender opens the file."
+)
+@click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
 @JSON
 def import_(
     file: Path, name: str, chosen: str, licence: str, facing: str, up: str, replace: bool, as_json: bool
 ) -> None:
-    """Take the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend, .toml) into a set of your own.
+    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend, .toml) into one of your sets.
 
-    It is scaled, set on the ground and turned to look along +x; scripts in a file are never run.
+    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run.
     """
     from generator.assets.importing import import_asset
 
@@ -78,9 +78,9 @@ def import_(
     for mended in done.mended:
         say(f"{file}: {mended}.")
     if not licence:
-        say(f"No --licence was given: datasets with '{name}' say that theirs is not declared.")
+        say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
     say(
-        "Check the picture: the first view should look to the right, and nothing should be red; else add --replace and --facing."
+        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add --replace and --facing."
     )
     data = {"mesh": str(done.path), "picture": str(done.picture), "mended": done.mended}
     result(data, as_json, str(done.picture))
@@ -90,11 +90,11 @@ def import_(
 @click.argument("name", type=click.Choice(["0ad"]))
 @click.option(
     "--from", "source", type=click.Path(path_type=Path),
-    help="The game's public.zip, or a folder of its .pmd files.  [default: where Debian's package 0ad-data puts it]",
+    help="The game's public.zip, or a folder of its .pmd files.  [default: the place of Debian's package 0ad-data]",
 )  # fmt: skip
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
-    """Install the set NAME: 0ad, the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
+    """Install the asset set NAME: 0ad is the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
     from generator.assets.process import AssetWorker
     from generator.assets.sets import set_folder
     from generator.assets.zeroad import LICENCE
@@ -104,7 +104,7 @@ def install(name: str, source: Path | None, as_json: bool) -> None:
         found, missing = install_0ad(source, worker)
     say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
     say(
-        f"Licence: {LICENCE}. Images of them are adaptations: whoever publishes them names the author and keeps the licence."
+        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the licence."
     )
     folder = str(set_folder(name))
     result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)

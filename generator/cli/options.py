@@ -1,18 +1,24 @@
-"""Options that several commands of `gen` share."""
+"""Options that several commands of `gen` share, and which of them the user gave."""
+
+from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from generator.holdout.designs.registry import design_names
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
 SEED = click.IntRange(min=0)
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 HOLDOUT = click.option(
     "--holdout",
     "holdout",
     multiple=True,
     default=(),
-    help="What is held out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as relation:pair=2x3 (both "
-    "may be given), k1..7 (coverage), atoms=1x2 (systematicity), or a holdout.json.  [default: 3x3, or the design's own]",
+    help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as relation:pair=2x3 (you "
+    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), or a holdout.json.  [default: 3x3, or the design's own]",
 )
 DESIGN = click.option(
     "--design",
@@ -20,15 +26,26 @@ DESIGN = click.option(
     help=f"How combinations are held out: {', '.join(design_names())} (docs/splits.md).",
 )
 BLOCK_SEED = click.option(
-    "--block-seed", "block_seed", default="0", help="Seed of the block and of the splits, or several such as 0..2."
+    "--block-seed",
+    "block_seed",
+    default="0",
+    help="Seed that draws the block, or several such as 0..2 or 1,5: one benchmark each.",
 )
 OPPOSITES = click.option(
     "--opposites/--no-opposites",
     default=True,
-    help="Hold out the opposites of held-out relations too, so that a flipped foil is as unfamiliar as its caption.",
+    help="Also hold out the opposites of held-out relations, so that a flipped foil is as unfamiliar as its caption.",
 )
 EXPOSED = click.option(
     "--exposed-negatives",
     is_flag=True,
-    help="Let training negatives show held-out bindings (the dataset then says so).",
+    help="Let training negatives name held-out bindings. The dataset's manifest records it.",
 )
+
+
+def given(context: click.Context) -> dict[str, str]:
+    """The parameters that stand on the command line: their name and their option, such as {"block_seed": "--block-seed"}."""
+    return {
+        each.name: each.opts[0] for each in context.command.params
+        if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    }  # fmt: skip

@@ -5,22 +5,25 @@ from pathlib import Path
 
 import click
 
+from generator.cli.options import FILE, JSON
 from generator.dataset.commands import Commands, result, say
 
 
 @click.group(cls=Commands)
 def vocab() -> None:
-    """Look at world families and check those of your own."""
+    """Inspect world families and check your own."""
 
 
 @vocab.command()
 @click.argument("family")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@JSON
 def check(family: str, as_json: bool) -> None:
-    """Check FAMILY, a name or the path of a TOML file: all mistakes at once, and what people could not tell apart.
+    """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
 
-    Exit code 2 when the family cannot be used, 1 when only warnings were found: words that English forms otherwise, colours
-    closer than a CIEDE2000 of 10, objects whose masks have more than 95% in common (docs/vocabularies.md).
+    Also warns of what people could confuse or misread: plurals and articles that English forms otherwise, colours closer than
+    a CIEDE2000 of 10, objects whose masks overlap by more than 95% (docs/vocabularies.md).
+
+    The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
     from generator.inspection.family.check import check_family
 
@@ -28,20 +31,19 @@ def check(family: str, as_json: bool) -> None:
     for each in found:
         say(f"{each.level}: {each.message}")
     errors = sum(each.level == "error" for each in found)
-    data = {"family": family, "errors": errors, "warnings": len(found) - errors, "findings": [asdict(each) for each in found]}  # fmt: skip
-    result(data, as_json, f"{family}: {errors} errors, {len(found) - errors} warnings")
+    warnings = len(found) - errors
+    data = {"family": family, "errors": errors, "warnings": warnings, "findings": [asdict(each) for each in found]}
+    result(data, as_json, f"{family}: {errors} errors, {warnings} warnings")
     raise SystemExit(2 if errors else 1 if found else 0)
 
 
 @vocab.command()
 @click.argument("family")
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="PNG to write.  [default: NAME-swatches.png]"
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Render processes.  [default: one a core]")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--out", type=FILE, help="PNG to write.  [default: NAME-swatches.png]")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
+@JSON
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
-    """Render a sheet of FAMILY: every value of every attribute kind on one object, and every object, labelled."""
+    """Render a labelled sheet of FAMILY: every attribute value on one object, and every object."""
     from generator.inspection.sheets.swatches import draw_swatches
     from generator.render.farm.local import default_workers
 
@@ -50,11 +52,11 @@ def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> N
 
 
 @vocab.command()
-@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--extends", default="clevr", help="Family to extend: a name, or the path of a TOML file of your own.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.argument("out", type=FILE)
+@click.option("--extends", default="clevr", help="Family to extend: a name, or the path of your own TOML file.")
+@JSON
 def new(out: Path, extends: str, as_json: bool) -> None:
-    """Write OUT.toml, a family that extends another by a colour, with comments on what else it can add."""
+    """Write a starter family to OUT, a .toml file: it adds a colour to another family; comments say what else you can add."""
     from generator.vocabulary.starter import write_starter
 
     path = write_starter(out, extends)

@@ -1,14 +1,21 @@
-"""What the commands `gen` and `score` share: how mistakes, full disks and Ctrl-C end, and where talk goes."""
+"""What the command lines `gen` and `score` share: how mistakes, full disks and Ctrl-C end, and what is printed where.
+
+Library code does not import this: it logs, raises UserError and takes a Progress (progress.py).
+"""
 
 import errno
 import json
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
 from generator.dataset.errors import UserError
+from generator.dataset.progress import Advance, Progress
 
 _STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
             errno.EROFS: "it is read-only", errno.EACCES: "you may not write there",
@@ -17,12 +24,12 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class DatasetFolder(click.ParamType):
-    """A dataset's folder; for one at a URL, the folder that stands for it."""
+    """The folder of a dataset. A URL is turned into the local folder that stands for it."""
 
     name = "directory"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The folder. Raises UserError when a URL cannot be reached, or has no dataset where one is to be read."""
+        """The folder. Raises UserError when a URL cannot be reached or has no dataset to read."""
         if isinstance(value, str) and ":" in value:
             from generator.dataset.store import is_url
 
@@ -37,7 +44,7 @@ class DatasetFolder(click.ParamType):
 
 
 class OutFolder(DatasetFolder):
-    """A folder to make a dataset in; for a URL, the folder from which it is copied there."""
+    """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there."""
 
     def _at(self, url: str) -> Path:
         from generator.dataset.store import staging
@@ -46,22 +53,53 @@ class OutFolder(DatasetFolder):
 
 
 class Commands(click.Group):
-    """A group of commands whose foreseeable failures end in one sentence: exit code 2, or 130 after Ctrl-C."""
+    """A group of commands that shows what library code logs, and ends foreseeable failures with one sentence.
+
+    Exit code 2 after a mistake or where the disk cannot be written, 130 after Ctrl-C.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; unforeseen errors keep their traceback."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("Stopped. What is finished is kept: run the same command again to continue.")
-            ctx.exit(130)
-        except OSError as error:
-            if error.errno not in _STORAGE:
-                raise
-            where = error.filename or "the output folder"
-            raise UserError(
-                f"Cannot write {where}: {_STORAGE[error.errno]}. What is finished is kept: mend this and run the same command again."
-            ) from error
+        """Run a command. Unforeseen errors keep their traceback."""
+        with nullcontext() if ctx.parent else _logs_shown():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                say("Stopped. What is finished is kept: run the same command again to continue.")
+                ctx.exit(130)
+            except UserError as error:
+                raise _Mistake(error.message) from error
+            except OSError as error:
+                if error.errno not in _STORAGE:
+                    raise
+                where = error.filename or "the output folder"
+                raise _Mistake(
+                    f"Cannot write {where}: {_STORAGE[error.errno]}. What is finished is kept: mend this and run the same command again."
+                ) from error
+
+
+class _Mistake(click.ClickException):
+    exit_code = 2
+
+
+@contextmanager
+def _logs_shown() -> Iterator[None]:
+    """While this lasts, what the packages log from level INFO on is written to stderr, the message alone."""
+    handler = _Stderr()
+    loggers = [logging.getLogger(name) for name in ("generator", "evaluator")]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+            logger.setLevel(logging.NOTSET)
+
+
+class _Stderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
 
 
 def say(message: str) -> None:
@@ -70,21 +108,48 @@ def say(message: str) -> None:
 
 
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
-    """Give the result of a command (stdout): JSON for machines, or a line."""
+    """Print the result of a command (stdout): JSON for machines, or a line."""
     click.echo(json.dumps(data, sort_keys=True) if as_json else line)
 
 
+class Bar(Progress):
+    """Shows progress as a bar on stderr with the remaining time; shows nothing where stderr is no terminal."""
+
+    @contextmanager
+    def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
+        """As Progress.track."""
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(file=sys.stderr)
+        columns = (
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[note]}"),
+            progress.TimeRemainingColumn(),
+        )
+        with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+            task = bar.add_task(name, total=total, completed=done, note="")
+
+            def advance(steps: int = 1, note: str = "") -> None:
+                if note:
+                    bar.update(task, note=note)
+                bar.advance(task, steps)
+
+            yield advance
+
+
 def progress() -> Any:
-    """A progress bar on stderr with rate and remaining time; silent where stderr is no terminal."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(file=sys.stderr)
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[note]}"),
+        progress.TimeRemainingColumn(),
     )
-    return Progress(*columns, console=console, disable=not console.is_terminal)
+    return progress.Progress(*columns, console=console, disable=not console.is_terminal)

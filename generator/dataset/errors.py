@@ -2,17 +2,20 @@
 
 from difflib import get_close_matches
 
-import click
 
+class UserError(Exception):
+    """A mistake that the user can mend. `message` is one sentence: what was expected, what came, how to mend it.
 
-class UserError(click.ClickException):
-    """One sentence that names the mistake, the value and the remedy. It ends a command with exit code 2, without traceback."""
+    The command lines print it without a traceback and exit with code 2.
+    """
 
-    exit_code = 2
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.message = message
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """The close of an error message: the nearest known name, or else all of them.
+    """The end of an error message: the nearest known name, or all of them.
 
     >>> did_you_mean("cleevr", ["clevr", "pug"])
     "did you mean 'clevr'?"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.dataset.errors import UserError
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Captioner
@@ -43,6 +44,7 @@ def describe(
     request: Request,
     assigned: Mapping[str, Assigned] | None = None,
     with_world: bool = False,
+    progress: Progress = SILENT,
 ) -> Summary:
     """Write the benchmark `name` for a holdout over the world in `root`, and return what it holds.
 
@@ -58,7 +60,9 @@ def describe(
     training = make_training(captioner, request)
     with BenchmarkWriter(root, name) as writer:
         tables = Tables(writer, captioner, design_of(holdout).rule(vocabulary, holdout), request.seed, assigned)
-        for row in rendered_scenes(world, with_salience=request.statistics is not None):
+        rows = rendered_scenes(world, with_salience=request.statistics is not None)
+        n_rendered = world.manifest["scenes"] - world.manifest["failed"]
+        for row in progress.each(rows, "describing", n_rendered):
             tables.add_scene(row, training, protocols)
         _check_splits(tables, holdout)
         _check_items(tables, protocols, request)

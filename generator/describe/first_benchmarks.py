@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.describe.benchmark import Summary, describe
 from generator.describe.request import first_request
@@ -12,7 +13,9 @@ from generator.plan.plan import plan_parts
 from generator.vocabulary.schema import parse_vocabulary
 
 
-def write_benchmarks(root: Path, world: World, exposed_negatives: bool) -> dict[str, Summary]:
+def write_benchmarks(
+    root: Path, world: World, exposed_negatives: bool, progress: Progress = SILENT
+) -> dict[str, Summary]:
     """Write the benchmark of each holdout that the world was made for, and return what each holds, by name."""
     request = world.manifest["request"]
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
@@ -32,6 +35,6 @@ def write_benchmarks(root: Path, world: World, exposed_negatives: bool) -> dict[
         name = design.benchmark_name(holdout)
         assigned = plan.assigned(number, rule.splits) if plan else None
         done[name] = describe(
-            root, world, holdout, name, first_request(holdout, exposed_negatives), assigned, with_world=True
+            root, world, holdout, name, first_request(holdout, exposed_negatives), assigned, True, progress
         )
     return done

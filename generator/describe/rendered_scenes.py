@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from generator.dataset.commands import progress
 from generator.dataset.reader import World
 from generator.scene.scene import Scene
 
@@ -20,14 +19,11 @@ class RenderedScene(NamedTuple):
 def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene]:
     """Every rendered scene, in the order of the table; a twin comes right after its scene."""
     columns = ["scene_id", "twin_of", "scene", "status", "width", "height", *(["objects"] if with_salience else [])]
-    with progress() as bar:
-        task = bar.add_task("describing", total=None, note="")
-        for batch in world.batches("scenes", columns):
-            for row in batch.to_pylist():
-                if row["status"] == "ok":
-                    salience = _salience(row) if with_salience else ()
-                    yield RenderedScene(row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience)
-            bar.update(task, advance=batch.num_rows)
+    for batch in world.batches("scenes", columns):
+        for row in batch.to_pylist():
+            if row["status"] == "ok":
+                salience = _salience(row) if with_salience else ()
+                yield RenderedScene(row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience)
 
 
 def most_objects(world: World) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generator.dataset.commands import progress
+from generator.dataset.progress import SILENT, Progress
 from generator.exports.samples import Sample, Samples, whole_folder
 
 _ROWS = 100  # of a row group: readers load one at a time
@@ -34,13 +34,12 @@ _SCHEMA = pa.schema(
 )
 
 
-def export_hf(samples: Samples, title: str, out: Path) -> dict[str, int]:
+def export_hf(samples: Samples, title: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
     """Write `out`/data/SPLIT-00000.parquet and so on and a README.md that names the splits; returns the
     number of scenes by split.
     """
     splits = samples.splits()
-    with whole_folder(out) as folder, progress() as bar:
-        task = bar.add_task("writing", total=sum(splits.values()), note="")
+    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
         (folder / "data").mkdir()
         for split in splits:
             batches = _batches(samples.of(split))
@@ -51,7 +50,7 @@ def export_hf(samples: Samples, title: str, out: Path) -> dict[str, int]:
                 with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
                     while batch is not None and path.stat().st_size < _FILE_BYTES:
                         file.write_batch(batch)
-                        bar.update(task, advance=len(batch))
+                        advance(len(batch))
                         batch = next(batches, None)
                 number += 1
         (folder / "README.md").write_text(_readme(title, splits) + _licence(samples), encoding="utf-8")

@@ -4,27 +4,26 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.dataset.commands import progress
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.tars import Member, TarWriter
 from generator.exports.samples import Sample, Samples, whole_folder
 
 
-def export_webdataset(samples: Samples, size: int, out: Path) -> dict[str, int]:
+def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress = SILENT) -> dict[str, int]:
     """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of scenes by split.
 
     A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at
     least one scene, however large.
     """
     splits = samples.splits()
-    with whole_folder(out) as folder, progress() as bar:
-        task = bar.add_task("writing", total=sum(splits.values()), note="")
+    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
         if samples.licences:
             (folder / "LICENCE.md").write_text(samples.licences, encoding="utf-8")
         for split in splits:
             (folder / split).mkdir()
             members = (_members(sample, split) for sample in samples.of(split))
             for _ in _tars(folder / split, members, size):
-                bar.update(task, advance=1)
+                advance()
     return splits
 
 

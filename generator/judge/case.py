@@ -11,18 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from generator.dataset.files import read_json
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.schema import SCENES
 from generator.judge.decide import decide
-from generator.judge.files import (
-    file_faults,
-    finding,
-    image_faults,
-    labels,
-    places,
-    readable_parts,
-    readable_toml,
-    watched,
-)
+from generator.judge.files import file_faults, finding, image_faults, labels, places, readable_parts, readable_toml
 from generator.judge.geometry import Shown, Terms, read_scene
 from generator.judge.heldout import HeldOut, Named
 from generator.judge.meaning import Said
@@ -30,16 +22,17 @@ from generator.judge.records import record_faults
 from generator.judge.twins import Twins
 from generator.judge.words import Lexicon, UnreadableError, read_sentence
 
+BATCH = 2000  # rows between two updates of the progress
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 
 
 class World:
     """A world's files, judged once for all benchmarks over it. `shown` has the scenes that could be read, by id."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, progress: Progress = SILENT):
+        self.folder, self.progress = folder, progress
         self.digest = read_json(folder / "manifest.json").get("sums")
-        self.findings = list(file_faults(folder, self.digest, images=True))
+        self.findings = list(file_faults(folder, self.digest, images=True, progress=progress))
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)
         self.shown: dict[str, Shown] = {}
@@ -130,7 +123,8 @@ class Case:
     def claims(self) -> list[Said | None]:
         """What each text says; None where it cannot be read."""
         texts = self.tables["texts"]["text"]
-        return [self._read(text) for text in watched(values(texts), len(texts), "texts")]
+        rows = self.world.progress.each(values(texts), "texts", len(texts), BATCH)
+        return [self._read(text) for text in rows]
 
     def _read(self, text: str) -> Said | None:
         try:
@@ -158,13 +152,14 @@ class Case:
 
     @cached_property
     def verdicts(self) -> np.ndarray:
-        """What the poses say of each candidate: TRUE, FALSE, UNDECIDED or UNREADABLE. Each text is decided once a scene."""
+        """What the poses say of each candidate: BATCH = 2000  # rows between two updates of the progress
+        TRUE, FALSE, UNDECIDED or UNREADABLE. Each text is decided once a scene."""
         rows = self.candidates
         known = (rows.item >= 0) & (rows.scene >= 0) & (rows.text >= 0)
         width = max(len(self.claims), 1)
         pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
         verdicts = np.full(len(known), UNREADABLE, np.int8)
-        decided = watched(self._decided(pairs.tolist(), width), len(pairs), "candidates")
+        decided = self.world.progress.each(self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH)
         verdicts[known] = np.fromiter(decided, np.int8, len(pairs))[back]
         return verdicts
 

@@ -3,16 +3,16 @@
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from generator.dataset.commands import progress
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
+from generator.dataset.progress import SILENT, Progress
 from generator.judge.tars import image_fault, packed_paths, tar_faults
 
 Finding = dict[str, str]
@@ -32,22 +32,19 @@ def finding(fault: str, what: str) -> Finding:
     return {"fault": fault, "what": what}
 
 
-def file_faults(folder: Path, digest: str | None, images: bool) -> Iterator[Finding]:
+def file_faults(folder: Path, digest: str | None, images: bool, progress: Progress = SILENT) -> Iterator[Finding]:
     """Files that are missing, changed, unlisted, or images that do not decode."""
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
-    with progress() as bar:
-        task = bar.add_task(f"files of {folder.name}", total=len(sums), note="")
-        for name, expected in sums.items():
-            path = folder / name
-            if not path.exists():
-                yield finding("damaged file", f"{folder.name}/{name} is missing")
-            elif sha256(path) != expected:
-                yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
-            if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes())):
-                yield finding("damaged image", f"{folder.name}/{name} {fault}")
-            bar.update(task, advance=1)
+    for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
+        path = folder / name
+        if not path.exists():
+            yield finding("damaged file", f"{folder.name}/{name} is missing")
+        elif sha256(path) != expected:
+            yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
+        if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes())):
+            yield finding("damaged image", f"{folder.name}/{name} {fault}")
     for fault in tar_faults(folder) if images else ():
         yield finding("damaged file", f"{folder.name}/{fault}")
     listed = {folder / name for name in sums}
@@ -132,16 +129,6 @@ def repeated(column: pa.ChunkedArray) -> list[str]:
     if pc.count_distinct(column).as_py() == len(column):
         return []
     return [entry["values"] for entry in pc.value_counts(column).to_pylist() if entry["counts"] > 1]
-
-
-def watched(rows: Iterable[Any], total: int, what: str) -> Iterator[Any]:
-    """Go through rows and show how far it got."""
-    with progress() as bar:
-        task = bar.add_task(what, total=total, note="")
-        for n, row in enumerate(rows, 1):
-            yield row
-            if n % 2000 == 0 or n == total:
-                bar.update(task, completed=n)
 
 
 def readable_toml(path: Path) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from generator.judge.case import Case
+from generator.judge.case import BATCH, Case
 from generator.judge.decide import decide
-from generator.judge.files import Finding, finding, labels, places, watched
+from generator.judge.files import Finding, finding, labels, places
 from generator.judge.geometry import Shown
 from generator.judge.meaning import Said, Thing
 
@@ -29,7 +29,7 @@ def pool_findings(case: Case) -> Iterator[Finding]:
     items = np.flatnonzero(case.tables["items"]["pool_id"].is_valid().to_numpy())
     scenes, listed = _listed(case, items)
     found: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
-    for item in watched(items.tolist(), len(items), "items with a pool"):
+    for item in case.world.progress.each(items.tolist(), "items with a pool", len(items), BATCH):
         pool_id, scene = asked[item], scenes.get(item, -1)
         if pool_id not in pools:
             yield finding("missing row", f"item {case.item_id(item)}: its pool {pool_id} does not exist")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.dataset.store import fetch_all, publish_file
@@ -19,7 +20,7 @@ from generator.judge.files import file_faults, finding, readable_table
 from generator.judge.ledger import Ledger
 
 
-def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
+def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) -> dict[str, dict[str, Any]]:
     """Certificates by benchmark name, each also written to its benchmark's verify.json.
 
     A certificate has `status` (clean, as declared or failed), `sentence`, `findings` ({fault, what}), and the digests
@@ -34,7 +35,7 @@ def verify_dataset(root: Path, name: str | None) -> dict[str, dict[str, Any]]:
     names = [name] if name else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
-    world = World(world_folder)
+    world = World(world_folder, progress)
     certificates = {}
     for each in names:
         folder = root / "benchmarks" / each
@@ -50,7 +51,7 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
     ledger = Ledger()
     ledger.enter(world.findings)
-    ledger.enter(file_faults(folder, manifest.get("sums"), images=False))
+    ledger.enter(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     tables = {
         name: readable_table(folder / f"{name}.parquet", schema, ledger) for name, schema in BENCHMARK_TABLES.items()
     }

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.commands import progress
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import output_path
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.schema import SCENES
 from generator.dataset.writer import WorldWriter, difference
@@ -16,7 +16,7 @@ from generator.dataset.writer import WorldWriter, difference
 _OF_EVERY_ROW = {"width", "height", "status", "reason"}
 
 
-def merge_worlds(shards: Sequence[Path], root: Path) -> World:
+def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
     """Write into `root` the world whose parts lie in `shards`; its files are hard links where the file system allows.
 
     Raises UserError when a part is missing, unfinished, damaged, given twice, or of another request.
@@ -25,13 +25,12 @@ def merge_worlds(shards: Sequence[Path], root: Path) -> World:
     request = _whole_request(worlds)
     with WorldWriter(root, request) as writer:
         if not writer.finished:
-            with progress() as bar:
-                task = bar.add_task("merging", total=sum(world.manifest["scenes"] for world in worlds), note="")
+            with progress.track("merging", sum(world.manifest["scenes"] for world in worlds)) as advance:
                 for world in worlds:
                     for record in _records(world):
                         if record["scene_id"] not in writer.done:
                             _take(world, record, writer)
-                        bar.update(task, advance=1)
+                        advance()
             writer.finish(worlds[0].vocabulary_text)
     return World(root / "world")
 

@@ -18,7 +18,7 @@ from generator.render.job import MOST_OBJECTS, Job, as_tuple
 from generator.render.quality import Quality, read_quality
 from generator.render.shards import ShardScenes
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary, with_assets
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
 _TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
 
@@ -78,6 +78,39 @@ def prepare(job: Job) -> Prepared:
     _check_room(planned, vocabulary, job)
     assets = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     return Prepared(job, text, vocabulary, quality, holdouts, parts, plan, planned, assets)
+
+
+def folder_name(prepared: Prepared, preset: str | None) -> str:
+    """The name of the folder to write if the user gives none: what is held out, block seeds, seed, size, shard."""
+    job = prepared.job
+    stem = preset or _world_name(prepared)
+    shard = "-shard-{}-of-{}".format(*job.storage.shard) if job.storage.shard else ""
+    return f"{stem}-s{job.seed}-{job.width}x{job.height}{shard}"
+
+
+def _world_name(prepared: Prepared) -> str:
+    job, vocabulary, design = prepared.job, prepared.vocabulary, design_of(prepared.holdout)
+    asked = as_tuple(job.holdout) or design.default_holdout(vocabulary)
+    if asked[0].endswith(".json"):
+        asked = prepared.holdout.asked
+    usual = f"{read_vocabulary(job.family).tested}:{vocabulary.category}="
+    held_out = "+".join(spec.removeprefix(usual) for spec in asked)
+    parts = [
+        vocabulary.name,
+        job.assets,
+        None if job.objects == (2, 2) else f"n{_span(range(job.objects[0], job.objects[1] + 1))}",
+        design.prefix + held_out.replace(":", "-").replace("=", "-").replace("..", "-"),
+        f"b{_span(as_tuple(job.block_seed))}",
+    ]
+    return "-".join(part for part in parts if part)
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """Numbers in a folder's name: 0-2 for 0, 1, 2 and 1_5 for 1, 5."""
+    first, last = numbers[0], numbers[-1]
+    if list(numbers) != list(range(first, last + 1)):
+        return "_".join(map(str, numbers))
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _twinned(plan: Plan, holdouts: Sequence[Holdout], vocabulary: Vocabulary, job: Job) -> WithTwins:

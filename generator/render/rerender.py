@@ -1,4 +1,4 @@
-"""Render the recorded scenes of a world again: at another size or quality, or with other outputs."""
+"""Render the recorded scenes of a world again, at another size or quality or with other outputs."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from typing import Any
 from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import write_index
 from generator.plan.record import Planned
@@ -20,22 +21,26 @@ from generator.render.quality import read_quality
 from generator.render.run import Work, blender_version, carry_out, quality_request
 from generator.vocabulary.schema import parse_vocabulary
 
-_LOOK = ("width", "height", "quality", "outputs", "engine", "device", "blender")
-_STORAGE = ("tar_bytes",)  # how a world's files lie is no matter of what they show
+_RECORDED = ("width", "height", "quality", "outputs", "engine", "device", "blender", "from")
 
 
 @dataclass(frozen=True)
-class Look:
-    """How scenes are to be rendered again, and by what; None leaves it as it was."""
+class Changes:
+    """What to change when a world is rendered again; None keeps what the world has.
+
+    `backend`: what renders. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth, normals, boxes.
+    `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
+    """
 
     backend: Backend
     size: tuple[int, int] | None = None
     quality: str | None = None
     outputs: tuple[str, ...] | None = None
+    tar_bytes: int | None = None
 
 
 class Recorded(Collection[Planned]):
-    """The rendered scenes of a world, in the order of its table, a few in memory at a time."""
+    """The rendered scenes of a world in the order of its table; holds a few in memory at a time."""
 
     def __init__(self, world: World):
         self._world = world
@@ -54,42 +59,54 @@ class Recorded(Collection[Planned]):
         return any(planned == each for each in self)
 
 
-def prepare_again(source: Dataset, look: Look, root: Path) -> Work:
-    """What is to be rendered into `root`. Raises UserError where the image would have another shape."""
+def default_folder(source: Dataset, changes: Changes) -> Path:
+    """The folder to render into if the user names none, in the working directory."""
+    width, height = _size(source, changes)
+    return Path(f"{source.root.resolve().name}-again-{width}x{height}")
+
+
+def prepare_rerender(source: Dataset, changes: Changes, root: Path) -> Work:
+    """The scenes of `source` as work to render into `root`. Raises UserError if the aspect ratio would change."""
     before = source.world.manifest["request"]
     check_assets(before.get("assets"))
-    width, height = look.size or (before["width"], before["height"])
+    width, height = _size(source, changes)
     if width * before["height"] != height * before["width"]:
         raise UserError(
-            f"--resolution {width}x{height} has another shape than the {before['width']}x{before['height']} for which the scenes "
-            f"of {source.root} were placed; take a multiple or a part of it, such as {2 * before['width']}x{2 * before['height']}."
+            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for which the scenes "
+            f"of {source.root} were placed; take a multiple or a fraction of that, such as {2 * before['width']}x{2 * before['height']}."
         )
-    name = look.quality or before["quality"]["name"]
+    name = changes.quality or before["quality"]["name"]
     quality = read_quality(name)
-    outputs = before.get("outputs", []) if look.outputs is None else list(look.outputs)
-    kept = {key: value for key, value in before.items() if key not in _STORAGE}
+    outputs = before.get("outputs", []) if changes.outputs is None else list(changes.outputs)
+    kept = {key: value for key, value in before.items() if key != "tar_bytes"}
     request = {
         **kept, "width": width, "height": height, "quality": quality_request(name), "outputs": outputs, "blender": blender_version(),
-        **asdict(look.backend),
-        "from": {"world": source.world.digest, **{key: before[key] for key in (*_LOOK, "from") if key in before}},
+        **asdict(changes.backend),
+        "from": {"world": source.world.digest, **{key: before[key] for key in _RECORDED if key in before}},
+        **({"tar_bytes": changes.tar_bytes} if changes.tar_bytes else {}),
     }  # fmt: skip
     setup = {
         "vocabulary": source.world.vocabulary_text, "quality": quality.model_dump(), "width": width, "height": height,
         "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
-        "assets": before.get("assets"), **asdict(look.backend),
+        "assets": before.get("assets"), **asdict(changes.backend),
     }  # fmt: skip
     vocabulary = parse_vocabulary(source.world.vocabulary_text, "vocabulary.toml")
     seconds = seconds_a_scene(width, height, quality, outputs, vocabulary)
     return Work(request, source.world.vocabulary_text, Recorded(source.world), setup, seconds)
 
 
-def render_again(source: Dataset, work: Work, root: Path, farm: Farm) -> World:
-    """Render a world's scenes into `root`, and put its benchmarks over them: their texts say nothing of pixels.
+def _size(source: Dataset, changes: Changes) -> tuple[int, int]:
+    before = source.world.manifest["request"]
+    return changes.size or (before["width"], before["height"])
 
-    A benchmark comes without its certificate, which is one of the other world.
+
+def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Progress = SILENT) -> World:
+    """Render the scenes of `source` into `root` and copy its benchmarks, whose texts do not depend on pixels.
+
+    Certificates are not copied: they hold for the other world.
     """
     if root.resolve() == source.root.resolve():
-        raise UserError(f"--out {root} is the dataset that is rendered again; choose another --out.")
+        raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
     failed = [
         {
             "scene_id": row["scene_id"],
@@ -100,14 +117,14 @@ def render_again(source: Dataset, work: Work, root: Path, farm: Farm) -> World:
         for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
         if row["status"] != "ok"
     ]
-    world = carry_out(work, root, farm, failed)
+    world = carry_out(work, root, farm, progress, failed)
     for manifest in sorted(source.root.glob("benchmarks/[!.]*/manifest.json")):
-        _carry_over(manifest.parent, root / "benchmarks" / manifest.parent.name, world)
+        _copy_benchmark(manifest.parent, root / "benchmarks" / manifest.parent.name, world)
     write_index(root)
     return world
 
 
-def _carry_over(source: Path, target: Path, world: World) -> None:
+def _copy_benchmark(source: Path, target: Path, world: World) -> None:
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         shutil.copytree(source, draft, ignore=shutil.ignore_patterns(".*", "manifest.json", "verify.json"))

@@ -1,13 +1,14 @@
 """Render a world: workers, journal, tables. Continues where an earlier run stopped."""
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
 from generator.holdout.scene_counts import GRID
@@ -19,6 +20,7 @@ from generator.render.job import as_tuple
 from generator.render.prepare import Prepared
 from generator.render.quality import read_quality
 
+logger = logging.getLogger(__name__)
 _PATIENCE, _SLACK = 300.0, 20  # seconds, and times the estimate, that a scene may take before its worker counts as hung
 
 
@@ -33,20 +35,22 @@ class Work:
     seconds_a_scene: float
 
 
-def render_world(prepared: Prepared, root: Path, farm: Farm) -> World:
+def render_world(prepared: Prepared, root: Path, farm: Farm, progress: Progress = SILENT) -> World:
     """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
     setup = worker_setup(prepared, root / "world")
     work = Work(request_of(prepared), prepared.text, prepared.scenes, setup, prepared.seconds_a_scene)
-    return carry_out(work, root, farm)
+    return carry_out(work, root, farm, progress)
 
 
-def carry_out(work: Work, root: Path, farm: Farm, failed: Iterable[Mapping[str, Any]] = ()) -> World:
+def carry_out(
+    work: Work, root: Path, farm: Farm, progress: Progress, failed: Iterable[Mapping[str, Any]] = ()
+) -> World:
     """Render what is not yet rendered, and finish the world in `root`; `failed` are the answers for scenes that are not
     to be rendered. Raises UserError as the farm does."""
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:
         if not writer.finished:
-            _render_rest(work, writer, farm)
+            _render_rest(work, writer, farm, progress)
             for answer in failed:
                 writer.add(answer)
             writer.finish(work.vocabulary)
@@ -98,19 +102,18 @@ def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _render_rest(work: Work, writer: WorldWriter, farm: Farm) -> None:
+def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress) -> None:
     scenes = work.scenes
     rest = (planned for planned in scenes if planned.scene_id not in writer.done)
     left = len(scenes) - writer.n_done
     if writer.n_done:
-        say(f"{writer.n_done:,} images are already rendered.")
+        logger.info(f"{writer.n_done:,} images are already rendered.")
     setup, failed = dict(work.setup), 0
     limits = Limits(timeout=_PATIENCE + _SLACK * work.seconds_a_scene)
-    with progress() as bar:
-        task = bar.add_task("rendering", total=len(scenes), completed=writer.n_done, note="")
+    with progress.track("rendering", len(scenes), writer.n_done) as advance:
         for answer in farm.render(rest, left, setup, limits):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer
-            bar.update(task, advance=1, note=f"{failed} failed" if failed else "")
+            advance(note=f"{failed} failed" if failed else "")
     if failed:
-        say(f"{failed} scenes failed; scenes.parquet gives each one's reason, and they are in no split.")
+        logger.warning(f"{failed} scenes failed; scenes.parquet gives each one's reason, and they are in no split.")

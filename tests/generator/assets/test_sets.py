@@ -19,7 +19,7 @@ from generator.dataset.resources import resource
 from generator.render.device import Backend
 from generator.render.job import Job
 from generator.render.prepare import prepare
-from generator.render.rerender import Look, prepare_again
+from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, with_assets
 from tests.conftest import run_command
 
@@ -163,13 +163,13 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
         p.read_bytes() for p in images
     ]
-    opened, look = Dataset.open(out), Look(Backend())
+    opened, look = Dataset.open(out), Changes(Backend())
     write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
     with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
-        prepare_again(opened, look, tmp_path / "other")
+        prepare_rerender(opened, look, tmp_path / "other")
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
     with pytest.raises(UserError, match="There is no asset set 'toys' here"):
-        prepare_again(opened, look, tmp_path / "other")
+        prepare_rerender(opened, look, tmp_path / "other")
     readme = (out / "README.md").read_text()
     assert "- wedge: CC BY-SA 3.0, A. Smith. Images of them are adaptations" in readme
     assert "| meshes | spare, wedge of the asset set `toys`, digest " in readme

@@ -94,11 +94,11 @@ def test_the_commands_of_the_card_make_it_again(source: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--resolution", "64x64"], "has another shape than the 64x48"),
-        (["--holdout", "2x2"], "so --holdout can change nothing"),
-        (["--family", "clevr"], "so --family can change nothing"),
-        (["--seed", "0"], "so --seed can change nothing"),
-        (["--pairs"], "so --pairs can change nothing"),
+        (["--resolution", "64x64"], "has another aspect ratio than 64x48"),
+        (["--holdout", "2x2"], "so --holdout has no effect"),
+        (["--family", "clevr"], "so --family has no effect"),
+        (["--seed", "0"], "so --seed has no effect"),
+        (["--pairs"], "so --pairs has no effect"),
         (["--quality", "fine"], "Unknown quality 'fine'"),
     ],
 )

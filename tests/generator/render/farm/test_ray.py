@@ -99,7 +99,7 @@ def _workers() -> list[int]:
 def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
     done = run_command(*ARGUMENTS, "--address", "auto", "--out", tmp_path / "d")
     assert done.returncode == 2
-    assert "--address auto is that of a Ray cluster; add --farm ray" in done.stderr
+    assert "--address auto is the address of a Ray cluster; add --farm ray" in done.stderr
     done = run_process(*ARGUMENTS, "--farm", "ray", "--address", "127.0.0.1:1", "--out", tmp_path / "d")
     assert done.returncode == 2
     assert "no Ray cluster answers there" in done.stderr

@@ -1,0 +1,102 @@
+"""The command `gen describe`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import EXPOSED, JSON, SEED
+from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.describe.protocols.registry import protocol_names
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder())
+@click.option(
+    "--benchmark",
+    help="Benchmark whose holdout and splits to keep; needed if the benchmarks of DATASET differ in them.",
+)
+@click.option("--name", help="Name of the new benchmark.  [default: named after what is held out, with -texts]")
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  [default: all that the world "
+    "allows]",
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    help="What graded captions name: L1 (objects), OA (and attributes), OR (and relations) or OAR (all three). Repeat for "
+    "several.  [default: all]",
+)
+@click.option(
+    "--complexity", default="1..12", help="Number of atoms in a graded caption: one number or a range such as 1..12."
+)
+@click.option(
+    "--counts", help="Exact numbers of objects, attributes and relations in graded captions, such as O=3,A=5,R=2."
+)
+@click.option(
+    "--captions",
+    help="How much training captions mention, such as density=0.5,completeness=0.7,saliency=1.0.  [default: every object with "
+    "its tested value]",
+)
+@click.option(
+    "--template",
+    help="Template for all texts, such as there-is.  [default: drawn at random, the same for a caption and its foils]",
+)
+@EXPOSED
+@click.option(
+    "--any-familiarity",
+    is_flag=True,
+    help="Let foils be more or less familiar than their captions. The dataset's manifest records it.",
+)
+@click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
+@JSON
+def describe(
+    dataset: Path, benchmark: str | None, name: str | None, protocols: tuple[str, ...], levels: tuple[str, ...], complexity: str,
+    counts: str | None, captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Write new texts for DATASET: captions of controlled complexity, foils that are false, paraphrases that are true.
+
+    Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.dataset.store import shown
+    from generator.describe.benchmark import describe as write
+    from generator.describe.benchmark import kept_splits
+    from generator.describe.protocols.train import parse_statistics
+    from generator.describe.request import Request, check_name, check_request
+    from generator.holdout.holdout import Holdout
+    from generator.holdout.request import design_of
+    from generator.language.complexity import LEVELS, parse_complexity, parse_counts
+
+    request = Request(
+        protocols or None,
+        levels=levels or tuple(LEVELS),
+        complexity=parse_complexity(complexity),
+        counts=parse_counts(counts),
+        statistics=parse_statistics(captions),
+        template=template,
+        exposed_negatives=exposed_negatives,
+        equal_familiarity=not any_familiarity,
+        seed=seed,
+    )
+    check_request(request)
+    opened = Dataset.open(dataset)
+    holdout = Holdout.from_dict(opened.block(benchmark))
+    name = check_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
+    done = write(dataset, opened.world, holdout, name, request, kept_splits(opened, holdout), progress=Bar())
+    for what, n in done.items.items():
+        say(f"{what:30} {n:>9,} items")
+    dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
+    say(
+        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} were true), "
+        f"{dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} --benchmark {name}"
+    )
+    data = {
+        "dataset": shown(dataset), "benchmark": name, "scenes": done.scenes, "items": done.items, "texts": done.texts,
+        "dropped": done.dropped, "refused": done.refused,
+    }  # fmt: skip
+    result(data, as_json, name)

@@ -1,0 +1,24 @@
+"""The command `gen merge`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import EXPOSED, JSON
+from generator.cli.render import finish
+from generator.dataset.commands import Bar, DatasetFolder, OutFolder
+
+
+@click.command()
+@click.argument("shards", type=DatasetFolder(), nargs=-1, required=True)
+@EXPOSED
+@click.option("--out", type=OutFolder(), required=True, help="Folder or URL to write.")
+@JSON
+def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
+    """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
+
+    The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows.
+    """
+    from generator.render.merge import merge_worlds
+
+    finish(out, merge_worlds(shards, out, Bar()), exposed_negatives, as_json)

@@ -1,0 +1,40 @@
+"""The command `gen preview`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import FILE, JSON, SEED, given
+from generator.dataset.commands import DatasetFolder, result
+from generator.dataset.errors import UserError
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder())
+@click.option("--benchmark", help="Benchmark whose splits and captions to show, if DATASET has several.")
+@click.option("--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]")
+@click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")
+@click.option("--seed", type=SEED, default=0, help="Seed that chooses the images.")
+@click.option(
+    "--grid",
+    is_flag=True,
+    help="Instead, show one image for each value of the tested kind on each object; held-out combinations are framed.",
+)
+@click.option("--out", type=FILE, help="PNG to write.  [default: preview.png or grid.png in DATASET]")
+@JSON
+@click.pass_context
+def preview(
+    context: click.Context, dataset: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, grid: bool,
+    out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Draw a contact sheet of DATASET: images of every split with their captions."""
+    from generator.inspection.sheets.contact_sheet import draw_preview
+    from generator.inspection.sheets.grid import draw_grid
+
+    if grid and {"splits", "number", "seed"} & set(given(context)):
+        raise UserError("--grid chooses its images from all splits; leave --split, --n and --seed out.")
+    if grid:
+        path = draw_grid(dataset, benchmark, out or dataset / "grid.png")
+    else:
+        path = draw_preview(dataset, benchmark, splits, number, seed, out or dataset / "preview.png")
+    result({"preview": str(path)}, as_json, str(path))

@@ -1,0 +1,53 @@
+"""The command `gen split`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES
+from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.dataset.errors import UserError
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder())
+@DESIGN
+@HOLDOUT
+@BLOCK_SEED
+@OPPOSITES
+@EXPOSED
+@click.option("--name", help="Name of the benchmark, if there is only one.  [default: named after what is held out]")
+@JSON
+def split(
+    dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Write another benchmark over the images of DATASET, with other combinations held out.
+
+    Nothing is rendered. Several block seeds, points of a coverage curve or class lists give several benchmarks.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.dataset.store import shown
+    from generator.describe.benchmark import describe
+    from generator.describe.request import check_name, first_request
+    from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
+    from generator.vocabulary.schema import parse_vocabulary
+
+    opened = Dataset.open(dataset)
+    vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
+    holdouts = HoldoutRequest(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
+    if name and len(holdouts) > 1:
+        raise UserError(
+            f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."
+        )
+    made = {}
+    for each in holdouts:
+        called = check_name(name) if name else design_of(each).benchmark_name(each)
+        request = first_request(each, exposed_negatives)
+        made[called] = describe(dataset, opened.world, each, called, request, progress=Bar()).scenes
+        say(f"Held out: {design_of(each).summary(each)}.")
+        counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
+        say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
+    first = next(iter(made))
+    data = {"dataset": shown(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
+    result(data, as_json, "\n".join(made))

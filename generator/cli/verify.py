@@ -1,0 +1,91 @@
+"""The command `gen verify`."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.cli.options import FILE, JSON
+from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.dataset.errors import UserError
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder(), required=False)
+@click.option("--benchmark", help="Benchmark to verify.  [default: all]")
+@click.option(
+    "--splits",
+    "labels",
+    type=FILE,
+    help="Judge the labels in this CSV or JSON file, made by others, instead of a DATASET.",
+)
+@click.option(
+    "--columns",
+    multiple=True,
+    help="Which column of the file has which role, as split=fold,label=caption or first=animal,first.color=paint,second=...  "
+    "[default: columns named like their role]",
+)
+@click.option(
+    "--task", help="Task to judge in a JSON file that holds labels by split for several tasks.  [default: all]"
+)
+@click.option("--train", multiple=True, help="Split that trains. Repeat for several.  [default: train]")
+@click.option(
+    "--familiar",
+    multiple=True,
+    help="Split that may show the same arrangements as training. Repeat for several.",
+)
+@JSON
+def verify(
+    dataset: Path | None, benchmark: str | None, labels: Path | None, columns: tuple[str, ...], task: str | None,
+    train: tuple[str, ...], familiar: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    """Check DATASET: no leak, every positive true, every negative false, equal familiarity, whole files.
+
+    With --splits, check splits that others made: arrangements or images that two splits share (in the same words, in another
+    order, or by converse), values that follow from an object's place, negatives that are true, unequal familiarity.
+
+    The exit code is 1 if anything is wrong. Every finding names its rows.
+    """
+    from generator.judge.foreign.judge import verify_splits
+    from generator.judge.foreign.rows import Marks
+    from generator.judge.verify import verify_dataset
+
+    if labels and not (dataset or benchmark):
+        found = verify_splits(labels, columns, task, Marks(train or None, familiar))
+    elif dataset and not (labels or columns or task or train or familiar):
+        found = verify_dataset(dataset, benchmark, Bar())
+    else:
+        raise UserError(
+            "Expected either a DATASET (--benchmark is optional) or --splits FILE (--columns, --task, --train and --familiar are "
+            "optional); give one of the two."
+        )
+    for line in report(found):
+        say(line)
+    lines = [f"{name}: {each['status']}" for name, each in found.items()]
+    result(found, as_json, "\n".join(lines))
+    raise SystemExit(1 if any(each["status"] == "failed" for each in found.values()) else 0)
+
+
+def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """The lines to print for each benchmark or task: findings, notes, tables of familiarity, the verdict's sentence."""
+    for name, each in found.items():
+        for finding in each["findings"]:
+            yield f"{name}: {finding['fault']}: {finding['what']}"
+        for note in each.get("notes", ()):
+            yield f"{name}: note: {note}"
+        for kind, rows in each.get("familiarity", {}).items():
+            yield from _familiarity_table(name, kind, rows)
+        yield f"{name}: {each['sentence']}"
+
+
+def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield (
+        f"{name}: rows by how many of their {kind} bindings training never shows "
+        "(in brackets: rows where swapping the values changes that number)"
+    )
+    width = max(len(row["split"]) for row in rows)
+    yield f"  {'':{width}} {'none':>19} {'some':>19} {'all':>19}"
+    for row in rows:
+        cells = (f"{row[count]:,} ({row[f'{count}_unequal']:,})" for count in ("seen", "partial", "unseen"))
+        yield f"  {row['split']:{width}}" + "".join(f" {cell:>19}" for cell in cells)

@@ -1,0 +1,38 @@
+"""How long work tells its caller how far it is. Nothing is shown unless the caller shows it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Advance(Protocol):
+    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the last one."""
+
+    def __call__(self, steps: int = 1, note: str = "") -> None: ...
+
+
+class Progress:
+    """Follows long work. This one shows nothing; a subclass that overrides `track` can show a bar."""
+
+    def track(self, name: str, total: int | None, done: int = 0) -> AbstractContextManager[Advance]:
+        """A context for work called `name` of `total` steps (None: not known), of which `done` are finished."""
+        return nullcontext(_ignore)
+
+    def each(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:
+        """Yield the rows and follow them; `every` so many rows count as one update."""
+        with self.track(name, total) as advance:
+            n = 0
+            for n, row in enumerate(rows, 1):
+                yield row
+                if n % every == 0:
+                    advance(every)
+            advance(n % every)
+
+
+def _ignore(steps: int = 1, note: str = "") -> None:
+    pass
+
+
+SILENT = Progress()
