@@ -1,0 +1,24 @@
+"""The command `score measure`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import CHANNEL, FOLDER, JSON
+from generator.dataset.commands import result
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@CHANNEL
+@JSON
+def measure(run: Path, channel: str | None, as_json: bool) -> None:
+    """Compute the results of RUN again from its scores, without the model."""
+    from evaluator.measure import measure as compute
+    from evaluator.report.terminal import print_table
+
+    results = compute(run, channel)
+    if as_json:
+        result(results, True, "")
+    else:
+        print_table([results])

@@ -1,0 +1,19 @@
+"""Options that several commands of `score` share."""
+
+from pathlib import Path
+
+import click
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+DEVICE = click.option(
+    "--device", help="Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
+)
+CHANNEL = click.option(
+    "--channel",
+    metavar="NAME",
+    help="Which of the model's scores to measure, such as itm or itc.  [default: the model's first]",
+)
+BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET has several.")

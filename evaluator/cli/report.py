@@ -1,0 +1,24 @@
+"""The command `score report`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import FILE, FOLDER, JSON
+from generator.dataset.commands import result
+
+
+@click.command()
+@click.argument("runs", type=FOLDER, nargs=-1, required=True)
+@click.option("--out", type=FILE, help="HTML file to write.  [default: report.html in the first run]")
+@JSON
+def report(runs: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Print the results of RUNS and write them to one HTML page with figures and examples."""
+    from evaluator.report.page import write_page
+    from evaluator.report.terminal import print_table
+
+    path = out or runs[0] / "report.html"
+    results = write_page(runs, path)
+    if not as_json:
+        print_table(results)
+    result({"report": str(path), "results": results}, as_json, str(path))

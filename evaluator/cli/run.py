@@ -1,0 +1,76 @@
+"""The command `score run`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, JSON
+from evaluator.protocols import NAMES
+from generator.dataset.commands import DatasetFolder, result, say
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder())
+@click.option(
+    "--model",
+    required=True,
+    help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or jackalope:FOLDER. "
+    "`score models` lists the families.",
+)
+@BENCHMARK
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    metavar="NAME",
+    help=f"Protocol to score: {', '.join(NAMES)}. Repeat for several.  [default: all that the benchmark has]",
+)
+@click.option("--out", type=FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    help="Images, texts or pairs per batch; halved when memory runs out.  [default: as much as the GPU's memory allows, else 128]",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "float32", "bfloat16"]),
+    default="auto",
+    help="auto: bfloat16 for the image side of dual encoders on a GPU, else float32. Similarities are always float32.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    help="Threads that read images ahead.  [default: one per processor core, at most 8]",
+)
+@CHANNEL
+@click.option(
+    "--full-pools",
+    is_flag=True,
+    help="Score whole pools and raw retrieval even with a model that reads image and text together, at any cost.",
+)
+@DEVICE
+@JSON
+def run(
+    dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Score MODEL on DATASET and print the results for each split.
+
+    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
+    the same command again to continue.
+    """
+    from evaluator.report.terminal import print_table
+    from evaluator.run import Request
+    from evaluator.run import run as score
+
+    request = Request(
+        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools
+    )
+    folder, results = score(request)
+    if results is None:
+        return
+    say(f"Scores and results are in {folder}. Next: score report {folder}")
+    if as_json:
+        result(results, True, "")
+    else:
+        print_table([results])

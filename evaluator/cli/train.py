@@ -1,0 +1,47 @@
+"""The commands `score train`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON
+from generator.dataset.commands import Commands, DatasetFolder, result, say
+
+
+@click.group(cls=Commands)
+def train() -> None:
+    """Train models on the train split of a benchmark."""
+
+
+@train.command()
+@click.argument("dataset", type=DatasetFolder())
+@click.option("--out", type=FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
+@BENCHMARK
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Seed of the initial weights and of the data order."
+)
+@click.option(
+    "--negatives/--no-negatives",
+    default=True,
+    help="Add each caption's swap negative to the texts of its batch (NegCLIP).",
+)
+@DEVICE
+@JSON
+def scratch(
+    dataset: Path, out: Path, benchmark: str | None, epochs: int | None, seed: int, negatives: bool, device: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Train a small dual encoder from scratch on the train split of DATASET.
+
+    It sees nothing else, so "unseen" is certain.
+    """
+    from evaluator.training.scratch import Recipe, train_scratch
+    from generator.dataset.reader import Dataset
+
+    opened = Dataset.open(dataset)
+    recipe = Recipe(seed=seed, negatives=negatives, epochs=epochs or Recipe.epochs)
+    record = train_scratch(opened.world, opened.benchmark(benchmark), recipe, out, device)
+    first, last = record["losses"][0], record["losses"][-1]
+    say(f"Loss {first:.2f} → {last:.2f}. Next: score run {dataset} --model jackalope:{out}")
+    result({"model": str(out), "losses": record["losses"]}, as_json, str(out))
