@@ -1,1 +1,1 @@
-"""From a plan to images: jobs, workers, resume, shards, quality."""
+"""Render planned scenes: jobs, workers, resuming, shards, quality."""

@@ -1,4 +1,4 @@
-"""What renders: an engine of Blender on a kind of device. Does not import bpy."""
+"""The rendering backend: an engine of Blender on a kind of device. Does not import bpy."""
 
 import json
 import subprocess
@@ -11,28 +11,31 @@ from generator.dataset.errors import UserError, did_you_mean
 
 ENGINES = ("cycles", "eevee")
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
-"""Kinds of devices that Cycles renders on; the GPUs in the order in which `auto` takes them."""
+"""Kinds of devices for Cycles. `auto` takes the first kind of GPU in this order that is there."""
 _TIMEOUT = 300
 
 
 @dataclass(frozen=True)
 class Backend:
-    """An engine and the kind of device that it renders on: of DEVICES for cycles, for eevee `opengl-` with the kind of the
-    driver, such as `opengl-software`. Images are the same bytes for the same backend and build of Blender."""
+    """An engine and the kind of device that it renders on.
+
+    `engine`: one of ENGINES. `device`: for cycles one of DEVICES; for eevee `opengl-` and the driver's vendor, such as
+    `opengl-software`. The same backend and the same build of Blender render the same bytes.
+    """
 
     engine: str = "cycles"
     device: str = "cpu"
 
     @property
     def timed(self) -> bool:
-        """Whether the times of the qualities are those of this backend."""
+        """Whether the times in blender_assets/quality.toml were measured with this backend."""
         return self == Backend()
 
 
 def find_backend(engine: str, device: str) -> Backend:
-    """What `--engine` and `--device` ask for, on this machine; `auto` is a GPU where Blender finds one, else the CPU.
+    """The backend for `--engine` and `--device` on this machine. Device `auto` is a GPU if Blender finds one, else the CPU.
 
-    Raises UserError when there is no such engine or kind of device, or when Blender cannot use it here.
+    Raises UserError if the engine or device is unknown, or if Blender cannot use it here.
     """
     if engine not in ENGINES:
         raise UserError(f"Unknown engine '{engine}'; {did_you_mean(engine, list(ENGINES))}")
@@ -40,7 +43,7 @@ def find_backend(engine: str, device: str) -> Backend:
         raise UserError(f"Unknown device '{device}'; {did_you_mean(device, ['auto', *DEVICES])}")
     if engine == "eevee":
         return _opengl(device)
-    if device == "cpu" or (device == "auto" and not _gpu_in_sight()):
+    if device == "cpu" or (device == "auto" and not _may_have_gpu()):
         return Backend()
     found = _probe("devices")
     if device == "auto":
@@ -49,7 +52,7 @@ def find_backend(engine: str, device: str) -> Backend:
         names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
         raise UserError(
             f"--device {device}: Blender finds no such device here ({found.get('broken') or names or 'it finds none'}); install the "
-            f"GPU's driver, or take --device cpu."
+            f"GPU's driver or use --device cpu."
         )
     return Backend("cycles", device)
 
@@ -68,14 +71,14 @@ def _opengl(device: str) -> Backend:
     return Backend("eevee", f"opengl-{found['vendor'].lower()}")
 
 
-def _gpu_in_sight() -> bool:
-    """Whether it is worth seconds to ask Blender; these are what the kernel's drivers of GPUs make."""
+def _may_have_gpu() -> bool:
+    """Whether a GPU driver has made its device files. Asking Blender would take seconds."""
     nodes = ("nvidia[0-9]*", "dri/renderD*", "kfd")
     return sys.platform == "darwin" or any(any(Path("/dev").glob(name)) for name in nodes)
 
 
 def _probe(what: str) -> dict[str, Any]:
-    """What generator/render/blender/probe.py prints; `broken` where it ends without a word."""
+    """What generator/render/blender/probe.py prints, or {"broken": reason} if it prints nothing."""
     command = [sys.executable, "-m", "generator.render.blender.probe", what]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)

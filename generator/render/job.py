@@ -1,4 +1,4 @@
-"""What `gen render` is asked for, and how its options are read."""
+"""What `gen render` was asked for, and the parsing of its options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,10 @@ MOST_OBJECTS = 10
 class Job:
     """What `gen render` was asked for.
 
-    `scenes` are numbers by split, what `--scenes` takes, or None for the design's own; `objects` are the fewest and the
-    most of a scene, `outputs` what is written beside images, `pairs` whether scenes of the evaluation splits have twins,
-    which `scenes` does not count, `backend` the engine and its device, `assets` the asset set where it is not the family's own.
+    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes` may
+    also be numbers by split, or None for the design's own. `width`, `height`: pixels. `objects`: the fewest and the most
+    per scene. `outputs`: what to write beside the images. `pairs`: whether scenes of evaluation splits get twins, which
+    `scenes` does not count. `storage`: which shard, and tars or files. `assets`: the asset set, None for the family's own.
     """
 
     family: str
@@ -39,12 +40,12 @@ class Job:
 
 
 def as_tuple(given: Any) -> tuple[Any, ...]:
-    """What a job was given once or several times, as a tuple."""
+    """A list as a tuple; any other value as a tuple of one."""
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def parse_resolution(spec: str) -> tuple[int, int]:
-    """Width and height in pixels from `320x240`. Raises UserError when malformed or beyond 16..4096."""
+    """Width and height in pixels from `320x240`. Raises UserError if malformed or outside 16..4096."""
     width, _, height = spec.partition("x")
     if not (width.isdigit() and height.isdigit()):
         raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
@@ -54,7 +55,7 @@ def parse_resolution(spec: str) -> tuple[int, int]:
 
 
 def parse_objects(spec: str) -> tuple[int, int]:
-    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError when malformed or beyond 1..10."""
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside 1..10."""
     least, dots, most = spec.partition("..")
     numbers = (least, most if dots else least)
     if not all(number.isascii() and number.isdigit() and 1 <= int(number) <= MOST_OBJECTS for number in numbers):

@@ -1,4 +1,4 @@
-"""`gen merge`: worlds that were rendered in parts become the one that a single run would have made."""
+"""Merge shards of a world into the world that a single run would have made."""
 
 import os
 import shutil
@@ -13,13 +13,13 @@ from generator.dataset.reader import Dataset, World
 from generator.dataset.schema import SCENES
 from generator.dataset.writer import WorldWriter, difference
 
-_OF_EVERY_ROW = {"width", "height", "status", "reason"}
+_ADDED_COLUMNS = {"width", "height", "status", "reason"}
 
 
 def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
-    """Write into `root` the world whose parts lie in `shards`; its files are hard links where the file system allows.
+    """Merge `shards` into a world in `root`. Its files are hard links where the file system allows.
 
-    Raises UserError when a part is missing, unfinished, damaged, given twice, or of another request.
+    Raises UserError if a shard is missing, unfinished, damaged, given twice, or of another world.
     """
     worlds = [Dataset.open(path).world for path in shards]
     request = _whole_request(worlds)
@@ -29,14 +29,14 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
                 for world in worlds:
                     for record in _records(world):
                         if record["scene_id"] not in writer.done:
-                            _take(world, record, writer)
+                            _copy_scene(world, record, writer)
                         advance()
             writer.finish(worlds[0].vocabulary_text)
     return World(root / "world")
 
 
 def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
-    """What all parts were asked for, but for the part. Raises UserError when they are not the parts of one world."""
+    """The request of the whole world. Raises UserError if the shards are not all the shards of one world."""
     found: dict[int, World] = {}
     first: dict[str, Any] = {}
     for world in worlds:
@@ -44,7 +44,7 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
         shard = request.pop("shard", None)
         if shard is None:
             raise UserError(
-                f"{world.folder.parent} is no shard but a whole dataset; give folders made with --shard i/n."
+                f"{world.folder.parent} is a whole dataset, not a shard; give folders made with --shard i/n."
             )
         number, n = shard
         first = first or {**request, "shards": n}
@@ -65,7 +65,7 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
 
 
 def _records(world: World) -> Iterator[dict[str, Any]]:
-    """The records of a world's scenes, as its workers answered."""
+    """The answers of a world's workers, as its tables recorded them."""
     for batch in world.batches("scenes", SCENES.names, rows=100):
         for row in batch.to_pylist():
             if row["status"] == "ok":
@@ -76,20 +76,20 @@ def _records(world: World) -> Iterator[dict[str, Any]]:
                     *(output_path(each, row["scene_id"]) for each in world.outputs),
                 ]
                 files = {path: world.digest_of(path) for path in paths}
-                yield {**{name: value for name, value in row.items() if name not in _OF_EVERY_ROW}, "files": files}
+                yield {**{name: value for name, value in row.items() if name not in _ADDED_COLUMNS}, "files": files}
             else:
                 kept = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
                 yield {**kept, "failed": row["reason"]}
 
 
-def _take(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
+def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
     for path in record.get("files", {}):
         data, goal, source = world.read(path), writer.folder / path, world.folder / path
         goal.parent.mkdir(exist_ok=True)
         goal.unlink(missing_ok=True)
         try:
             os.link(source, goal)
-        except OSError:  # another file system, or one without links, or the file lies in a tar
+        except OSError:  # another file system, no hard links, or the file is in a tar
             draft = goal.with_name(f".{goal.name}.{os.getpid()}")
             draft.write_bytes(data)
             shutil.move(draft, goal)

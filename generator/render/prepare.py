@@ -25,7 +25,10 @@ _TRIAL = 8  # scenes of the most objects that are placed before anything is rend
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job that has been checked and planned; nothing is written yet."""
+    """A job that has been checked and planned. Nothing is written yet.
+
+    `text`: the vocabulary as TOML. `planned`: all scenes, with twins; `scenes` are those of this shard.
+    """
 
     job: Job
     text: str
@@ -39,7 +42,7 @@ class Prepared:
 
     @property
     def holdout(self) -> Holdout:
-        """The only holdout, or the first of several."""
+        """The first holdout, mostly the only one."""
         return self.holdouts[0]
 
     def seconds(self, workers: int) -> float:
@@ -49,7 +52,7 @@ class Prepared:
 
     @property
     def scenes(self) -> ShardScenes:
-        """The scenes that this job renders: all, or those of its shard."""
+        """The scenes that this job renders: all scenes, or those of its shard."""
         return ShardScenes(self.planned, self.job.storage)
 
     @property
@@ -59,7 +62,7 @@ class Prepared:
 
 
 def prepare(job: Job) -> Prepared:
-    """Check everything about a job and plan its scenes. Raises UserError for whatever is impossible."""
+    """Check a job and plan its scenes. Raises UserError if the job is impossible."""
     text = vocabulary_text(job.family)
     if job.assets is not None:
         text = with_assets(text, job.assets)
@@ -143,7 +146,7 @@ def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
 
 
 def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
-    """Raise UserError when two of the fullest scenes find no room: too many would fail one by one later."""
+    """Raise UserError if two of the fullest scenes cannot be placed: many would then fail during rendering."""
     fullest = sorted(planned, key=lambda each: -len(each.objects))[:_TRIAL]
     refused = False
     for each in fullest:

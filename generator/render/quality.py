@@ -10,13 +10,13 @@ from generator.dataset.resources import resource
 
 
 class Quality(BaseModel):
-    """What Cycles does for a pixel, and the samples of EEVEE.
+    """Settings of Cycles for each pixel, and the samples of EEVEE.
 
-    `samples` are the most that a pixel takes; with a `noise` above 0 it takes none after a multiple of sixteen at which
-    Cycles finds less noise than that. Away from the objects a pixel takes `floor` samples where there is nothing but a
-    floor, `landscape` where there is more; `samples` where that is 0. About objects without metal it takes `matt` samples
-    where that is more than all around, elsewhere as about metal. `denoise`: how OpenImageDenoise cleans the result, if
-    at all; `bounces` of light; `microseconds` of one core.
+    `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first multiple of 16 where the
+    estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene has only a floor,
+    `landscape` samples if it has more; 0 means `samples`. Around objects without metal a pixel takes `matt` samples if
+    that is more than elsewhere in the image; 0 treats them like metal. `denoise`: the mode of OpenImageDenoise, or none.
+    `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,7 +39,7 @@ def qualities() -> dict[str, Quality]:
 
 
 def read_quality(name: str) -> Quality:
-    """The quality of that name. Raises UserError when there is none."""
+    """The quality of that name. Raises UserError if there is none."""
     known = qualities()
     if name not in known:
         raise UserError(f"Unknown quality '{name}': {did_you_mean(name, list(known))}")

@@ -1,4 +1,4 @@
-"""Render a world: workers, journal, tables. Continues where an earlier run stopped."""
+"""Render a world with worker processes. Continues where an earlier run stopped."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
@@ -21,12 +21,18 @@ from generator.render.prepare import Prepared
 from generator.render.quality import read_quality
 
 logger = logging.getLogger(__name__)
-_PATIENCE, _SLACK = 300.0, 20  # seconds, and times the estimate, that a scene may take before its worker counts as hung
+_TIMEOUT, _TIMES_ESTIMATE = (
+    300.0,
+    20,
+)  # a worker counts as hung after this many seconds plus this many times the estimate
 
 
 @dataclass(frozen=True)
 class Work:
-    """Scenes to be rendered into a world: its request and vocabulary, what workers are told, seconds for one scene."""
+    """Scenes to render into a world.
+
+    `request`: what decides the world's files, for its manifest. `vocabulary`: TOML. `setup`: what each worker is sent first.
+    """
 
     request: Mapping[str, Any]
     vocabulary: str
@@ -36,7 +42,7 @@ class Work:
 
 
 def render_world(prepared: Prepared, root: Path, farm: Farm, progress: Progress = SILENT) -> World:
-    """Render what is not yet rendered, and finish the world in `root`. Raises UserError as the farm does."""
+    """Render the scenes that are missing in `root` and finish the world. Raises UserError as render_scenes does."""
     setup = worker_setup(prepared, root / "world")
     work = Work(request_of(prepared), prepared.text, prepared.scenes, setup, prepared.seconds_a_scene)
     return carry_out(work, root, farm, progress)
@@ -45,8 +51,11 @@ def render_world(prepared: Prepared, root: Path, farm: Farm, progress: Progress 
 def carry_out(
     work: Work, root: Path, farm: Farm, progress: Progress, failed: Iterable[Mapping[str, Any]] = ()
 ) -> World:
-    """Render what is not yet rendered, and finish the world in `root`; `failed` are the answers for scenes that are not
-    to be rendered. Raises UserError as the farm does."""
+    """Render the scenes that are missing in `root` and finish the world.
+
+    `failed`: answers for further scenes that are recorded as failed and not rendered. Raises UserError as render_scenes
+    does, and if the disk has no room.
+    """
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:
         if not writer.finished:
@@ -58,7 +67,7 @@ def carry_out(
 
 
 def request_of(prepared: Prepared) -> dict[str, Any]:
-    """Everything that decides the files of a world, as its manifest has it."""
+    """Everything that decides the files of a world, for its manifest."""
     job = asdict(prepared.job)
     backend = job.pop("backend")
     storage = {name: value for name, value in job.pop("storage").items() if value is not None}
@@ -79,12 +88,12 @@ def request_of(prepared: Prepared) -> dict[str, Any]:
 
 
 def quality_request(name: str) -> dict[str, Any]:
-    """What a request says of a quality: all that decides the images."""
+    """The part of a request for a quality: its name and all values that decide the images."""
     return {"name": name, **read_quality(name).model_dump(exclude={"microseconds"})}
 
 
 def blender_version() -> str:
-    """The version of bpy. Raises UserError where it is not installed."""
+    """The version of bpy. Raises UserError if it is not installed."""
     try:
         return version("bpy")
     except PackageNotFoundError:
@@ -94,7 +103,7 @@ def blender_version() -> str:
 
 
 def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
-    """What a worker process is told first: what to render, and the folder of the world."""
+    """What a worker process is sent first: how to render, and the folder of the world."""
     return {
         "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
         "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(folder.resolve()), "outputs": prepared.job.outputs,
@@ -109,7 +118,7 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
     if writer.n_done:
         logger.info(f"{writer.n_done:,} images are already rendered.")
     setup, failed = dict(work.setup), 0
-    limits = Limits(timeout=_PATIENCE + _SLACK * work.seconds_a_scene)
+    limits = Limits(timeout=_TIMEOUT + _TIMES_ESTIMATE * work.seconds_a_scene)
     with progress.track("rendering", len(scenes), writer.n_done) as advance:
         for answer in farm.render(rest, left, setup, limits):
             writer.add(answer.get("scene", answer))

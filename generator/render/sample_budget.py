@@ -1,7 +1,7 @@
-"""Where an image needs the most samples: rectangles about its objects.
+"""Where an image needs the most samples: in rectangles around its objects.
 
-Highlights, outlines, reflections and the shadows under an object are what few samples get wrong; the rest of an image is
-smooth, and denoising makes much of a few samples there (docs/engines.md has the figures).
+Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is smooth, so a few samples
+and denoising are enough (docs/engines.md has the figures).
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from generator.dataset.outputs import Box
 from generator.render.quality import Quality
 
-LEAST = 16  # samples before Cycles first looks at the noise of a pixel
-_ONE_MORE = 6000  # what beginning one more render costs, in samples of a pixel
+FIRST_NOISE_CHECK = 16  # samples after which Cycles first estimates the noise of a pixel
+_RENDER_COST = 6000  # cost of starting one more render, in samples of one pixel
 
 
-class Shot(NamedTuple):
-    """Rectangles whose pixels take the samples from `after` to `most`, none more once they have less `noise` than that."""
+class SamplePass(NamedTuple):
+    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated noise is below `noise`."""
 
     parts: list[Box]
     most: int
@@ -25,60 +25,61 @@ class Shot(NamedTuple):
 
     @property
     def least(self) -> int:
-        """How many samples a pixel takes at least."""
-        return LEAST if self.noise else self.most - self.after
+        """The fewest samples that a pixel takes."""
+        return FIRST_NOISE_CHECK if self.noise else self.most - self.after
 
 
-def shots(
-    boxes: Sequence[Box], shines: Sequence[bool], width: int, height: int, quality: Quality, around: int
-) -> list[Shot]:
-    """What makes up an image; the last is the whole one, which the others add to.
+def sample_passes(
+    boxes: Sequence[Box], metallic: Sequence[bool], width: int, height: int, quality: Quality, around: int
+) -> list[SamplePass]:
+    """The passes that together render an image. The last one covers the whole image; the others add samples to it.
 
-    `shines` says of each box whether metal is in it. Away from the objects a pixel takes `around` samples.
+    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples away from the objects.
     """
     whole: Box = (0, 0, width, height)
-    wholly = [Shot([whole], quality.samples, quality.noise)]
+    whole_image = [SamplePass([whole], quality.samples, quality.noise)]
     if not boxes or not 0 < around < quality.samples:
-        return wholly
-    shiny, matt = list(boxes), list[Box]()
+        return whole_image
+    of_metal, matt = list(boxes), list[Box]()
     if around < quality.matt:
-        shiny = [box for box, metal in zip(boxes, shines, strict=True) if metal]
-        dull = [box for box, metal in zip(boxes, shines, strict=True) if not metal]
-        matt = focus(dull, width, height, quality.matt - around)
+        of_metal = [box for box, metal in zip(boxes, metallic, strict=True) if metal]
+        without_metal = [box for box, metal in zip(boxes, metallic, strict=True) if not metal]
+        matt = join_boxes(without_metal, width, height, quality.matt - around)
         if matt == [whole]:
             matt, around = [], quality.matt
-    more = Shot(shiny, quality.samples, quality.noise, around)
-    more = more._replace(parts=focus(shiny, width, height, more.least))
+    more = SamplePass(of_metal, quality.samples, quality.noise, around)
+    more = more._replace(parts=join_boxes(of_metal, width, height, more.least))
     if more.parts == [whole]:
-        return wholly
-    found = [Shot(matt, quality.matt, 0.0, around), more, Shot([whole], around)]
-    return [shot for shot in found if shot.parts]
+        return whole_image
+    found = [SamplePass(matt, quality.matt, 0.0, around), more, SamplePass([whole], around)]
+    return [each for each in found if each.parts]
 
 
-def focus(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
-    """Rectangles that hold every box with a margin, for pixels that take at least so many samples `more` than all around.
+def join_boxes(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
+    """Rectangles that cover every box and a margin, joined while that is cheaper.
 
-    Boxes are joined while that is cheaper. Where rectangles would cost as much as the whole image, it is the only one.
+    `more`: how many samples their pixels take beyond those of the rest of the image. If the rectangles would cost as much
+    as the whole image, the only rectangle is the whole image.
     """
-    margin = max(width, height) // 480  # the larger, the broader is the shadow where an object touches the ground
+    margin = max(width, height) // 480  # contact shadows are broader in larger images
     parts = [_grown(box, margin, width, height) for box in boxes]
     while len(parts) > 1:
-        a, b = min(combinations(parts, 2), key=lambda pair: _loss(pair, more))
-        if _loss((a, b), more) > 0:
+        a, b = min(combinations(parts, 2), key=lambda pair: _extra_cost(pair, more))
+        if _extra_cost((a, b), more) > 0:
             break
         parts = [part for part in parts if part not in (a, b)] + [_union(a, b)]
     whole = (0, 0, width, height)
-    return parts if sum(_cost(part, more) for part in parts) < _cost(whole, more) - _ONE_MORE else [whole]
+    return parts if sum(_cost(part, more) for part in parts) < _cost(whole, more) - _RENDER_COST else [whole]
 
 
-def _loss(pair: tuple[Box, Box], more: int) -> int:
-    """What joining two rectangles costs more than both."""
+def _extra_cost(pair: tuple[Box, Box], more: int) -> int:
+    """The cost of the joined rectangle minus the costs of both."""
     return _cost(_union(*pair), more) - _cost(pair[0], more) - _cost(pair[1], more)
 
 
 def _cost(box: Box, more: int) -> int:
     left, top, right, bottom = box
-    return (right - left) * (bottom - top) * more + _ONE_MORE
+    return (right - left) * (bottom - top) * more + _RENDER_COST
 
 
 def _grown(box: Box, pixels: int, width: int, height: int) -> Box:

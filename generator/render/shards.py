@@ -1,4 +1,4 @@
-"""How the files of a world are laid out: which part of its scenes, in folders or in tars."""
+"""Shards: which scenes to render here, and whether their files go into tars."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -12,15 +12,15 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 @dataclass(frozen=True)
 class Storage:
-    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the most bytes of a tar; None for
-    a file an image."""
+    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar; None
+    writes one file per image."""
 
     shard: tuple[int, int] | None = None
     tar_bytes: int | None = None
 
 
 class ShardScenes(Collection[Planned]):
-    """The scenes of a plan that are rendered here: all, or of n shards every n-th, so that shards are alike."""
+    """The scenes of a plan that are rendered here: all, or every n-th scene if there are n shards."""
 
     def __init__(self, planned: Sequence[Planned], storage: Storage):
         i, n = storage.shard or (1, 1)
@@ -37,7 +37,7 @@ class ShardScenes(Collection[Planned]):
 
 
 def parse_shard(spec: str | None) -> tuple[int, int] | None:
-    """(2, 8) from `2/8`. Raises UserError for anything that is not a part of a whole.
+    """(2, 8) from `2/8`. Raises UserError if malformed.
 
     >>> parse_shard("2/8")
     (2, 8)
@@ -51,7 +51,7 @@ def parse_shard(spec: str | None) -> tuple[int, int] | None:
 
 
 def parse_size(spec: str) -> int:
-    """Bytes from `256MB`, `1GB` or `500KB`, in powers of 1000. Raises UserError for anything else.
+    """Bytes from `256MB`, `1GB` or `500KB`, in powers of 1000. Raises UserError if malformed.
 
     >>> parse_size("256MB")
     256000000

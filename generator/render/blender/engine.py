@@ -55,7 +55,7 @@ def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
     scene.render.use_persistent_data = True
     cycles.device, cycles.seed = "CPU", 0
     set_samples(scene, quality.samples, quality.noise)
-    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.LEAST`)
+    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
     cycles.adaptive_min_samples = 4
     cycles.use_denoising = bool(quality.denoise)
     cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False

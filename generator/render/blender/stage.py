@@ -15,7 +15,7 @@ from generator.render.blender.materials import material_inputs, new_material, se
 from generator.render.blender.meshes import build_mesh
 from generator.render.device import Backend
 from generator.render.quality import Quality
-from generator.render.sample_budget import Shot, shots
+from generator.render.sample_budget import SamplePass, sample_passes
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
@@ -99,7 +99,7 @@ class Stage:
         """
         rim, canvas = self._rim, self._canvas
         wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes if canvas]
-        *parts, whole = shots(wide, self._metallic, *self._shot, self._quality, self._samples_around)
+        *parts, whole = sample_passes(wide, self._metallic, *self._shot, self._quality, self._samples_around)
         if whole.most < self._quality.samples:
             self._prime(draft)
         if canvas:
@@ -111,7 +111,7 @@ class Stage:
         with Image.open(draft) as image:
             return ImageOps.crop(image.convert("RGB"), rim)
 
-    def _render_parts(self, canvas: Canvas, draft: str, shot: Shot) -> None:
+    def _render_parts(self, canvas: Canvas, draft: str, shot: SamplePass) -> None:
         """Render the parts of a shot and add them to the next whole image."""
         set_samples(self._scene, shot.most, shot.noise, shot.after)
         canvas.expect_parts()

@@ -1,1 +1,1 @@
-"""Who renders: worker processes on this machine or on a Ray cluster."""
+"""Worker processes that render, on this machine or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""Which scene is rendered next, and when one that goes wrong is given up."""
+"""Which scene to render next, and when to give up one that fails."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -8,58 +8,61 @@ from generator.dataset.errors import UserError
 from generator.plan.record import Planned
 
 _TRIES = 2
-_KILLS = 20  # a scene whose workers the system kills for want of memory must end too
+_KILLS = 20  # gives up a scene whose workers the system kills each time, as when memory is short
 
 Answer = dict[str, Any]
 
 
 class Attempts:
-    """Scenes to do, and how often each has failed by itself, and been interrupted from outside."""
+    """The scenes to render, and how often each has failed or lost its worker."""
 
     def __init__(self, jobs: Iterable[Planned]):
         self._jobs = iter(jobs)
-        self._again: deque[Planned] = deque()
+        self._retries: deque[Planned] = deque()
         self._failures: Counter[str] = Counter()
         self._kills: Counter[str] = Counter()
-        self._stillborn: Counter[bool] = Counter()
+        self._not_started: Counter[bool] = Counter()
 
     def waiting(self) -> bool:
-        """Whether a scene waits for a worker."""
-        if not self._again:
-            self._again.extend([job] if (job := next(self._jobs, None)) else [])
-        return bool(self._again)
+        """Whether any scene is left to give to a worker."""
+        if not self._retries:
+            self._retries.extend([job] if (job := next(self._jobs, None)) else [])
+        return bool(self._retries)
 
     def take(self) -> Planned:
-        """The next scene; only when one is `waiting`."""
-        return self._again.popleft()
+        """The next scene. Call it only if one is `waiting`."""
+        return self._retries.popleft()
 
-    def back(self, job: Planned) -> None:
-        """Take a scene back that was not begun."""
-        self._again.appendleft(job)
+    def put_back(self, job: Planned) -> None:
+        """Put back a scene that was not begun."""
+        self._retries.appendleft(job)
 
     def failed(self, job: Planned, reason: str) -> list[Answer]:
-        """Note that a scene failed by itself: tried again once, then answered as failed."""
+        """Count a failure of the scene itself. Returns nothing if it is to be tried again, else its answer."""
         return self._note(self._failures, _TRIES, job, reason)
 
     def killed(self, job: Planned, reason: str) -> list[Answer]:
-        """Note that a scene's worker was killed from outside, which says nothing about the scene: it is tried again."""
+        """Count a worker that was killed from outside while it rendered the scene, which may be no fault of the scene.
+
+        Returns nothing if it is to be tried again, else its answer.
+        """
         return self._note(self._kills, _KILLS, job, f"{reason}, {_KILLS} times; is there enough memory?")
 
     def started(self) -> None:
-        """Note that a worker came up."""
-        self._stillborn.clear()
+        """Forget earlier workers that did not start: one has started."""
+        self._not_started.clear()
 
-    def stillborn(self, killed: bool, reason: str) -> None:
-        """Note that a worker ended before it could start. Raises UserError when that is the rule."""
-        self._stillborn[killed] += 1
-        if self._stillborn[killed] >= (_KILLS if killed else _TRIES):
+    def not_started(self, killed: bool, reason: str) -> None:
+        """Count a worker that ended before it was ready. Raises UserError when several in a row did."""
+        self._not_started[killed] += 1
+        if self._not_started[killed] >= (_KILLS if killed else _TRIES):
             raise UserError(f"Rendering cannot start: {reason}; `python -c 'import bpy'` shows whether Blender loads.")
 
     def _note(self, counter: Counter[str], most: int, job: Planned, reason: str) -> list[Answer]:
         counter[job.scene_id] += 1
         if counter[job.scene_id] >= most:
             return [given_up(job, reason)]
-        self._again.appendleft(job)
+        self._retries.appendleft(job)
         return []
 
 

@@ -1,4 +1,4 @@
-"""Which machines render. The files are the same whichever do."""
+"""Where to render: on this machine or on a Ray cluster. The files are the same."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,15 +11,17 @@ from generator.render.farm.local import Limits, default_workers, render_scenes
 
 @dataclass(frozen=True)
 class Farm:
-    """So many worker processes: on this machine, or on a Ray cluster (`address` None: the one that RAY_ADDRESS names, or one
-    that is started here)."""
+    """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
+
+    `address`: of the cluster; None takes the one that RAY_ADDRESS names, or starts one here.
+    """
 
     workers: int = field(default_factory=default_workers)
     ray: bool = False
     address: str | None = None
 
     def render(self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], limits: Limits) -> Iterator[Answer]:
-        """Render `number` scenes; one answer each (see render_scenes)."""
+        """Render `number` scenes; yields one answer each, as render_scenes does."""
         workers = min(self.workers, number)
         if self.ray and workers:
             from generator.render.farm.ray import render_on_ray

@@ -1,4 +1,4 @@
-"""Render on this machine: worker processes that may crash, hang or be killed without harm to the rest."""
+"""Render on this machine, in worker processes. One that crashes, hangs or is killed does not stop the others."""
 
 import os
 import selectors
@@ -13,20 +13,23 @@ from generator.render.farm.process import WorkerProcess
 
 @dataclass(frozen=True)
 class Limits:
-    """`timeout`: seconds that a scene may take before its worker counts as hung. `scenes`: how many a worker renders before a
-    fresh one takes its place, so that what Blender does not give back stays little."""
+    """Limits of a worker process.
+
+    `timeout`: seconds after which a worker without an answer counts as hung. `scenes`: how many it renders before a new
+    worker replaces it, because Blender's memory grows.
+    """
 
     timeout: float = 600.0
     scenes: int = 500
 
 
 def default_workers() -> int:
-    """One worker for each core that this process may use: scene updates and files do not spread over threads."""
+    """The number of cores that this process may use: one worker each, since much of a render uses one thread."""
     return len(os.sched_getaffinity(0))
 
 
-def shares(workers: int) -> list[list[int]]:
-    """The cores of each worker, none shared while there are enough: the denoiser starts a thread for every core it sees."""
+def cores_of_workers(workers: int) -> list[list[int]]:
+    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread on every core it sees."""
     cores = sorted(os.sched_getaffinity(0))
     return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
 
@@ -34,11 +37,12 @@ def shares(workers: int) -> list[list[int]]:
 def render_scenes(
     jobs: Iterable[Planned], setup: dict[str, Any], workers: int, limits: Limits | None = None
 ) -> Iterator[Answer]:
-    """Render `jobs` on `workers` processes; yields one answer a scene, as each is done, in any order.
+    """Render `jobs` in `workers` processes; yields one answer per scene, in the order in which they finish.
 
-    An answer is {"scene": record} or {"scene_id", "cluster_id", "failed": reason}. A scene whose worker crashes or hangs
-    is given to another one; one that fails twice is answered as failed. A scene whose worker is killed from outside is
-    given to another one. Raises UserError when nothing can be rendered at all (Blender does not load, the disk is full).
+    `setup` is what each worker is sent first (run.worker_setup). An answer is {"scene": record} or {"scene_id",
+    "cluster_id", "twin_of", "failed": reason}. A scene whose worker crashes, hangs or is killed goes to another worker;
+    a scene that fails twice is answered as failed. Raises UserError if nothing can be rendered at all, as when Blender
+    does not load or the disk is full.
     """
     pool = _Pool(Attempts(jobs), setup, limits or Limits())
     try:
@@ -48,22 +52,22 @@ def render_scenes(
 
 
 class _Pool:
-    """The workers under way; each that ends while scenes wait is replaced."""
+    """The running workers. A worker that ends while scenes are waiting is replaced."""
 
     def __init__(self, attempts: Attempts, setup: dict[str, Any], limits: Limits):
         self._attempts, self._setup, self._limits = attempts, setup, limits
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerProcess] = []
-        self._heirs: dict[WorkerProcess, WorkerProcess] = {}  # who starts up to take whose place
-        self._suspects: set[WorkerProcess] = set()  # who failed a scene and gets no other
+        self._successors: dict[WorkerProcess, WorkerProcess] = {}  # by the worker that each is to replace
+        self._failed_workers: set[WorkerProcess] = set()  # they failed a scene and get no other
 
     def answers(self, workers: int) -> Iterator[Answer]:
-        for cores in shares(workers):
+        for cores in cores_of_workers(workers):
             if self._attempts.waiting():
                 self._start(cores)
         while self._workers:
-            for key, _ in self._selector.select(min(worker.patience() for worker in self._workers)):
-                yield from self._listen(key.data)
+            for key, _ in self._selector.select(min(worker.seconds_left() for worker in self._workers)):
+                yield from self._read(key.data)
             for worker in self._workers:
                 worker.kill_if_overdue()
 
@@ -78,40 +82,44 @@ class _Pool:
         self._selector.register(worker, selectors.EVENT_READ, worker)
         return worker
 
-    def _listen(self, worker: WorkerProcess) -> Iterator[Answer]:
-        said = worker.answers()
-        if said is None:
-            yield from self._bury(worker)
+    def _read(self, worker: WorkerProcess) -> Iterator[Answer]:
+        answers = worker.answers()
+        if answers is None:
+            yield from self._handle_exit(worker)
             return
-        for answer in said:
+        for answer in answers:
             if "ready" in answer:
                 worker.ready = True
                 self._attempts.started()
             else:
-                yield from self._answered(worker, answer)
-            self._employ(worker)
+                yield from self._handle_answer(worker, answer)
+            self._give_next(worker)
 
-    def _answered(self, worker: WorkerProcess, answer: Answer) -> list[Answer]:
+    def _handle_answer(self, worker: WorkerProcess, answer: Answer) -> list[Answer]:
         job, worker.job = worker.job, None
         worker.made += 1
         if "scene" in answer or job is None:
             return [answer]
         if answer.get("final"):
             return [given_up(job, answer["failed"])]
-        self._suspects.add(worker)
+        self._failed_workers.add(worker)
         return self._attempts.failed(job, answer["failed"])
 
-    def _employ(self, worker: WorkerProcess) -> None:
-        """Give a worker its next scene, or let it go: there is none, its heir is ready, or it failed the last."""
-        heir = self._heirs.get(worker)
-        if not self._attempts.waiting() or worker in self._suspects or (heir is not None and heir.ready):
+    def _give_next(self, worker: WorkerProcess) -> None:
+        """Give a worker its next scene. Let it end if there is none, its successor is ready, or it failed its last scene."""
+        successor = self._successors.get(worker)
+        if (
+            not self._attempts.waiting()
+            or worker in self._failed_workers
+            or (successor is not None and successor.ready)
+        ):
             worker.dismiss()
             return
-        if worker.made >= self._limits.scenes and heir is None:
-            self._heirs[worker] = self._start(worker.cores)
+        if worker.made >= self._limits.scenes and successor is None:
+            self._successors[worker] = self._start(worker.cores)
         worker.give(self._attempts.take())
 
-    def _bury(self, worker: WorkerProcess) -> Iterator[Answer]:
+    def _handle_exit(self, worker: WorkerProcess) -> Iterator[Answer]:
         self._selector.unregister(worker)
         self._workers.remove(worker)
         killed, reason = worker.end()
@@ -119,12 +127,12 @@ class _Pool:
             note = self._attempts.killed if killed else self._attempts.failed
             yield from note(worker.job, reason)
         elif not worker.ready:
-            self._attempts.stillborn(killed, reason)
-        if self._heirs.pop(worker, None) is None and self._attempts.waiting():
-            self._replace(worker)
+            self._attempts.not_started(killed, reason)
+        if self._successors.pop(worker, None) is None and self._attempts.waiting():
+            self._start_replacement(worker)
 
-    def _replace(self, worker: WorkerProcess) -> None:
+    def _start_replacement(self, worker: WorkerProcess) -> None:
         started = self._start(worker.cores)
-        for other, heir in self._heirs.items():
-            if heir is worker:
-                self._heirs[other] = started
+        for other, successor in self._successors.items():
+            if successor is worker:
+                self._successors[other] = started

@@ -1,4 +1,4 @@
-"""A worker process, as the one who gives it scenes sees it."""
+"""The parent's side of a worker process."""
 
 import json
 import os
@@ -15,15 +15,15 @@ from typing import Any
 from generator.dataset.errors import UserError
 from generator.plan.record import Planned
 
-_FROM_OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
-_START, _FAREWELL = 300.0, 60.0  # seconds that loading Blender and ending may take
+_OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
+_START, _STOP = 300.0, 60.0  # seconds that a worker may take to load Blender and to end
 
 
 class WorkerProcess:
-    """Runs generator.render.blender.worker on some cores and speaks its protocol.
+    """Runs generator.render.blender.worker on some cores: JSON lines go to its stdin and come from its stdout.
 
-    `job` is the scene it has in hand, `made` how many it has answered, `ready` whether it has started, `deadline` the
-    time (time.monotonic) by which it must answer.
+    `job`: the scene that it is rendering. `made`: how many it has answered. `ready`: whether Blender has loaded.
+    `deadline`: the time (time.monotonic) by which it must answer.
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
@@ -36,30 +36,30 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            start_new_session=True,  # Ctrl-C reaches the parent alone, which ends its workers itself
+            start_new_session=True,  # so that Ctrl-C reaches only the parent, which ends its workers
         )
         self._send({**setup, "cores": cores}, _START)
 
     def fileno(self) -> int:
-        """The descriptor to wait on for answers."""
+        """The file descriptor of its answers, for a selector."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
     def give(self, job: Planned) -> None:
-        """Have it render a scene."""
+        """Send it a scene to render."""
         self.job = job
         self._send(asdict(job), self._timeout)
 
     def dismiss(self) -> None:
-        """Let it end by itself; it has no scene in hand."""
-        self.deadline = time.monotonic() + _FAREWELL
+        """Close its input, so that it ends. Call it only while it renders nothing."""
+        self.deadline = time.monotonic() + _STOP
         assert self._process.stdin is not None
         self._process.stdin.close()
 
     def answers(self) -> Iterator[dict[str, Any]] | None:
-        """What it says, when there is something to read; None at its end.
+        """The answers that have arrived; None if the process has ended. Call it only if there is something to read.
 
-        Raises UserError when no scene can be rendered at all (Blender does not load, the disk is full).
+        Raises UserError if no scene can be rendered at all, as when Blender does not load or the disk is full.
         """
         data = os.read(self.fileno(), 1 << 20)
         return self._parsed(data) if data else None
@@ -74,46 +74,46 @@ class WorkerProcess:
                 )
             yield answer
 
-    def patience(self) -> float:
-        """Seconds until it is overdue."""
+    def seconds_left(self) -> float:
+        """Seconds until its deadline, at least 0."""
         return max(0.0, self.deadline - time.monotonic())
 
     def kill_if_overdue(self) -> None:
-        """Kill it when it hangs."""
+        """Kill it if its deadline has passed."""
         if time.monotonic() >= self.deadline and not self._hung:
             self._hung = True
             self._process.kill()
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         self._process.kill()
         self._process.wait()
         self._close()
 
     def end(self) -> tuple[bool, str]:
-        """Whether it was killed from outside, rather than by a fault of its own, and what there is to say of its end."""
+        """Wait for its end. Returns whether something outside killed it, and the reason to report."""
         code = self._process.wait()
         if self._hung:
-            patience = self._timeout if self.ready else _START
-            reason = f"the render worker gave no answer in {patience:.0f} s"
+            limit = self._timeout if self.ready else _START
+            reason = f"the render worker gave no answer in {limit:.0f} s"
         else:
-            reason = f"the render worker ended with code {code}{self._last_words()}"
+            reason = f"the render worker ended with code {code}{self._last_error_line()}"
         self._close()
-        return code in _FROM_OUTSIDE and not self._hung, reason
+        return code in _OUTSIDE_SIGNALS and not self._hung, reason
 
-    def _last_words(self) -> str:
+    def _last_error_line(self) -> str:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return f" ({lines[-1].strip()})" if lines else ""
 
-    def _send(self, message: Mapping[str, Any], patience: float) -> None:
-        self.deadline = time.monotonic() + patience
+    def _send(self, message: Mapping[str, Any], timeout: float) -> None:
+        self.deadline = time.monotonic() + timeout
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # it died: the end of its stdout says so
+            pass  # the process has ended, which the end of its stdout shows
 
     def _close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout, self._errors):

@@ -1,4 +1,4 @@
-"""Render on a Ray cluster: each worker is an actor that keeps a worker process on its node; files come back to the caller."""
+"""Render on a Ray cluster. Each actor keeps a worker process on its node; the files come back to the caller."""
 
 import os
 import selectors
@@ -25,34 +25,34 @@ try:
 except ImportError:
     raise UserError("--farm ray needs the package ray: pip install 'jackalope[ray]'.") from None
 
-_GREETING, _PARTING = 10.0, 10.0  # seconds that a cluster may take to answer, and actors to clean up
+_CONNECT_TIMEOUT, _CLOSE_TIMEOUT = 10.0, 10.0  # seconds
 
 
 def render_on_ray(
     jobs: Iterable[Planned], setup: dict[str, Any], workers: int, limits: Limits, address: str | None
 ) -> Iterator[Answer]:
-    """Render `jobs` on so many actors of a Ray cluster, each on one processor core; the answers of render_scenes.
+    """Render `jobs` on `workers` actors of a Ray cluster, one core each; yields the same answers as render_scenes.
 
-    Raises UserError when there is no cluster at the address, or when nothing can be rendered at all.
+    Raises UserError if there is no cluster at `address`, or if nothing can be rendered at all.
     """
     own = not ray.is_initialized()
     if own:
-        _join(address)
-    troupe = _Troupe(Attempts(jobs), setup, limits)
+        _connect(address)
+    actors = _Actors(Attempts(jobs), setup, limits)
     try:
-        yield from troupe.answers(workers)
+        yield from actors.answers(workers)
     finally:
-        troupe.close()
+        actors.close()
         if own:
             ray.shutdown()
 
 
-def _join(address: str | None) -> None:
-    """Connect to the cluster at an address, or start one here. Raises UserError when none answers: Ray itself waits long."""
+def _connect(address: str | None) -> None:
+    """Connect to the cluster at `address`, or start one here. Raises UserError soon if none answers: Ray would wait long."""
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:
-            socket.create_connection((host, int(port)), timeout=_GREETING).close()
+            socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError) as error:
         raise UserError(
@@ -61,47 +61,47 @@ def _join(address: str | None) -> None:
         ) from None
 
 
-class _Troupe:
-    """The actors under way, and the scene that each has in hand."""
+class _Actors:
+    """The running actors and the scene that each is rendering."""
 
     def __init__(self, attempts: Attempts, setup: dict[str, Any], limits: Limits):
         self._attempts, self._limits = attempts, limits
         self._folder = Path(setup["folder"])
         self._setup = {**setup, "blender": version("bpy")}
         self._actors: set[Any] = set()
-        self._hands: dict[Any, tuple[Any, Planned]] = {}
+        self._running: dict[Any, tuple[Any, Planned]] = {}
 
     def answers(self, workers: int) -> Iterator[Answer]:
         for _ in range(workers):
-            self._employ(self._engage())
-        while self._hands:
-            done, _ = ray.wait(list(self._hands))
-            actor, job = self._hands.pop(done[0])
+            self._give_next(self._start_actor())
+        while self._running:
+            done, _ = ray.wait(list(self._running))
+            actor, job = self._running.pop(done[0])
             try:
                 answer, files = ray.get(done[0])
             except ray.exceptions.RayError as error:  # its node is gone, or the actor could not be made there
-                yield from self._lost(actor, job, error)
+                yield from self._handle_loss(actor, job, error)
                 continue
-            yield from self._heard(job, answer, files)
-            self._employ(actor)
+            yield from self._handle_answer(job, answer, files)
+            self._give_next(actor)
 
     def close(self) -> None:
         with suppress(ray.exceptions.RayError):
-            ray.get([actor.close.remote() for actor in self._actors], timeout=_PARTING)
+            ray.get([actor.close.remote() for actor in self._actors], timeout=_CLOSE_TIMEOUT)
         for actor in self._actors:
             ray.kill(actor)
 
-    def _engage(self) -> Any:
+    def _start_actor(self) -> Any:
         actor = ray.remote(num_cpus=1)(RemoteWorker).remote(self._setup, self._limits)
         self._actors.add(actor)
         return actor
 
-    def _employ(self, actor: Any) -> None:
+    def _give_next(self, actor: Any) -> None:
         if self._attempts.waiting():
             job = self._attempts.take()
-            self._hands[actor.render.remote(job)] = (actor, job)
+            self._running[actor.render.remote(job)] = (actor, job)
 
-    def _lost(self, actor: Any, job: Planned, error: Exception) -> list[Answer]:
+    def _handle_loss(self, actor: Any, job: Planned, error: Exception) -> list[Answer]:
         self._actors.discard(actor)
         reason = str(error).strip().splitlines()[-1]
         if isinstance(error, ray.exceptions.RayTaskError):
@@ -109,15 +109,15 @@ class _Troupe:
                 f"A Ray worker cannot render: {reason}; is Jackalope of this version installed on every node?"
             )
         answers = self._attempts.killed(job, f"the Ray worker was lost ({reason})")
-        self._employ(self._engage())
+        self._give_next(self._start_actor())
         return answers
 
-    def _heard(self, job: Planned, answer: Answer, files: dict[str, bytes]) -> list[Answer]:
+    def _handle_answer(self, job: Planned, answer: Answer, files: dict[str, bytes]) -> list[Answer]:
         if "broken" in answer:
             raise UserError(answer["broken"])
         if "ended" in answer and not answer["ready"]:
-            self._attempts.stillborn(answer["killed"], answer["ended"])
-            self._attempts.back(job)
+            self._attempts.not_started(answer["killed"], answer["ended"])
+            self._attempts.put_back(job)
             return []
         self._attempts.started()
         if "ended" in answer:
@@ -135,18 +135,21 @@ class _Troupe:
 
 
 class RemoteWorker:
-    """An actor: hands back what its worker process answers, and the bytes of the files it wrote. Nodes need share no disk."""
+    """A Ray actor that renders in a worker process and returns the files' bytes, so nodes need no shared disk."""
 
     def __init__(self, setup: dict[str, Any], limits: Limits):
-        self._kept = ExitStack()
-        self._folder = Path(self._kept.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-")))
-        self._core = _claim_core(self._kept)
+        self._resources = ExitStack()
+        self._folder = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-")))
+        self._core = _claim_core(self._resources)
         self._setup, self._limits = {**setup, "folder": str(self._folder)}, limits
         self._process: WorkerProcess | None = None
 
     def render(self, job: Planned) -> tuple[Answer, dict[str, bytes]]:
-        """The answer for a scene and its files by path; or {"broken": reason} where nothing can be rendered, or {"ended": reason,
-        "killed", "ready"} when the process ended before it answered. It is then another process that renders the next."""
+        """Render a scene; returns its answer and its files' bytes by path.
+
+        The answer is {"broken": reason} if nothing can be rendered, and {"ended": reason, "killed", "ready"} if the worker
+        process ended before it answered; a new process then renders the next scene.
+        """
         worker = self._process or WorkerProcess(self._setup, [self._core], self._limits.timeout)
         self._process = worker
         try:
@@ -155,12 +158,12 @@ class RemoteWorker:
             answer = {"broken": error.message}
         if "scene" not in answer or worker.made >= self._limits.scenes:
             self._end()
-        return answer, {path: self._taken(path) for path in answer.get("scene", {}).get("files", {})}
+        return answer, {path: self._take_file(path) for path in answer.get("scene", {}).get("files", {})}
 
     def close(self) -> None:
-        """End the process and remove what it wrote."""
+        """End the worker process and remove its files."""
         self._end()
-        self._kept.close()
+        self._resources.close()
 
     def _end(self) -> None:
         if self._process is not None:
@@ -173,13 +176,13 @@ class RemoteWorker:
         with selectors.DefaultSelector() as selector:
             selector.register(worker, selectors.EVENT_READ)
             while True:
-                if not selector.select(worker.patience()):
+                if not selector.select(worker.seconds_left()):
                     worker.kill_if_overdue()
-                said = worker.answers()
-                if said is None:
+                answers = worker.answers()
+                if answers is None:
                     killed, reason = worker.end()
                     return {"ended": reason, "killed": killed, "ready": worker.ready}
-                for answer in said:
+                for answer in answers:
                     if "ready" not in answer:
                         worker.made += 1
                         return answer
@@ -187,7 +190,7 @@ class RemoteWorker:
                     worker.ready = True
                     worker.give(job)
 
-    def _taken(self, path: str) -> bytes:
+    def _take_file(self, path: str) -> bytes:
         data = (self._folder / path).read_bytes()
         (self._folder / path).unlink()
         return data
@@ -202,7 +205,7 @@ def _check_version(found: str, expected: str) -> None:
 
 
 def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor has, while there are any: the denoiser starts a thread for every core it sees."""
+    """A core of this node that no other actor uses, if any is free: the denoiser starts a thread on every core it sees."""
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         with suppress(Timeout):

@@ -54,7 +54,7 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
 ) -> None:
     (tmp_path / "bpy.py").write_text(FAKE_BPY.format(known=known))
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{CHECKOUT}")
-    monkeypatch.setattr(device, "_gpu_in_sight", lambda: True)
+    monkeypatch.setattr(device, "_may_have_gpu", lambda: True)
     assert find_backend("cycles", "auto") == Backend("cycles", auto)
     if auto != "cpu":
         assert find_backend("cycles", auto) == Backend("cycles", auto)
@@ -77,7 +77,7 @@ def test_the_real_blender_is_asked() -> None:
 def test_the_cpu_needs_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "_probe", lambda what: pytest.fail(what))
     assert find_backend("cycles", "cpu") == Backend()
-    monkeypatch.setattr(device, "_gpu_in_sight", lambda: False)
+    monkeypatch.setattr(device, "_may_have_gpu", lambda: False)
     assert find_backend("cycles", "auto") == Backend()
 
 

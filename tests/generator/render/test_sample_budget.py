@@ -14,7 +14,7 @@ from PIL import Image
 
 from generator.dataset.outputs import Box
 from generator.render.quality import Quality
-from generator.render.sample_budget import LEAST, Shot, focus, shots
+from generator.render.sample_budget import FIRST_NOISE_CHECK, SamplePass, join_boxes, sample_passes
 
 ONE_MORE = 6000  # samples that one more render costs
 SIZES = st.tuples(st.integers(8, 900), st.integers(8, 900))
@@ -38,7 +38,7 @@ def area(box: Box) -> int:
 @given(images(), st.integers(1, 16))
 def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box], int, int], more: int) -> None:
     boxes, width, height = image
-    parts, margin = focus(boxes, width, height, more), max(width, height) // 480
+    parts, margin = join_boxes(boxes, width, height, more), max(width, height) // 480
     for left, top, right, bottom in boxes:
         wanted = (
             max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height)
@@ -50,7 +50,7 @@ def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box]
 @given(images(), st.integers(1, 16))
 def test_rectangles_never_cost_more_than_the_whole_image(image: tuple[list[Box], int, int], more: int) -> None:
     boxes, width, height = image
-    parts = focus(boxes, width, height, more)
+    parts = join_boxes(boxes, width, height, more)
     samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
     assert parts == [(0, 0, width, height)] or samples < more * width * height
 
@@ -58,25 +58,25 @@ def test_rectangles_never_cost_more_than_the_whole_image(image: tuple[list[Box],
 @given(images(), st.integers(1, 16))
 def test_no_two_rectangles_would_cost_less_as_one(image: tuple[list[Box], int, int], more: int) -> None:
     boxes, width, height = image
-    for a, b in combinations(focus(boxes, width, height, more), 2):
+    for a, b in combinations(join_boxes(boxes, width, height, more), 2):
         both = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
         assert more * area(both) >= more * (area(a) + area(b)) + ONE_MORE
 
 
 def test_far_objects_have_rectangles_of_their_own_and_near_ones_share() -> None:
-    far = focus([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 16)
+    far = join_boxes([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 16)
     assert sorted(far) == [(20, 100, 60, 140), (250, 110, 290, 150)]
-    assert focus([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(20, 100, 90, 150)]
+    assert join_boxes([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(20, 100, 90, 150)]
 
 
 def test_the_fewer_samples_they_take_the_more_objects_share_a_rectangle() -> None:
     boxes = [(20, 100, 60, 140), (70, 110, 110, 150)]
-    assert len(focus(boxes, 320, 240, 16)) == 2
-    assert len(focus(boxes, 320, 240, 4)) == 1
+    assert len(join_boxes(boxes, 320, 240, 16)) == 2
+    assert len(join_boxes(boxes, 320, 240, 4)) == 1
 
 
 def test_small_images_are_rendered_in_one_go() -> None:
-    assert focus([(5, 8, 25, 30), (24, 16, 44, 42)], 48, 48, 4) == [(0, 0, 48, 48)]
+    assert join_boxes([(5, 8, 25, 30), (24, 16, 44, 42)], 48, 48, 4) == [(0, 0, 48, 48)]
 
 
 FEW = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2, microseconds=1)
@@ -84,32 +84,41 @@ METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
 
 
 def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floor() -> None:
-    assert shots([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
-        Shot([MATT], 4, 0.0, 2), Shot([METAL], 64, 0.1, 2), Shot([(0, 0, 320, 240)], 2)
+    assert sample_passes([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
+        SamplePass([MATT], 4, 0.0, 2), SamplePass([METAL], 64, 0.1, 2), SamplePass([(0, 0, 320, 240)], 2)
     ]  # fmt: skip
 
 
 def test_a_pixel_takes_at_least_what_comes_before_the_first_look_at_its_noise() -> None:
-    assert [shot.least for shot in shots([METAL, MATT], [True, False], 320, 240, FEW, 2)] == [2, LEAST, 2]
+    assert [each.least for each in sample_passes([METAL, MATT], [True, False], 320, 240, FEW, 2)] == [
+        2,
+        FIRST_NOISE_CHECK,
+        2,
+    ]
 
 
 def test_where_matt_objects_fill_the_image_all_of_it_takes_their_samples() -> None:
     full = (0, 0, 320, 240)
-    assert shots([METAL, full], [True, False], 320, 240, FEW, 2) == [
-        Shot([METAL], 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)
+    assert sample_passes([METAL, full], [True, False], 320, 240, FEW, 2) == [
+        SamplePass([METAL], 64, 0.1, 4), SamplePass([(0, 0, 320, 240)], 4)
     ]  # fmt: skip
-    assert shots([full], [False], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 4)]
+    assert sample_passes([full], [False], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 4)]
 
 
 def test_a_landscape_has_no_more_for_metal_than_for_the_rest() -> None:
     boxes = [METAL, MATT]
-    assert shots(boxes, [True, False], 320, 240, FEW, 4) == [Shot(boxes, 64, 0.1, 4), Shot([(0, 0, 320, 240)], 4)]
+    assert sample_passes(boxes, [True, False], 320, 240, FEW, 4) == [
+        SamplePass(boxes, 64, 0.1, 4),
+        SamplePass([(0, 0, 320, 240)], 4),
+    ]
 
 
 @pytest.mark.parametrize("around", [0, 64])
 def test_without_fewer_samples_anywhere_the_image_is_one(around: int) -> None:
-    assert shots([METAL, MATT], [True, False], 320, 240, FEW, around) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
-    assert shots([], [], 320, 240, FEW, 2) == [Shot([(0, 0, 320, 240)], 64, 0.1)]
+    assert sample_passes([METAL, MATT], [True, False], 320, 240, FEW, around) == [
+        SamplePass([(0, 0, 320, 240)], 64, 0.1)
+    ]
+    assert sample_passes([], [], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 64, 0.1)]
 
 
 PARTS = """
@@ -236,7 +245,7 @@ def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rend
             for left, top, right, bottom in RELATIVE
         ]
         within = np.zeros((height, width), bool)
-        for left, top, right, bottom in focus(boxes, width, height, 31):
+        for left, top, right, bottom in join_boxes(boxes, width, height, 31):
             within[top:bottom, left:right] = True
         assert 0 < within.mean() < 0.5
         assert np.abs(image - whole)[within].max() <= 1, "of 255, rounded twice"
