@@ -47,12 +47,12 @@ def verify(
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
     """
-    from generator.judge.foreign.judge import verify_splits
-    from generator.judge.foreign.rows import Marks
+    from generator.judge.foreign.label_tables import SplitRoles
+    from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 
     if labels and not (dataset or benchmark):
-        found = verify_splits(labels, columns, task, Marks(train or None, familiar))
+        found = verify_splits(labels, columns, task, SplitRoles(train or None, familiar))
     elif dataset and not (labels or columns or task or train or familiar):
         found = verify_dataset(dataset, benchmark, Bar())
     else:

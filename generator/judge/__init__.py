@@ -1,1 +1,1 @@
-"""An independent judge of datasets: reads only files, shares no code with what wrote them."""
+"""An independent judge of datasets. It reads only files and shares no code with what wrote them."""

@@ -1,41 +1,41 @@
-"""Whether values and objects are as evenly spread over each split as the manifest says."""
+"""Checks the balance that the manifest states: how evenly values and objects occur in each split."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from generator.judge.case import Case
-from generator.judge.files import Finding, finding
+from generator.judge.benchmark import Benchmark
+from generator.judge.findings import Finding, finding
 
 BY_PLACE = "by place"
 
 
-def spread_findings(case: Case) -> Iterator[Finding]:
-    """Numbers of the manifest's `balance` that the scenes do not bear out; without it there is nothing to judge."""
-    listed = case.manifest.get("balance")
+def balance_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Numbers in the manifest's `balance` that differ from those of the scenes. Without `balance` there are none."""
+    listed = benchmark.manifest.get("balance")
     if listed is None:
         return
-    found = _spreads(case)
+    found = _balance(benchmark)
     for split in sorted({*listed} | {*found}):
-        told, own = listed.get(split, {}), found.get(split, {})
-        for name in sorted({*told} | {*own}):
-            if told.get(name) != own.get(name):
+        stated, own = listed.get(split, {}), found.get(split, {})
+        for name in sorted({*stated} | {*own}):
+            if stated.get(name) != own.get(name):
                 yield finding(
                     "wrong balance",
-                    f"split {split}: {name} is listed as {_words(told.get(name))}, the scenes give {_words(own.get(name))}",
+                    f"split {split}: {name} is listed as {_in_words(stated.get(name))}, the scenes give {_in_words(own.get(name))}",
                 )
 
 
-def _spreads(case: Case) -> dict[str, dict[str, dict[str, int]]]:
-    kind, category = case.held_out.kind, case.held_out.category
+def _balance(benchmark: Benchmark) -> dict[str, dict[str, dict[str, int]]]:
+    kind, category = benchmark.held_out.kind, benchmark.held_out.category
     tables: dict[str, dict[str, dict[object, Counter[str]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(Counter))
     )
-    for scene_id, split in case.split_of.items():
-        if split is None or scene_id not in case.world.shown:
+    for scene_id, split in benchmark.split_of.items():
+        if split is None or scene_id not in benchmark.world.shown:
             continue
         table = tables[split]
-        for place, (thing, values) in enumerate(case.world.shown[scene_id].objects):
+        for place, (thing, values) in enumerate(benchmark.world.shown[scene_id].objects):
             value = values.get(kind, "")
             for name, told in ((kind, value), (category, thing)):
                 table[name][None][told] += 1
@@ -50,7 +50,7 @@ def _spreads(case: Case) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def _spread(groups: list[Counter[str]]) -> dict[str, int]:
-    """How many names there are, and the widest difference between the most and the least frequent of them in a group."""
+    """The number of names, and the largest difference between two names' counts within a group."""
     names = {name for group in groups for name in group}
     return {
         "names": len(names),
@@ -58,7 +58,7 @@ def _spread(groups: list[Counter[str]]) -> dict[str, int]:
     }
 
 
-def _words(entry: Any) -> str:
+def _in_words(entry: Any) -> str:
     if not isinstance(entry, dict):
         return "nothing"
     return f"{entry.get('names')} names, {entry.get('spread')} apart"

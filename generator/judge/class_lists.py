@@ -1,40 +1,41 @@
-"""Benchmarks of class lists (design gzsl): whether the labels of scenes and texts are of the list of their split."""
+"""Checks benchmarks of class lists (design gzsl): labels of scenes and texts are of the list of their split."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from generator.judge.case import Case
-from generator.judge.files import Finding, finding, labels
-from generator.judge.geometry import Shown
-from generator.judge.heldout import CLASSES, HeldOut, Triple, facts
-from generator.judge.meaning import Said
+from generator.judge.benchmark import Benchmark
+from generator.judge.files import labels
+from generator.judge.findings import Finding, finding
+from generator.judge.geometry import SceneGeometry
+from generator.judge.held_out import CLASSES, HeldOut, Triple, facts
+from generator.judge.meaning import Meaning
 
 Label = tuple[str, ...]
-"""(value, object), or of the relational dataset (subject, relation, object)."""
+"""(value, object), or (subject, relation, object) in the relational dataset."""
 
 LIST_OF = {"train": "train", "id_val": "train", "id_test": "train", "ood_val": "ood_val", "ood_test": "ood_test"}
 _DISTRACTORS = 2
 
 
-def class_findings(case: Case) -> Iterator[Finding]:
-    """Labels in two lists; scenes and texts of another list than their split's; foils that are not what their kind says."""
-    if case.held_out.design != CLASSES:
+def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Labels in two lists, scenes and texts of another list than their split's, and foils that do not fit their kind."""
+    if benchmark.held_out.design != CLASSES:
         return
-    if case.held_out.task != "relational":
-        yield from _repeated_labels(case.held_out)
-    excepted = shared_triples(case)
-    for scene_id, split in case.split_of.items():
-        if split is not None and scene_id in case.world.shown:
-            fault = _scene_fault(case.world.shown[scene_id], split, case.held_out, excepted)
+    if benchmark.held_out.task != "relational":
+        yield from _repeated_labels(benchmark.held_out)
+    excepted = shared_triples(benchmark)
+    for scene_id, split in benchmark.split_of.items():
+        if split is not None and scene_id in benchmark.world.shown:
+            fault = _scene_fault(benchmark.world.shown[scene_id], split, benchmark.held_out, excepted)
             if fault:
                 yield finding("wrong split", f"scene {scene_id} is in {split} and {fault}")
-    yield from _items(case)
+    yield from _items(benchmark)
 
 
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
-    """Arrangements that are labels of two lists: said in either order, and their triples in both phrasings."""
+    """Arrangements that are labels of two lists: two ways to describe the pair, and its triples in both phrasings."""
     listed = [
         (name, (label[0], label[1], label[2]))
         for name, each in held_out.labels.items()
@@ -44,14 +45,14 @@ def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset
     for (name, one), (other, two) in combinations(listed, 2):
         converse = (one[2], held_out.converses.get(one[1], ""), one[0])
         if name != other and two in (one, converse):
-            said = [f"{' '.join(label)} ({of})" for of, label in ((name, one), (other, two))]
-            yield " = ".join(said), " = ".join(reversed(said)), frozenset({one, converse})
+            meaning = [f"{' '.join(label)} ({of})" for of, label in ((name, one), (other, two))]
+            yield " = ".join(meaning), " = ".join(reversed(meaning)), frozenset({one, converse})
 
 
-def shared_triples(case: Case) -> frozenset[Triple]:
-    """The triples, in both phrasings, of arrangements that the manifest declares to be in two lists."""
-    declared = case.manifest.get("declared_leaks", [])
-    found = [triples for one, other, triples in shared_arrangements(case.held_out) if {one, other} & {*declared}]
+def shared_triples(benchmark: Benchmark) -> frozenset[Triple]:
+    """Triples, in both phrasings, of the arrangements that the manifest declares to be in two lists."""
+    declared = benchmark.manifest.get("declared_leaks", [])
+    found = [triples for one, other, triples in shared_arrangements(benchmark.held_out) if {one, other} & {*declared}]
     return frozenset().union(*found)
 
 
@@ -61,8 +62,8 @@ def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
             yield finding("shared label", f"'{' '.join(label)}' is a label of {name} and of {other}")
 
 
-def _scene_fault(shown: Shown, split: str, held_out: HeldOut, excepted: frozenset[Triple]) -> str | None:
-    """What about a scene does not fit a split of class lists."""
+def _scene_fault(shown: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]) -> str | None:
+    """Why a scene does not fit its split; None if it does."""
     own: set[Label] = {*held_out.labels.get(LIST_OF.get(split, ""), ())}
     objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
     number = 1 if held_out.task == "single" else 2
@@ -85,10 +86,10 @@ def _scene_fault(shown: Shown, split: str, held_out: HeldOut, excepted: frozense
     return None if holding & own else "shows no label of its list"
 
 
-def _items(case: Case) -> Iterator[Finding]:
-    rows, protocol = case.candidates, labels(case.tables["items"]["protocol"])
-    kinds = labels(case.tables["candidates"]["kind"])
-    captions_are_labels = case.manifest.get("texts", {}).get("train") is None
+def _items(benchmark: Benchmark) -> Iterator[Finding]:
+    rows, protocol = benchmark.candidates, labels(benchmark.tables["items"]["protocol"])
+    kinds = labels(benchmark.tables["candidates"]["kind"])
+    captions_are_labels = benchmark.manifest.get("texts", {}).get("train") is None
     asked = np.flatnonzero((protocol == "gzsl") | ((protocol == "train") & captions_are_labels))
     chosen = np.flatnonzero(np.isin(rows.item, asked) & (rows.text >= 0) & (rows.scene >= 0))
     chosen = chosen[np.argsort(rows.item[chosen], kind="stable")]
@@ -99,33 +100,33 @@ def _items(case: Case) -> Iterator[Finding]:
         told: list[tuple[str, Label]] = []
         true: list[Label] = []
         for row in group.tolist():
-            label = _label(case.claims[rows.text[row]], case.held_out)
+            label = _label(benchmark.meanings[rows.text[row]], benchmark.held_out)
             if rows.truth[row]:
                 true.append(label)
             else:
                 told.append((str(kinds[row]), label))
-        own = {*case.held_out.labels.get(LIST_OF.get(case.item_split[item], ""), ())}
+        own = {*benchmark.held_out.labels.get(LIST_OF.get(benchmark.item_split[item], ""), ())}
         asks = protocol[item] == "gzsl"
-        for fault in _item_faults(true, told, own, case.shown[rows.scene[group[0]]], case.held_out, asks):
-            yield finding("wrong label", f"item {case.item_id(item)}: {fault}")
+        for fault in _item_faults(true, told, own, benchmark.shown[rows.scene[group[0]]], benchmark.held_out, asks):
+            yield finding("wrong label", f"item {benchmark.item_id(item)}: {fault}")
 
 
-def _label(said: Said | None, held_out: HeldOut) -> Label:
-    """The label that a text is; () where it is none."""
+def _label(meaning: Meaning | None, held_out: HeldOut) -> Label:
+    """The label that a text names; () if it is not a label."""
     if (
-        said is None
-        or said.denied
-        or said.environment
-        or any(thing.without or thing.number != 1 for thing in said.things)
+        meaning is None
+        or meaning.denied
+        or meaning.environment
+        or any(thing.without or thing.number != 1 for thing in meaning.things)
     ):
         return ()
-    ends = [thing.category or "" for thing in said.things]
+    ends = [thing.category or "" for thing in meaning.things]
     if held_out.task == "relational":
-        bare = len(ends) == 2 and len(said.links) == 1 and not any(thing.attributes for thing in said.things)
-        s, name, o, holds = said.links[0] if said.links else (0, "", 0, False)
+        bare = len(ends) == 2 and len(meaning.links) == 1 and not any(thing.attributes for thing in meaning.things)
+        s, name, o, holds = meaning.links[0] if meaning.links else (0, "", 0, False)
         return (ends[s], name, ends[o]) if bare and holds else ()
-    pairs = said.things[0].attributes
-    bound = len(ends) == 1 and not said.links and len(pairs) == 1 and pairs[0][0] == held_out.kind
+    pairs = meaning.things[0].attributes
+    bound = len(ends) == 1 and not meaning.links and len(pairs) == 1 and pairs[0][0] == held_out.kind
     return (pairs[0][1], ends[0]) if bound else ()
 
 
@@ -133,7 +134,7 @@ def _item_faults(
     true: Sequence[Label],
     told: Sequence[tuple[str, Label]],
     own: set[Label],
-    shown: Shown,
+    shown: SceneGeometry,
     held_out: HeldOut,
     asks: bool,
 ) -> Iterator[str]:
@@ -165,8 +166,8 @@ def _item_faults(
             yield f"its distractor {_words([label])} is the truth or a hard negative"
 
 
-def _hard(truth: Label, shown: Shown, held_out: HeldOut) -> dict[str, Label]:
-    """The hard negatives of a label by kind."""
+def _hard(truth: Label, shown: SceneGeometry, held_out: HeldOut) -> dict[str, Label]:
+    """The expected hard negatives of a label, by kind."""
     if held_out.task == "relational":
         subject, name, thing = truth
         return {"flip": (subject, held_out.opposites[name], thing), "order": (thing, name, subject)}

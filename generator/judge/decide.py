@@ -1,20 +1,20 @@
-"""Whether what a text says is true of a scene: true, false, or undecided (docs/language.md, "Truth")."""
+"""Decides whether a text is true, false or undecided of a scene (docs/language.md, "Truth")."""
 
 from collections.abc import Iterator
 
-from generator.judge.geometry import Decided, Masks, Shown
-from generator.judge.meaning import Link, Said
+from generator.judge.geometry import Decided, Masks, SceneGeometry
+from generator.judge.meaning import Link, Meaning
 
 Tie = tuple[int, int, Masks, Masks]
-"""Two mentions that a relation ties: the objects that suit the second by object of the first, and the other way round."""
+"""A relation between two mentions: their places, the objects that fit the second for each first object, and vice versa."""
 
 
-def decide(said: Said, shown: Shown) -> bool | None:
-    """Whether a text is true of a scene; None where it is undecided."""
-    truth = _stated(said, shown)
-    if said.environment is not None:
-        truth = _both(truth, None if shown.environment is None else said.environment == shown.environment)
-    return truth if not said.denied or truth is None else not truth
+def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:
+    """Whether a text is true of a scene; None if undecided."""
+    truth = _stated(meaning, shown)
+    if meaning.environment is not None:
+        truth = _both(truth, None if shown.environment is None else meaning.environment == shown.environment)
+    return truth if not meaning.denied or truth is None else not truth
 
 
 def _both(first: bool | None, second: bool | None) -> bool | None:
@@ -23,17 +23,17 @@ def _both(first: bool | None, second: bool | None) -> bool | None:
     return None if first is None or second is None else True
 
 
-def _stated(said: Said, shown: Shown) -> bool | None:
-    """Rules 3 to 5: what is said of objects, without environment and denial of the whole."""
-    fitting = [shown.fitting(thing) for thing in said.things]
-    counts = [thing.number for thing in said.things]
+def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
+    """Rules 3 to 5: the objects and relations of a text, without its environment and without denial of the whole."""
+    fitting = [shown.fitting(thing) for thing in meaning.things]
+    counts = [thing.number for thing in meaning.things]
     if all(count == 1 for count in counts):
-        return _singles(fitting, said.links, shown)
+        return _singles(fitting, meaning.links, shown)
     for i, count in enumerate(counts):
         if count > 1 and any(fitting[i] & other for j, other in enumerate(fitting) if j != i):
             return None
     places = {i: n for n, i in enumerate(i for i, count in enumerate(counts) if count == 1)}
-    links = tuple((places[s], name, places[o], holds) for s, name, o, holds in said.links)
+    links = tuple((places[s], name, places[o], holds) for s, name, o, holds in meaning.links)
     truth = _singles([fitting[i] for i in places], links, shown)
     for mask, count in zip(fitting, counts, strict=True):
         if count != 1:
@@ -42,14 +42,14 @@ def _stated(said: Said, shown: Shown) -> bool | None:
 
 
 def _counted(found: int, count: int) -> bool | None:
-    """Rule 5: "no cube" or "two cubes" where `found` fit; more than said leave a count of two or more undecided."""
+    """Rule 5: "no cube" or "two cubes" when `found` objects fit. More than a count of two or more is undecided."""
     if found == count:
         return True
     return None if count and found > count else False
 
 
-def _singles(fitting: list[int], links: tuple[Link, ...], shown: Shown) -> bool | None:
-    """Rules 3 and 4: single mentions and their relations, in both readings of "not"."""
+def _singles(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) -> bool | None:
+    """Rules 3 and 4: mentions of single objects and their relations, in both readings of "not"."""
     if not links:
         return _matching(fitting)
     first = _assigned(fitting, links, shown)
@@ -62,15 +62,17 @@ def _singles(fitting: list[int], links: tuple[Link, ...], shown: Shown) -> bool 
     return first if _second_reading(fitting, links, none_of, shown) is first else None
 
 
-def _second_reading(fitting: list[int], links: tuple[Link, ...], none_of: list[Link], shown: Shown) -> bool | None:
-    """Rule 4: nothing that fits the object of a denied relation stands in it, so that this object needs no assignment."""
+def _second_reading(
+    fitting: list[int], links: tuple[Link, ...], none_of: list[Link], shown: SceneGeometry
+) -> bool | None:
+    """Rule 4: "not left of a cube" read as "left of no cube"; the cube then needs no assignment."""
     sure, open_ = list(fitting), list(fitting)
     for s, name, o, _ in none_of:
-        said = shown.decided(name, True)
+        meaning = shown.decided(name, True)
         for i in _bits(fitting[s]):
-            if said.open[i] & fitting[o]:
+            if meaning.open[i] & fitting[o]:
                 sure[s] &= ~(1 << i)
-            if said.sure[i] & fitting[o]:
+            if meaning.sure[i] & fitting[o]:
                 open_[s] &= ~(1 << i)
     unassigned = {o for _, _, o, _ in none_of}
     places = {i: n for n, i in enumerate(i for i in range(len(fitting)) if i not in unassigned)}
@@ -82,8 +84,8 @@ def _second_reading(fitting: list[int], links: tuple[Link, ...], none_of: list[L
     return True if _possible([sure[i] for i in places], _sure(ends, decided)) else None
 
 
-def _assigned(fitting: list[int], links: tuple[Link, ...], shown: Shown) -> bool | None:
-    """Rule 3: whether different fitting objects make every relation true."""
+def _assigned(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) -> bool | None:
+    """Rule 3: whether some assignment of different, fitting objects makes every relation true."""
     decided = [shown.decided(name, holds) for _, name, _, holds in links]
     ends = [(s, o) for s, _, o, _ in links]
     if not _possible(fitting, _open(ends, decided)):
@@ -101,7 +103,7 @@ def _sure(ends: list[tuple[int, int]], decided: list[Decided]) -> list[Tie]:
     return [(s, o, each.sure, each.sure_of) for (s, o), each in zip(ends, decided, strict=True)]
 
 
-# Assignment of different objects to mentions, objects being bits.
+# Assignment of different objects to mentions. A set of objects is an integer with one bit per object.
 
 
 def _bits(mask: int) -> Iterator[int]:
@@ -112,7 +114,7 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _matching(domains: list[int]) -> bool:
-    """Whether the mentions can have different objects of their domains (augmenting paths)."""
+    """Whether each mention can have a different object of its domain (augmenting paths)."""
     if len(domains) == 2:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
@@ -131,7 +133,7 @@ def _matching(domains: list[int]) -> bool:
 
 
 def _possible(domains: list[int], ties: list[Tie]) -> bool:
-    """Whether the mentions can have different objects of their domains that suit every tie."""
+    """Whether each mention can have a different object of its domain so that every relation fits."""
     if not _matching(domains):
         return False
     if len(domains) == 2 and len(ties) == 1:
@@ -145,7 +147,7 @@ def _possible(domains: list[int], ties: list[Tie]) -> bool:
 
 
 def _search(domains: list[int], left: set[int], partners: list[list[tuple[int, Masks]]]) -> bool:
-    """Assign the mentions that are left, the one with fewest objects first; each choice narrows the others."""
+    """Assign the remaining mentions, the one with the fewest objects first. Each choice narrows the other domains."""
     if not left:
         return _matching(domains)
     mention = min(left, key=lambda place: domains[place].bit_count())

@@ -1,9 +1,8 @@
-"""Whether a component's files are whole: sums, images, tables."""
+"""Checks that files are whole and reads tables as far as possible."""
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +12,13 @@ import pyarrow.parquet as pq
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
 from generator.dataset.progress import SILENT, Progress
+from generator.judge.findings import Finding, finding
 from generator.judge.tars import image_fault, packed_paths, tar_faults
 
-Finding = dict[str, str]
-
+Report = Callable[[Finding], None]
 _DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
 
-# Columns of tables: those that older tables lack, those that have a value in each row, and those that are looked at.
+# Columns of tables: optional ones, ones that may not be empty, and all that are read.
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form", "level", "n_objects", "n_attributes",
@@ -27,13 +26,11 @@ _JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form",
                      "held_out_negative", "kind", "twin_of"}  # fmt: skip
 
 
-def finding(fault: str, what: str) -> Finding:
-    """What is wrong: the kind of fault, and which rows or files show it."""
-    return {"fault": fault, "what": what}
-
-
 def file_faults(folder: Path, digest: str | None, images: bool, progress: Progress = SILENT) -> Iterator[Finding]:
-    """Files that are missing, changed, unlisted, or images that do not decode."""
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that do not decode.
+
+    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files and tars are decoded too.
+    """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
@@ -54,7 +51,7 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
 
 
 def image_faults(folder: Path, scene_ids: Iterable[str]) -> Iterator[Finding]:
-    """Scenes of a world whose image is neither among its files nor in its tars."""
+    """Scenes without an image among the world's files and tars."""
     listed = set(read_sums(folder)) if (folder / SUMS).exists() else set()
     listed |= packed_paths(folder)
     for scene_id in scene_ids:
@@ -62,25 +59,19 @@ def image_faults(folder: Path, scene_ids: Iterable[str]) -> Iterator[Finding]:
             yield finding("missing image", f"scene {scene_id} has no image")
 
 
-class Findings(Protocol):
-    """Where findings are put."""
-
-    def append(self, found: Finding, /) -> None: ...
-
-
-def readable_table(path: Path, schema: pa.Schema, findings: Findings) -> pa.Table | None:
-    """The columns of a table that are judged; None, and a finding more, where it cannot be read."""
+def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | None:
+    """The judged columns of a table; if it cannot be read, reports a finding and returns None."""
     try:
         return pa.concat_tables(_parts(path, schema, 100_000))
     except _DAMAGE as error:
-        findings.append(_unreadable(path, error))
+        report(_unreadable(path, error))
         return None
 
 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
-    """A table some rows at a time, in the columns that are judged; the first part is empty.
+    """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of _DAMAGE where it cannot be read, lacks a column of the schema, or has an empty cell where none may be.
+    Raises one of _DAMAGE if the table cannot be read, lacks a column, or has an empty cell where none is allowed.
     """
     with pq.ParquetFile(path) as file:
         if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
@@ -98,12 +89,12 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
             yield part
 
 
-def readable_parts(path: Path, schema: pa.Schema, rows: int, findings: Findings) -> Iterator[pa.Table]:
-    """A table some rows at a time, as far as it can be read; a finding more where it cannot."""
+def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
+    """The judged columns of a table, `rows` rows at a time; reports a finding where it cannot be read further."""
     try:
         yield from _parts(path, schema, rows)
     except _DAMAGE as error:
-        findings.append(_unreadable(path, error))
+        report(_unreadable(path, error))
 
 
 def _unreadable(path: Path, error: Exception) -> Finding:
@@ -111,7 +102,7 @@ def _unreadable(path: Path, error: Exception) -> Finding:
 
 
 def labels(column: pa.ChunkedArray) -> np.ndarray:
-    """The strings of a column with few different ones; each is held once."""
+    """The strings of a column as an array of objects; equal strings share memory."""
     coded = pc.dictionary_encode(column).combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
@@ -120,19 +111,19 @@ def labels(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """The place of each value of a column among others, -1 where it is not among them."""
+    """The index of each value of a column in `among`; -1 if it is not there."""
     return np.asarray(pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64)
 
 
 def repeated(column: pa.ChunkedArray) -> list[str]:
-    """The values that stand in a column more than once."""
+    """The values that occur more than once in a column."""
     if pc.count_distinct(column).as_py() == len(column):
         return []
     return [entry["values"] for entry in pc.value_counts(column).to_pylist() if entry["counts"] > 1]
 
 
 def readable_toml(path: Path) -> str:
-    """The text of a TOML file. Raises UserError where it cannot be read, since nothing can be judged then."""
+    """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged then."""
     try:
         text = path.read_text(encoding="utf-8")
         tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""What a scene shows, recomputed from its recorded poses. Written apart from the code that placed the objects."""
+"""Recomputes what holds in a scene from its recorded poses. Independent of the code that placed the objects."""
 
 import json
 import math
@@ -13,16 +13,16 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.judge.meaning import Pair, Thing
 
 CONTACT = 0.001
-"""Metres that may be between a foot and the top on which it rests."""
+"""Largest gap in metres between an object's foot and the flat top on which it rests."""
 Masks = list[int]
-"""For each object of a scene, a set of objects of the scene, as bits."""
+"""For each object of a scene, a set of its objects as bits."""
 
 
 class Decided(NamedTuple):
-    """A relation (or its denial) between the objects of a scene, by object.
+    """Whether a relation, or its denial, holds between the objects of a scene.
 
-    `sure[i]` are the objects j for which "i is REL j" is true, `open[i]` those for which it is not false;
-    `sure_of[j]` and `open_of[j]` are the same by the second object.
+    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: those for which it is not false. `sure_of[j]`,
+    `open_of[j]`: the same, by the second object.
     """
 
     sure: Masks
@@ -32,7 +32,7 @@ class Decided(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The rule of a relation (a name of `RULES`), its margin, and its distance where it has one, both in metres."""
+    """The rule of a relation (a name of `RULES`), its margin and, for some rules, its distance, both in metres."""
 
     name: str
     margin: float
@@ -41,10 +41,11 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a family's scenes are described in: its word for categories; the rule of each relation; flat tops (height,
-    radius) by category and scales by (kind, value), whose products are metres.
+    """What a vocabulary says about scenes.
 
-    `met` has the objects of the scenes read so far, so that like objects are held once.
+    `category`: its word for categories. `relations`: the rule of each relation. `tops`: (height, radius) of the flat top of
+    a category; `scales`: of a (kind, value); their products are metres. `met`: objects seen so far, so that equal ones are
+    held in memory once.
     """
 
     category: str
@@ -55,7 +56,7 @@ class Terms:
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
-        """Read the terms of a family. Raises UserError where a relation has a rule that is not in `RULES`."""
+        """Read the terms from a vocabulary in TOML. Raises UserError if a relation has a rule that is not in `RULES`."""
         data = tomllib.loads(vocabulary_toml)
         relations = {
             name: Rule(told["rule"], told["margin"], told.get("distance", 0.0))
@@ -81,7 +82,7 @@ class Terms:
         return cls(data["category"], relations, tops, scales)
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
-        """Height and radius (metres) of an object's flat top; nought where it has none."""
+        """Height and radius (metres) of an object's flat top; 0, 0 if it has none."""
         if category not in self.tops:
             return 0.0, 0.0
         height, radius = self.tops[category]
@@ -90,11 +91,12 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Shown:
-    """A scene: its objects (category, and values by kind), their places, and its environment, if known.
+class SceneGeometry:
+    """A scene, from its record.
 
-    `along` gives for each object the metres to the right and away from the camera, from an origin that means nothing;
-    `feet` the height on which it stands, and `tops` height and radius of its flat top, in metres.
+    `objects`: category, and values by kind. `along`: for each object the metres to the right and away from the camera, from
+    an arbitrary origin. `feet`: the height on which it stands; `tops`: height and radius of its flat top; metres.
+    `environment`: its name, if known.
     """
 
     objects: list[tuple[str, dict[str, str]]]
@@ -109,7 +111,7 @@ class Shown:
     _pairs: list["Stand"] = field(default_factory=list)
 
     def forget(self) -> None:
-        """Drop what was computed on the way."""
+        """Drop cached results, to save memory."""
         self._fitting.clear()
         self._having.clear()
         self._decided.clear()
@@ -117,11 +119,11 @@ class Shown:
 
     @property
     def all(self) -> int:
-        """All objects, as bits."""
+        """All objects as bits."""
         return (1 << len(self.objects)) - 1
 
     def fitting(self, thing: Thing) -> int:
-        """The objects that fit a thing, whatever its count, as bits."""
+        """The objects that fit a mention, whatever its number, as bits."""
         found = self._fitting.get(thing)
         if found is None:
             having = self._traits()
@@ -134,7 +136,7 @@ class Shown:
         return found
 
     def _traits(self) -> dict[Pair, int]:
-        """The objects that have each value, the category being one."""
+        """The objects that have each (kind, value), including the category, as bits."""
         if not self._having:
             for i, (category, values) in enumerate(self.objects):
                 for pair in ((self.terms.category, category), *values.items()):
@@ -142,7 +144,7 @@ class Shown:
         return self._having
 
     def decided(self, relation: str, holds: bool) -> Decided:
-        """A relation between the objects, or with `holds` false its denial."""
+        """Where a relation holds, or its denial if `holds` is false."""
         found = self._decided.get((relation, holds))
         if found is None:
             found = self._decided[relation, holds] = self._relation(relation) if holds else self._denial(relation)
@@ -165,7 +167,7 @@ class Shown:
         return Decided(sure, open_, sure_of, open_of)
 
     def margins(self, name: str) -> list[list[float]]:
-        """Signed metres by which each object stands in the relation to each: row by row for the first object."""
+        """Signed margins of a relation in metres: a row for each first object, a column for each second."""
         if not self._pairs:
             columns = np.array(self.stands()).reshape(-1, 5).T
             self._pairs.extend((Stand(*columns[:, :, None]), Stand(*columns[:, None, :])))
@@ -173,27 +175,27 @@ class Shown:
         return margins
 
     def resting(self, upper: int, lower: int) -> float:
-        """How far within the rim of another's flat top an object stands on it, metres; not above 0 where it does not."""
+        """How far inside the rim of the lower object's flat top the upper one stands, in metres; at most 0 if it does not."""
         stands = self.stands()
         return float(margin(Rule("on", 0.0, 0.0), stands[upper], stands[lower]))
 
     def stands(self) -> list["Stand"]:
-        """How each object stands."""
+        """Position and flat top of each object."""
         return [Stand(*place, foot, *top) for place, foot, top in zip(self.along, self.feet, self.tops, strict=True)]
 
     def _denial(self, name: str) -> Decided:
-        said = self.decided(name, True)
+        meaning = self.decided(name, True)
         others = [self.all & ~(1 << i) for i in range(len(self.objects))]
 
         def lacking(masks: Masks) -> Masks:
             return [others[i] & ~mask for i, mask in enumerate(masks)]
 
-        return Decided(lacking(said.open), lacking(said.sure), lacking(said.open_of), lacking(said.sure_of))
+        return Decided(lacking(meaning.open), lacking(meaning.sure), lacking(meaning.open_of), lacking(meaning.sure_of))
 
 
 class Stand(NamedTuple):
-    """How an object stands, or arrays of how many do, in metres: to the right and away from the camera, height of its foot,
-    and height and radius of its flat top."""
+    """Position and flat top of an object, in metres, or arrays of several: metres to the right and away from the camera,
+    height of the foot, height and radius of the flat top."""
 
     right: Any
     away: Any
@@ -203,7 +205,7 @@ class Stand(NamedTuple):
 
 
 def margin(rule: Rule, first: Stand, second: Stand) -> Any:
-    """Signed metres by which the first stands in a relation to the second (docs/vocabularies.md, "Rules of space")."""
+    """The signed margin in metres of a relation from the first to the second (docs/vocabularies.md, "Rules of space")."""
     return RULES[rule.name](first, second, rule.distance)
 
 
@@ -227,11 +229,11 @@ RULES: dict[str, Callable[[Stand, Stand, float], Any]] = {
     "on": lambda first, second, _: _resting(first, second),
     "beneath": lambda first, second, _: _resting(second, first),
 }
-"""Signed metres, by the stands of the first and second object and the relation's distance, of every rule of space."""
+"""The signed margin in metres of each rule of space, from two objects and the relation's distance."""
 
 
-def read_scene(record: str, terms: Terms) -> Shown:
-    """The scene of a record (JSON). Raises ValueError, KeyError or TypeError where it is none."""
+def read_scene(record: str, terms: Terms) -> SceneGeometry:
+    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed."""
     data = json.loads(record)
     objects = []
     for thing in data["objects"]:
@@ -243,11 +245,11 @@ def read_scene(record: str, terms: Terms) -> Shown:
     tops = [terms.top(*thing) for thing in objects]
     environment = data.get("environment")
     known = environment if isinstance(environment, str) else None
-    return Shown(objects, along, [z for _, _, z in places], tops, known, terms)
+    return SceneGeometry(objects, along, [z for _, _, z in places], tops, known, terms)
 
 
 def _sight(camera: dict[str, Any]) -> tuple[float, float]:
-    """The direction on the ground in which a camera looks, of length 1."""
+    """The unit vector on the ground in which a camera looks."""
     (x, y, _), (target_x, target_y, _) = camera["position"], camera["target"]
     length = math.hypot(target_x - x, target_y - y)
     if not (0.0 < length < math.inf):

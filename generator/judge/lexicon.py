@@ -1,4 +1,4 @@
-"""What each word of a world's vocabulary means, and how a text falls into words."""
+"""The words of a vocabulary with their meanings, and the division of a text into words."""
 
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -12,22 +12,22 @@ COUNTS = {word: n for n, word in enumerate(NUMBERS) if n != 1}
 ORDINALS = {word: n for n, word in enumerate(PLACES, 1)}
 IN_IMAGE = "in the image"
 _GRAMMAR = frozenset({"a", "an", "and", "the", "is", "are", "that", "not", "there", ",", ".", *COUNTS, *ORDINALS})
-_BARE = "{value}"  # in the phrase of a kind, where the value stands
-_READINGS = 64  # ways to divide a text into words that are tried before it is refused
+_BARE = "{value}"  # placeholder of the value in the phrase of a kind
+_READINGS = 64  # most divisions of a text into words that are tried
 
 
 class UnreadableError(Exception):
-    """A text that has no reading, or more than one."""
+    """A text without a reading, or with several."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """The words of a world: what values, nouns, plurals, relations and environments mean.
+    """The words of a vocabulary and what they mean.
 
-    A word that means two things, or that the grammar needs, is left out: a text that uses it cannot be read.
-    `values` stand before a noun, `phrases` after it. `articles` are those that a noun takes, or a value that declares one;
-    `rank` is the place of an attribute kind among what is said of a noun; `openings` are the environments' phrases as they
-    open a sentence; `longer` gives the words and phrases of several words by their first.
+    A word with two meanings, or one that the grammar itself uses, is left out, so texts with it cannot be read.
+    `values`: words before a noun. `phrases`: phrases after it. `articles`: those that a noun, or a value that declares one,
+    takes. `rank`: the order of attribute kinds around a noun. `openings`: environments' phrases as a sentence begins with
+    them. `longer`: words of several words, by their first. `unsure`: those that begin with another word.
     """
 
     values: dict[str, Pair]
@@ -46,7 +46,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Lexicon":
-        """Read the words of a family: names and synonyms of objects, values and relations, phrases of environments."""
+        """Read the words of a family: names and synonyms of objects, values and relations; phrases of environments."""
         data = tomllib.loads(vocabulary_toml)
         objects, generic = data["objects"], data.get("generic", "object")
         nouns = [(word, name) for name, kind in objects.items() for word in (name, *kind.get("synonyms", []))]
@@ -54,7 +54,7 @@ class Lexicon:
         plurals += [(_plural(word), name) for name, kind in objects.items() for word in kind.get("synonyms", [])]
         environments = _meanings((place["phrase"], name) for name, place in data.get("environments", {}).items())
         frames = _frames(data.get("kinds", {}))
-        said = [
+        meaning = [
             (kind, frames.get(kind, _BARE).replace(_BARE, word), (kind, name))
             for kind, declared in data["attributes"].items()
             for name, value in declared.items()
@@ -66,8 +66,8 @@ class Lexicon:
             for word in (relation["phrase"], *relation.get("synonyms", []))
         ]
         tables = {
-            "values": _meanings((word, pair) for kind, word, pair in said if kind not in frames),
-            "phrases": _meanings((word, pair) for kind, word, pair in said if kind in frames),
+            "values": _meanings((word, pair) for kind, word, pair in meaning if kind not in frames),
+            "phrases": _meanings((word, pair) for kind, word, pair in meaning if kind in frames),
             "nouns": _meanings([*nouns, (generic, None)]),
             "plurals": _meanings([*plurals, (_plural(generic), None)]),
             "relations": _meanings(relations),
@@ -85,15 +85,15 @@ class Lexicon:
         )
 
     def thing(self, category: str | None, pairs: tuple[Pair, ...], without: Pair | None, count: int) -> Thing:
-        """A thing, the same one for the same meaning, so that a million texts share them."""
+        """A mentioned object; equal ones are one object, which saves memory over a million texts."""
         thing = Thing(category, pairs, without, count)
         return self.things.setdefault(thing, thing)
 
     def divide(self, text: str) -> Iterator[list[str]]:
-        """The words of a text, phrases of the vocabulary and punctuation being words; every way to divide it.
+        """Every division of a text into words; phrases of the vocabulary and punctuation are words.
 
-        The first way takes the longest words. Raises UnreadableError where spaces are missing or too many, or where there are more
-        than 64 ways.
+        The first division takes the longest words. Raises UnreadableError if spaces are missing or too many, or if there are
+        more than 64 divisions.
         """
         words = _spaced(text).split(" ")
         if "" in words:
@@ -145,7 +145,7 @@ def _spaced(text: str) -> str:
 
 
 def _meanings(pairs: Iterable[tuple[str, object]]) -> dict:
-    """The one meaning of each word; words with two, or needed by the grammar, are left out."""
+    """The meaning of each word, without words that have two or that the grammar uses."""
     found: dict[str, set[object]] = {}
     for word, meaning in pairs:
         found.setdefault(_spaced(word), set()).add(meaning)
@@ -153,18 +153,18 @@ def _meanings(pairs: Iterable[tuple[str, object]]) -> dict:
 
 
 def _frames(kinds: dict) -> dict[str, str]:
-    """The phrases of the kinds that are said after the noun."""
+    """The phrases of attribute kinds that follow the noun."""
     return {kind: told["phrase"] for kind, told in kinds.items() if told.get("phrase", _BARE) != _BARE}
 
 
 def _rank(order: list[str], frames: dict[str, str]) -> dict[str, int]:
-    """Adjectives come before what is said after the noun."""
+    """The order of attribute kinds: adjectives, then kinds that follow the noun."""
     first = [kind for kind in order if kind not in frames]
     return {kind: place for place, kind in enumerate([*first, *(kind for kind in order if kind in frames)])}
 
 
 def _plural(noun: str) -> str:
-    """The plural of a noun that declares none."""
+    """The regular plural of a noun."""
     if noun.endswith("y") and len(noun) > 1 and noun[-2] not in "aeiou":
         return noun.removesuffix("y") + "ies"
     hissing = noun[-1:] in ("s", "x", "z") or noun[-2:] in ("ch", "sh")
@@ -182,7 +182,7 @@ def _own_articles(attributes: dict) -> dict[str, tuple[str, ...]]:
 
 
 def _articles(objects: dict, generic: str) -> dict[str, tuple[str, ...]]:
-    """Articles that each noun may take: as its letters say, or as the object declares (for a synonym of it, either)."""
+    """The articles of each noun: by its first letter, or as the object declares. A synonym may take either."""
     articles: dict[str, tuple[str, ...]] = {_spaced(generic): (article_of(generic),)}
     for name, kind in objects.items():
         declared = kind.get("article", article_of(name))
@@ -193,12 +193,12 @@ def _articles(objects: dict, generic: str) -> dict[str, tuple[str, ...]]:
 
 
 def article_of(word: str) -> str:
-    """The article that the first letter of a word asks for."""
+    """The article by the first letter of a word."""
     return "an" if word[:1].lower() in "aeiou" else "a"
 
 
 def _longer(words: list[str]) -> tuple[dict[str, list[list[str]]], frozenset[str]]:
-    """Words of several words by their first, longest first; and those that begin with another word of a text."""
+    """Words of several words by their first word, longest first; and those that begin with another known word."""
     known = {*words, *_GRAMMAR}
     found: dict[str, list[list[str]]] = {}
     unsure = set()

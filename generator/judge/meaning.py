@@ -1,14 +1,18 @@
-"""What a text says, as the judge holds it: written apart from the form that the text was made from."""
+"""The meaning of a text as the judge reads it. Independent of the form from which the text was written."""
 
 from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
 Link = tuple[int, str, int, bool]
-"""A relation: place of the subject, name, place of the object, and whether it is said to hold."""
+"""A relation: index of the subject's mention, name, index of the object's mention, whether it is asserted (not denied)."""
 
 
 class Thing(NamedTuple):
-    """A mention: category (None for "object"), (kind, value) in order of kind, what it has not, and the number of them."""
+    """A mentioned object.
+
+    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that is denied of
+    it. `number`: how many of them, 0 for "no cube".
+    """
 
     category: str | None
     attributes: tuple[Pair, ...] = ()
@@ -16,8 +20,11 @@ class Thing(NamedTuple):
     number: int = 1
 
 
-class Said(NamedTuple):
-    """What a text asserts: things in the order of first mention, relations in the order in which they are said."""
+class Meaning(NamedTuple):
+    """What a text asserts: mentioned objects in order of first mention, relations in order.
+
+    `denied`: whether the whole is denied ("It is not true that …"). `environment`: its name, if the text names one.
+    """
 
     things: tuple[Thing, ...]
     links: tuple[Link, ...] = ()
@@ -26,23 +33,23 @@ class Said(NamedTuple):
 
     @property
     def n_objects(self) -> int:
-        """Objects asserted or denied, "two cubes" being two and "no cube" one."""
+        """The number of objects asserted or denied: 2 for "two cubes", 1 for "no cube"."""
         return sum(max(1, thing.number) for thing in self.things)
 
     @property
     def n_attributes(self) -> int:
-        """Attributes that are said or denied of a thing."""
+        """The number of attributes asserted or denied."""
         return sum(len(thing.attributes) + (thing.without is not None) for thing in self.things)
 
     @property
     def level(self) -> str:
-        """L1: objects only; OA: with attributes; OR: with relations; OAR: with both."""
+        """L1: objects only. OA: with attributes. OR: with relations. OAR: with both."""
         if self.links:
             return "OAR" if self.n_attributes else "OR"
         return "OA" if self.n_attributes else "L1"
 
     def to_dict(self) -> dict[str, Any]:
-        """The data that the column `form` holds as JSON (docs/language.md)."""
+        """The data of the column `form` (docs/language.md)."""
         data: dict[str, Any] = {"objects": [_thing_data(thing) for thing in self.things]}
         if self.links:
             data["relations"] = [list(link) for link in self.links]

@@ -1,21 +1,22 @@
-"""Pools of texts: whether the texts of a pool that are true of an item's scene are those that are listed."""
+"""Checks retrieval pools: the texts of a pool that are true of an item's scene are those that are listed."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 
-from generator.judge.case import BATCH, Case
+from generator.judge.benchmark import BATCH, Benchmark
 from generator.judge.decide import decide
-from generator.judge.files import Finding, finding, labels, places
-from generator.judge.geometry import Shown
-from generator.judge.meaning import Said, Thing
+from generator.judge.files import labels, places
+from generator.judge.findings import Finding, finding
+from generator.judge.geometry import SceneGeometry
+from generator.judge.meaning import Meaning, Thing
 
 
-def pool_findings(case: Case) -> Iterator[Finding]:
-    """Pools that name a text twice or one that is not there; items whose pool is not there or has other true texts."""
-    table = case.tables["pools"]
-    named, text = labels(table["pool_id"]), places(table["text_id"], case.tables["texts"]["text_id"])
+def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Pools with repeated or missing texts, and items whose pool is missing or has other true texts than listed."""
+    table = benchmark.tables["pools"]
+    named, text = labels(table["pool_id"]), places(table["text_id"], benchmark.tables["texts"]["text_id"])
     pools: dict[str, Pool] = {}
     for pool_id in dict.fromkeys(named.tolist()):
         rows = text[named == pool_id]
@@ -24,25 +25,27 @@ def pool_findings(case: Case) -> Iterator[Finding]:
             yield finding("repeated text", f"pool {pool_id} names {len(rows) - len(distinct)} texts twice")
         if distinct[0] < 0:
             yield finding("missing row", f"pool {pool_id} names texts that do not exist")
-        pools[pool_id] = Pool([(row, said) for row in distinct.tolist() if row >= 0 and (said := case.claims[row])])
-    asked = labels(case.tables["items"]["pool_id"])
-    items = np.flatnonzero(case.tables["items"]["pool_id"].is_valid().to_numpy())
-    scenes, listed = _listed(case, items)
+        pools[pool_id] = Pool(
+            [(row, meaning) for row in distinct.tolist() if row >= 0 and (meaning := benchmark.meanings[row])]
+        )
+    asked = labels(benchmark.tables["items"]["pool_id"])
+    items = np.flatnonzero(benchmark.tables["items"]["pool_id"].is_valid().to_numpy())
+    scenes, listed = _listed(benchmark, items)
     found: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
-    for item in case.world.progress.each(items.tolist(), "items with a pool", len(items), BATCH):
+    for item in benchmark.world.progress.each(items.tolist(), "items with a pool", len(items), BATCH):
         pool_id, scene = asked[item], scenes.get(item, -1)
         if pool_id not in pools:
-            yield finding("missing row", f"item {case.item_id(item)}: its pool {pool_id} does not exist")
+            yield finding("missing row", f"item {benchmark.item_id(item)}: its pool {pool_id} does not exist")
         elif scene >= 0:
             if (pool_id, scene) not in found:
-                found[pool_id, scene] = pools[pool_id].decided(case.shown[scene])
-                case.shown[scene].forget()
-            yield from _item_findings(case, item, *found[pool_id, scene], listed[item])
+                found[pool_id, scene] = pools[pool_id].decided(benchmark.shown[scene])
+                benchmark.shown[scene].forget()
+            yield from _item_findings(benchmark, item, *found[pool_id, scene], listed[item])
 
 
-def _listed(case: Case, items: np.ndarray) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """The scene of each item, and its texts that are listed as true."""
-    rows = case.candidates
+def _listed(benchmark: Benchmark, items: np.ndarray) -> tuple[dict[int, int], dict[int, set[int]]]:
+    """The scene of each item, and the texts that are listed as true."""
+    rows = benchmark.candidates
     scenes: dict[int, int] = {}
     listed: dict[int, set[int]] = defaultdict(set)
     for row in np.flatnonzero(np.isin(rows.item, items)).tolist():
@@ -53,22 +56,26 @@ def _listed(case: Case, items: np.ndarray) -> tuple[dict[int, int], dict[int, se
     return scenes, listed
 
 
-def _item_findings(case: Case, item: int, true: set[int], undecided: set[int], listed: set[int]) -> Iterator[Finding]:
+def _item_findings(
+    benchmark: Benchmark, item: int, true: set[int], undecided: set[int], listed: set[int]
+) -> Iterator[Finding]:
     if true != listed:
         yield finding(
             "wrong pool truth",
-            f"item {case.item_id(item)}: {len(true)} texts of the pool are true, {len(listed)} are listed",
+            f"item {benchmark.item_id(item)}: {len(true)} texts of the pool are true, {len(listed)} are listed",
         )
     for text in sorted(undecided - listed):
-        yield finding("undecided text", f"item {case.item_id(item)}: '{case.text(text)}' of its pool is undecided")
+        yield finding(
+            "undecided text", f"item {benchmark.item_id(item)}: '{benchmark.text(text)}' of its pool is undecided"
+        )
 
 
 class Pool:
-    """The texts of a pool. Those that assert an object that a scene lacks are false of it, and are not looked at one by one."""
+    """The texts of a pool. Texts that assert an object that a scene lacks are false, and are skipped quickly."""
 
-    def __init__(self, texts: list[tuple[int, Said]]):
+    def __init__(self, texts: list[tuple[int, Meaning]]):
         self.texts = texts
-        needed = [_needed(said) for _, said in texts]
+        needed = [_needed(meaning) for _, meaning in texts]
         self.things = list(dict.fromkeys(thing for things in needed for thing in things))
         number = {thing: n for n, thing in enumerate(self.things)}
         width = max(map(len, needed), default=0)
@@ -76,22 +83,22 @@ class Pool:
         for row, things in enumerate(needed):
             self.needed[row, : len(things)] = [number[thing] for thing in things]
 
-    def decided(self, shown: Shown) -> tuple[set[int], set[int]]:
-        """The texts that are true of a scene, and those that are undecided."""
+    def decided(self, shown: SceneGeometry) -> tuple[set[int], set[int]]:
+        """The texts that are true of a scene, and the undecided ones."""
         there = np.array([*(shown.fitting(thing) > 0 for thing in self.things), True])
         true: set[int] = set()
         undecided: set[int] = set()
         for n in np.flatnonzero(there[self.needed].all(axis=1)).tolist():
-            text, said = self.texts[n]
-            truth = decide(said, shown)
+            text, meaning = self.texts[n]
+            truth = decide(meaning, shown)
             if truth is not False:
                 (undecided if truth is None else true).add(text)
         return true, undecided
 
 
-def _needed(said: Said) -> list[Thing]:
-    """The things without which a text is false: none of a denied text, of one that counts, or that a "not" speaks of."""
-    if said.denied or any(thing.number != 1 for thing in said.things):
+def _needed(meaning: Meaning) -> list[Thing]:
+    """The objects that a scene must have for a text to be true; none for denied texts and texts with counts."""
+    if meaning.denied or any(thing.number != 1 for thing in meaning.things):
         return []
-    denied = {thing for _, _, thing, holds in said.links if not holds}
-    return [thing for place, thing in enumerate(said.things) if place not in denied]
+    denied = {thing for _, _, thing, holds in meaning.links if not holds}
+    return [thing for place, thing in enumerate(meaning.things) if place not in denied]

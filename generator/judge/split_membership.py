@@ -1,50 +1,51 @@
-"""Whether scenes are in the splits that the holdout gives them, and nothing is in two."""
+"""Checks that scenes are in the splits that the holdout gives them, and that no group or image is in two splits."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from generator.dataset.files import read_sums
-from generator.judge.case import Case
-from generator.judge.files import Finding, finding, repeated
-from generator.judge.geometry import Shown
-from generator.judge.heldout import CLASSES, HeldOut
+from generator.judge.benchmark import Benchmark
+from generator.judge.files import repeated
+from generator.judge.findings import Finding, finding
+from generator.judge.geometry import SceneGeometry
+from generator.judge.held_out import CLASSES, HeldOut
 
 
-def split_findings(case: Case) -> Iterator[Finding]:
-    """Scenes that stand twice or in the split of other held-out facts; groups and images in two splits; wrong counts.
+def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Scenes listed twice or in the wrong split, groups and images in two splits, and wrong counts.
 
-    The splits of class lists (design gzsl) are judged by their labels; those of training are in three splits by intent.
+    Splits of class lists (design gzsl) are not checked by held-out facts: class_lists.py checks their labels.
     """
     clusters: dict[str, set[str]] = defaultdict(set)
     images: dict[str, set[str]] = defaultdict(set)
-    sums = read_sums(case.world.folder)
-    for scene_id in repeated(case.tables["splits"]["scene_id"]):
-        yield finding("repeated scene", f"scene {scene_id} stands in splits.parquet more than once")
-    for scene_id, split in case.split_of.items():
+    sums = read_sums(benchmark.world.folder)
+    for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
+        yield finding("repeated scene", f"scene {scene_id} is in splits.parquet more than once")
+    for scene_id, split in benchmark.split_of.items():
         if split is None:
             continue
-        if scene_id not in case.world.shown:
+        if scene_id not in benchmark.world.shown:
             yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
             continue
-        shown = case.world.shown[scene_id]
+        shown = benchmark.world.shown[scene_id]
         images[sums.get(f"images/{scene_id}.png", scene_id)].add(split)
-        if case.held_out.design != CLASSES:
-            clusters[case.held_out.cluster(shown)].add(split)
-            yield from _misplaced(scene_id, split, shown, case.held_out)
+        if benchmark.held_out.design != CLASSES:
+            clusters[benchmark.held_out.cluster(shown)].add(split)
+            yield from _misplaced(scene_id, split, shown, benchmark.held_out)
     for cluster, splits in clusters.items():
         if len(splits) > 1:
             yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
     for image, splits in images.items():
         if len(splits) > 1:
             yield finding("shared image", f"one image ({image[:12]}…) is in {' and '.join(sorted(splits))}")
-    counts = Counter(split for split in case.split_of.values() if split)
-    for split, n in case.manifest.get("scenes", {}).items():
+    counts = Counter(split for split in benchmark.split_of.values() if split)
+    for split, n in benchmark.manifest.get("scenes", {}).items():
         if counts[split] != n:
             yield finding("wrong count", f"split {split} has {counts[split]} scenes, the manifest says {n}")
 
 
-def _misplaced(scene_id: str, split: str, shown: Shown, held_out: HeldOut) -> Iterator[Finding]:
-    """Training is judged as leaks are."""
+def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut) -> Iterator[Finding]:
+    """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks this."""
     bindings, facts = held_out.bindings_shown(shown), held_out.facts_shown(shown)
     absent = held_out.absent_shown(shown)
     ends = {end for i, _, j in facts for end in (i, j)}

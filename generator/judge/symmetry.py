@@ -1,43 +1,45 @@
-"""Whether the true and the false texts of an evaluation item name equally much of what is held out."""
+"""Checks that the true and the false texts of an evaluation item name equally much held-out content."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from generator.judge.case import Case
-from generator.judge.files import Finding, finding
-from generator.judge.heldout import Named
+from generator.judge.benchmark import Benchmark
+from generator.judge.findings import Finding, finding
+from generator.judge.held_out import Named
 
-_CAPTIONS = ("c", "n", "p")  # slots that are compared with one another; any other slot is a question of its own
+_CAPTIONS = ("c", "n", "p")  # slots whose texts are compared with each other; every other slot is a separate question
 
 
-def symmetry_findings(case: Case) -> Iterator[Finding]:
-    """Items, or questions of an item, whose true and false texts differ in familiarity, or differ from what is listed.
+def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Items, or questions of an item, with unequally familiar texts, and items listed with wrong numbers.
 
-    Equally familiar texts name as many held-out bindings, as many held-out triples, and both or neither a value or object
-    that training lacks. A benchmark whose manifest says `"equal_familiarity": false` need only list counts that occur.
+    Texts are equally familiar if they name as many held-out bindings, as many held-out triples, and both or neither an atom
+    that training lacks. If the manifest says `"equal_familiarity": false`, only the listed numbers are checked.
     """
-    rows = case.candidates
+    rows = benchmark.candidates
     judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    judged = judged[(case.item_split[rows.item[judged]] != "train") & (case.familiarity[rows.text[judged]] >= 0)]
+    judged = judged[
+        (benchmark.item_split[rows.item[judged]] != "train") & (benchmark.familiarity[rows.text[judged]] >= 0)
+    ]
     item, text, truth = rows.item[judged], rows.text[judged], rows.truth[judged]
     slots = sorted(set(rows.slot.tolist()))
     group_of = {slot: 0 if slot in _CAPTIONS else n for n, slot in enumerate(slots, 1)}
     group = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
-    equal = case.manifest.get("equal_familiarity") is not False
+    equal = benchmark.manifest.get("equal_familiarity") is not False
     if equal:
-        yield from _unequal(case, item, group, len(slots) + 1, text, truth)
-    captions = np.bincount(item[group == 0], minlength=len(case.item_split)) > 0
+        yield from _unequal(benchmark, item, group, len(slots) + 1, text, truth)
+    captions = np.bincount(item[group == 0], minlength=len(benchmark.item_split)) > 0
     compared = (group == 0) | ~captions[item]
     for column, which in (("held_out_positive", truth), ("held_out_negative", ~truth)):
-        yield from _wrongly_listed(case, column, item[compared & which], text[compared & which], equal)
+        yield from _wrongly_listed(benchmark, column, item[compared & which], text[compared & which], equal)
 
 
 def _unequal(
-    case: Case, item: np.ndarray, group: np.ndarray, groups: int, text: np.ndarray, truth: np.ndarray
+    benchmark: Benchmark, item: np.ndarray, group: np.ndarray, groups: int, text: np.ndarray, truth: np.ndarray
 ) -> Iterator[Finding]:
-    """Questions that have true and false texts, with a familiarity that only the ones or only the others have."""
-    familiarity = case.familiarity[text]
+    """Questions with a familiarity that only true texts or only false texts have."""
+    familiarity = benchmark.familiarity[text]
     width = int(familiarity.max(initial=0)) + 1
     question = item * groups + group
     key = question * width + familiarity
@@ -45,14 +47,14 @@ def _unequal(
     both = np.intersect1d(question[truth], question[~truth])
     for n in np.intersect1d(lone, both).tolist():
         own = question == n
-        true, false = ({case.named[row] for row in text[own & which].tolist()} for which in (truth, ~truth))
+        true, false = ({benchmark.named[row] for row in text[own & which].tolist()} for which in (truth, ~truth))
         yield finding(
             "asymmetric familiarity",
-            f"item {case.item_id(n // groups)}: its true texts name {_told(true)}, its false ones {_told(false)}",
+            f"item {benchmark.item_id(n // groups)}: its true texts name {_in_words(true)}, its false ones {_in_words(false)}",
         )
 
 
-def _told(named: set[Named | None]) -> str:
+def _in_words(named: set[Named | None]) -> str:
     return " or ".join(
         f"{each.bindings} held-out bindings"
         + (f" and {each.triples} triples" if each.triples else "")
@@ -61,10 +63,12 @@ def _told(named: set[Named | None]) -> str:
     )
 
 
-def _wrongly_listed(case: Case, column: str, item: np.ndarray, text: np.ndarray, equal: bool) -> Iterator[Finding]:
-    given = case.tables["items"][column]
+def _wrongly_listed(
+    benchmark: Benchmark, column: str, item: np.ndarray, text: np.ndarray, equal: bool
+) -> Iterator[Finding]:
+    given = benchmark.tables["items"][column]
     listed = np.asarray(given.fill_null(-1).to_numpy(), np.int64)
-    counts = case.counted[text]
+    counts = benchmark.counted[text]
     width = int(max(counts.max(initial=0), listed.max(initial=0))) + 1
     pairs = np.unique(item * width + counts)
     different = np.bincount(pairs // width, minlength=len(listed))
@@ -74,5 +78,5 @@ def _wrongly_listed(case: Case, column: str, item: np.ndarray, text: np.ndarray,
         found = sorted(set(counts[item == n].tolist()))
         yield finding(
             "wrong familiarity",
-            f"item {case.item_id(n)} is listed with {listed[n]} held-out bindings and triples, its words name {found}",
+            f"item {benchmark.item_id(n)} is listed with {listed[n]} held-out bindings and triples, its words name {found}",
         )

@@ -1,4 +1,4 @@
-"""Whether packed.parquet says truly where in the tars the files of scenes lie, and whether those are whole."""
+"""Checks that packed.parquet gives the true places of files in tars, and that these files are whole."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ _DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowEx
 
 
 def tar_faults(folder: Path) -> Iterator[str]:
-    """What is wrong with the tars of a world; nothing for a world without any."""
+    """Faults of the tars of a world; none if it has no tars."""
     if not (folder / "packed.parquet").exists():
         return
     listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -35,7 +35,7 @@ def tar_faults(folder: Path) -> Iterator[str]:
 
 
 def packed_paths(folder: Path) -> set[str]:
-    """What packed.parquet lists, as far as it can be read; `tar_faults` says where it cannot."""
+    """The paths in packed.parquet; none if it cannot be read, which `tar_faults` reports."""
     try:
         return set(pq.read_table(folder / "packed.parquet", columns=["path"])["path"].to_pylist())
     except _DAMAGE:
@@ -61,7 +61,7 @@ def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def image_fault(data: bytes) -> str | None:
-    """Why the bytes are no image; None where they are."""
+    """Why the bytes are not an image; None if they are."""
     try:
         with Image.open(io.BytesIO(data)) as image:
             image.load()

@@ -1,4 +1,4 @@
-"""Whether the two scenes of a minimal pair differ in nothing but what two of their objects have exchanged."""
+"""Checks minimal pairs: the two scenes differ only in what two of their objects have exchanged."""
 
 import json
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.judge.files import Finding, finding
+from generator.judge.findings import Finding, finding
 
 _COLUMNS = ("scene_id", "twin_of", "status", "scene")
 
 
 class Twins:
-    """Goes through the scenes table; a twin stands right after its scene."""
+    """Reads the scenes table in order; a twin comes right after its scene."""
 
     def __init__(self) -> None:
         self._before: tuple[Any, ...] = (None,) * len(_COLUMNS)
 
     def faults(self, table: pa.Table) -> Iterator[Finding]:
-        """What is wrong with the twins among the next rows of the table."""
+        """Faults of the twins in the next rows of the table."""
         for row in zip(*(table[name].to_pylist() for name in _COLUMNS), strict=True):
             scene_id, twin_of, status, record = row
             other_id, _, other_status, other_record = self._before
@@ -34,7 +34,7 @@ class Twins:
 
 
 def _difference(record: str, other_record: str) -> str | None:
-    """What two records differ in that a minimal pair shares; records that cannot be read are found elsewhere."""
+    """How two records differ where a minimal pair must not; None for unreadable records, which World reports."""
     try:
         scene, other = json.loads(record), json.loads(other_record)
         for part in ("camera", "lamps", "environment"):
@@ -54,18 +54,20 @@ def _objects(things: list[dict[str, Any]], others: list[dict[str, Any]]) -> str 
     i, j = differing
     if things[i]["position"] != others[i]["position"] or things[j]["position"] != others[j]["position"]:
         return "its objects do not stand in the same places"
-    moved = _looks(things[i]) == _looks(others[j]) and _looks(things[j]) == _looks(others[i])
-    if moved or _gave(things[i], things[j], others[i], others[j]):
+    moved = _appearance(things[i]) == _appearance(others[j]) and _appearance(things[j]) == _appearance(others[i])
+    if moved or _exchanged_value(things[i], things[j], others[i], others[j]):
         return None
     return "its two objects have not exchanged one value, nor their places"
 
 
-def _looks(thing: dict[str, Any]) -> tuple[str, dict[str, str]]:
+def _appearance(thing: dict[str, Any]) -> tuple[str, dict[str, str]]:
     return thing["category"], thing["attributes"]
 
 
-def _gave(one: dict[str, Any], two: dict[str, Any], other_one: dict[str, Any], other_two: dict[str, Any]) -> bool:
-    """Whether two objects stand as they stood and have exchanged the values of one attribute kind."""
+def _exchanged_value(
+    one: dict[str, Any], two: dict[str, Any], other_one: dict[str, Any], other_two: dict[str, Any]
+) -> bool:
+    """Whether two objects kept their poses and exchanged the values of one attribute kind."""
     still = all(
         now["category"] == then["category"] and now["heading"] == then["heading"]
         for now, then in ((one, other_one), (two, other_two))

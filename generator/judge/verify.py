@@ -1,6 +1,7 @@
-"""`gen verify`: proves a dataset from its files alone, and writes a certificate.
+"""Verify a dataset from its files alone and write certificates.
 
-Imports nothing of the code that plans, splits or writes captions; a test keeps it so.
+The checks are listed in checks.py. Nothing here imports the code that plans, splits or writes captions (a contract in
+pyproject.toml).
 """
 
 from pathlib import Path
@@ -14,17 +15,19 @@ from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.dataset.store import fetch_all, publish_file
-from generator.judge.case import Case, World
+from generator.judge.benchmark import Benchmark
 from generator.judge.checks import CHECKS
-from generator.judge.files import file_faults, finding, readable_table
-from generator.judge.ledger import Ledger
+from generator.judge.files import file_faults, readable_table
+from generator.judge.findings import Findings, finding
+from generator.judge.world import World
 
 
 def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) -> dict[str, dict[str, Any]]:
-    """Certificates by benchmark name, each also written to its benchmark's verify.json.
+    """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    A certificate has `status` (clean, as declared or failed), `sentence`, `findings` ({fault, what}), and the digests
-    of what was judged. Raises UserError when there is nothing to judge: no dataset, an unfinished one, no benchmark.
+    Returns the certificates by benchmark name: `status` (clean, as declared or failed), `sentence`, `findings` ({fault,
+    what}), `faults` (numbers by fault), `declared_leaks`, `counts`, and the digests of world and benchmark. Raises UserError
+    if there is no dataset, no finished world or no benchmark.
     """
     fetch_all(root)
     world_folder = root / "world"
@@ -49,25 +52,28 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
 
 def _judge(world: World, folder: Path) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
-    ledger = Ledger()
-    ledger.enter(world.findings)
-    ledger.enter(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
+    findings = Findings()
+    findings.add(world.findings)
+    findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     tables = {
-        name: readable_table(folder / f"{name}.parquet", schema, ledger) for name, schema in BENCHMARK_TABLES.items()
+        name: readable_table(folder / f"{name}.parquet", schema, findings.append)
+        for name, schema in BENCHMARK_TABLES.items()
     }
     whole = {name: table for name, table in tables.items() if table is not None}
     if not (folder / "holdout.json").exists():
-        ledger.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
+        findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
     elif len(whole) == len(tables):
-        case = Case(world, whole, manifest, read_json(folder / "holdout.json"))
+        benchmark = Benchmark(world, whole, manifest, read_json(folder / "holdout.json"))
         for check in CHECKS:
-            ledger.enter(check(case))
-    return _certificate(ledger, manifest, whole, world)
+            findings.add(check(benchmark))
+    return _certificate(findings, manifest, whole, world)
 
 
-def _certificate(ledger: Ledger, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World) -> dict[str, Any]:
+def _certificate(
+    findings: Findings, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World
+) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
-    faults = dict(sorted(ledger.counts.items()))
+    faults = dict(sorted(findings.counts.items()))
     counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
     counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
     if faults:
@@ -83,7 +89,7 @@ def _certificate(ledger: Ledger, manifest: dict[str, Any], tables: dict[str, pa.
     return {
         "status": "failed" if faults else "as declared" if declared else "clean",
         "sentence": sentence,
-        "findings": list(ledger.listed()),
+        "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
         "counts": counts,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from generator.judge.words import Lexicon, UnreadableError, read_sentence
+from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar, plural_of
 from generator.vocabulary.schema import Vocabulary
@@ -51,7 +52,7 @@ def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     for form, template in _forms(vocabulary):
         caption = grammar.realise(form, template)
         try:
-            same = read_sentence(caption, lexicon).to_dict() == form.to_dict()
+            same = read_text(caption, lexicon).to_dict() == form.to_dict()
         except UnreadableError:
             same = False
         if not same:

@@ -1,1 +1,1 @@
-"""Judges the splits of datasets made elsewhere from their labels alone: leaks, shortcuts, true negatives, familiarity."""
+"""Judges splits of datasets made by others, from their labels alone: leaks, shortcuts, true negatives, familiarity."""

@@ -1,4 +1,4 @@
-"""Which bindings training shows, and whether a label and its negative are equally familiar."""
+"""Familiarity: which bindings training shows, and whether labels and negatives are equally familiar."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from generator.judge.files import Finding, finding
+from generator.judge.findings import Finding, finding
 from generator.judge.foreign.labels import arrangement, attributes
 from generator.judge.foreign.task import Task, first_rows
-from generator.judge.meaning import Said, Thing
+from generator.judge.meaning import Meaning, Thing
 
 Binding = tuple[str, str, str]
-"""Kind, value, category."""
+"""(kind, value, category)"""
 
 _COUNTS = ("seen", "partial", "unseen")
 
@@ -22,36 +22,39 @@ def _bindings(thing: Thing) -> tuple[Binding, ...]:
     return tuple((kind, value, str(thing.category)) for kind, value in attributes(thing))
 
 
-def all_bindings(said: list[Said]) -> list[list[Binding]]:
-    """The bindings of each label, in the order of mention."""
-    return [[pair for thing in each.things for pair in _bindings(thing)] for each in said]
+def all_bindings(meaning: list[Meaning]) -> list[list[Binding]]:
+    """The bindings of each label, in order of mention."""
+    return [[pair for thing in each.things for pair in _bindings(thing)] for each in meaning]
 
 
-def _triples(said: Said) -> list[tuple[Any, ...]]:
-    """The (subject, relation, object) of a label, by category, the converse of a relation being the same."""
-    if not said.links:
+def _triples(meaning: Meaning) -> list[tuple[Any, ...]]:
+    """The (subject, relation, object) triples of a label, by category; a relation and its converse give the same."""
+    if not meaning.links:
         return []
-    shown = arrangement(said._replace(things=tuple(thing._replace(attributes=()) for thing in said.things)))
+    shown = arrangement(meaning._replace(things=tuple(thing._replace(attributes=()) for thing in meaning.things)))
     return [(shown.things[s].category, name, shown.things[o].category) for s, name, o, _ in shown.links]
 
 
 class Familiarity:
-    """The facts of labels that no training label shows, counted by label: `bindings` and `triples`."""
+    """For each label, the number of `bindings` and of `triples` that no training label shows (int64 per label).
+
+    `known`: whether any split trains. `of`: the bindings of each label. `shown`: the bindings that training shows.
+    """
 
     def __init__(self, task: Task):
         self.task = task
         trained = [label for label in np.unique(task.label[task.trains]).tolist() if label >= 0]
         self.known = bool(trained)
-        self.of = all_bindings(task.said)
+        self.of = all_bindings(task.meanings)
         self._known_states: dict[str, np.ndarray] = {}
         self.shown = {pair for label in trained for pair in self.of[label]}
-        triples = [_triples(said) for said in task.said]
+        triples = [_triples(meaning) for meaning in task.meanings]
         linked = {triple for label in trained for triple in triples[label]}
         self.bindings = np.array([sum(pair not in self.shown for pair in pairs) for pairs in self.of], np.int64)
         self.triples = np.array([sum(triple not in linked for triple in found) for found in triples], np.int64)
 
     def asymmetric(self) -> Iterator[Finding]:
-        """Evaluation rows whose label and negative have unequally many facts that training never shows."""
+        """Evaluation rows whose label and negative name unequally many facts that training never shows."""
         task = self.task
         if not self.known:
             return
@@ -69,10 +72,10 @@ class Familiarity:
                         )
 
     def table(self, kind: str) -> list[dict[str, Any]]:
-        """Rows by split, those of no split and all, by how many of their bindings of a kind training never shows.
+        """Numbers of rows by how many of their bindings of a kind training never shows: one entry per split, no split, all.
 
-        `seen` none, `partial` some, `unseen` all; of each, `unequal` are those whose swap (the values of two things
-        exchanged) has another number of them. Rows without such a binding are left out.
+        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` and so on count those of them whose swap (the values of
+        their two objects exchanged) has another number. Rows without such a binding are not counted.
         """
         task = self.task
         states = self._states(kind)[task.label]
@@ -96,20 +99,20 @@ class Familiarity:
         return rows
 
     def _states(self, kind: str) -> np.ndarray:
-        """(labels + 1, 2): `_state` of each label, and of none at the end."""
+        """int64 [labels + 1, 2]: `_state` of each label; the last row is for rows without a label."""
         if kind not in self._known_states:
-            states = [self._state(label, kind) for label in range(len(self.task.said))]
+            states = [self._state(label, kind) for label in range(len(self.task.meanings))]
             self._known_states[kind] = np.array([*states, (-1, -1)], np.int64).reshape(-1, 2)
         return self._known_states[kind]
 
     def _state(self, label: int, kind: str) -> tuple[int, int]:
-        """0 seen, 1 partial, 2 unseen, -1 without binding; 1 where the swap is unequal, 0 equal, -1 where there is none."""
+        """0 seen, 1 partial, 2 unseen, -1 no binding; and 1 if the swap is unequal, 0 if equal, -1 if there is no swap."""
         own = [pair for pair in self.of[label] if pair[0] == kind]
         if not own:
             return -1, -1
         missing = sum(pair not in self.shown for pair in own)
         level = 0 if missing == 0 else 2 if missing == len(own) else 1
-        each = [sum(pair[0] == kind for pair in _bindings(thing)) for thing in self.task.said[label].things]
+        each = [sum(pair[0] == kind for pair in _bindings(thing)) for thing in self.task.meanings[label].things]
         if each != [1, 1] or own[0][1] == own[1][1]:
             return level, -1
         (_, first, one), (_, second, other) = own
@@ -117,7 +120,7 @@ class Familiarity:
         return level, int(swapped != missing)
 
     def unequal_swaps(self, kind: str) -> list[tuple[str, int, str]]:
-        """Of each evaluation split with such: its number of rows whose swap is unequal, and the first of them."""
+        """For each evaluation split with unequal swaps: its name, the number of such rows, and the first of them."""
         task = self.task
         state = self._states(kind)[:, 1]
         found = []

@@ -1,4 +1,4 @@
-"""What a label made elsewhere says: things, their values, their relations."""
+"""Reads labels made by others: objects, their values and their relations."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,10 +6,10 @@ from functools import lru_cache
 from itertools import islice, permutations
 
 from generator.judge.foreign.relations import CONVERSE, FIRST, PHRASE, relation_name
-from generator.judge.meaning import Link, Pair, Said, Thing
+from generator.judge.meaning import Link, Meaning, Pair, Thing
 
 POSITION = "position"
-"""The kind of a value that says where a thing is; it is no attribute of the thing."""
+"""The kind of values that say where an object is. They are not attributes of the object."""
 
 _OPENING = re.compile(
     r"^(?:this is |there (?:is|are) )?(?:(?:an? |the )?(?:photo|image|picture|photograph|rendering) (?:of|with) )?"
@@ -19,22 +19,22 @@ _SEPARATOR = re.compile(r",|;|&|\band\b")
 _EMPTY = frozenset({"a", "an", "the", "is", "are", "that", "which", "one", "there"})
 
 
-_HELD = 1 << 16  # phrases and things that are held, so that a million labels share them
-_ORDERS = 720  # orders of like things that are tried: all, of up to six
+_HELD = 1 << 16  # size of caches of phrases and objects
+_ORDERS = 720  # most orders of equal objects that are tried: all orders of six
 
 
 class UnreadableLabelError(ValueError):
-    """A label that names no thing."""
+    """A label that names no object."""
 
 
 def plain(words: str) -> str:
-    """Words as they are compared: lower case, single spaces."""
+    """The text in lower case with single spaces, for comparison."""
     return " ".join(words.casefold().split())
 
 
 @lru_cache(_HELD)
 def thing_of(words: str) -> Thing:
-    """The thing of a noun phrase: its last word is the category, those before it are values.
+    """The object of a noun phrase: the last word is its category, the words before are values.
 
     >>> thing_of("a red cube")
     Thing(category='cube', attributes=(('attribute', 'red'),), without=None, number=1)
@@ -45,15 +45,15 @@ def thing_of(words: str) -> Thing:
     return Thing(category, tuple(("attribute", value) for value in sorted(values)))
 
 
-def said_of(things: Iterable[Thing], links: Iterable[Link] = ()) -> Said:
-    """A label from its things in the order of mention and its relations."""
-    return Said(tuple(things), tuple(links))
+def meaning_of(things: Iterable[Thing], links: Iterable[Link] = ()) -> Meaning:
+    """The meaning of a label from its objects, in order of mention, and its relations."""
+    return Meaning(tuple(things), tuple(links))
 
 
-def read_label(text: str) -> Said:
-    """What a label in words says: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
+def read_label(text: str) -> Meaning:
+    """The meaning of a label in words: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
 
-    Raises UnreadableLabelError where a part of it names no thing.
+    Raises UnreadableLabelError if a part of it names no object.
     """
     words = _CLOSING.sub("", _OPENING.sub("", plain(text)))
     things: list[Thing] = []
@@ -65,12 +65,12 @@ def read_label(text: str) -> Said:
             things += read
     if not things:
         raise UnreadableLabelError(f"'{text}' names no thing")
-    return said_of(things, links)
+    return meaning_of(things, links)
 
 
 @lru_cache(_HELD)
 def _read_clause(clause: str) -> tuple[tuple[Thing, ...], tuple[str, ...]]:
-    """Read "THING [RELATION THING]…": the things, and each one's relation to the next; one at the end says where the last is."""
+    """Read "OBJECT [RELATION OBJECT]…": the objects, and each one's relation to the next. A relation at the end is a position."""
     phrases = PHRASE.split(clause)
     relations = [relation_name(found) for found in PHRASE.findall(clause)]
     ends = bool(relations) and not phrases[-1].strip()
@@ -81,24 +81,24 @@ def _read_clause(clause: str) -> tuple[tuple[Thing, ...], tuple[str, ...]]:
 
 
 def with_value(thing: Thing, pair: Pair) -> Thing:
-    """The thing with one value more."""
+    """The object with one more value."""
     return thing._replace(attributes=tuple(sorted((*thing.attributes, pair))))
 
 
 @lru_cache(_HELD)
 def attributes(thing: Thing) -> tuple[Pair, ...]:
-    """The (kind, value) of a thing, without where it is."""
+    """The (kind, value) pairs of an object, without its position."""
     return tuple(pair for pair in thing.attributes if pair[0] != POSITION)
 
 
-def words_of(said: Said) -> str:
+def words_of(meaning: Meaning) -> str:
     """A label in words.
 
     >>> words_of(read_label("A red cube to the left of a sphere."))
     'red cube left sphere'
     """
-    named = [_phrase(thing) for thing in said.things]
-    words, linked = [], {s: (relation, o) for s, relation, o, _ in said.links}
+    named = [_phrase(thing) for thing in meaning.things]
+    words, linked = [], {s: (relation, o) for s, relation, o, _ in meaning.links}
     done: set[int] = set()
     for place, name in enumerate(named):
         if place in done:
@@ -116,27 +116,27 @@ def _phrase(thing: Thing) -> str:
     return " ".join([*(value for _, value in attributes(thing)), str(thing.category)]) + where
 
 
-def arrangement(said: Said) -> Said:
-    """The arrangement that a label shows: the same for every order of mention and for the converse of a relation.
+def arrangement(meaning: Meaning) -> Meaning:
+    """A normal form of what a label shows: the same for every order of mention and for converse relations.
 
     >>> one, other = read_label("cube left sphere"), read_label("sphere right cube")
     >>> arrangement(one) == arrangement(other)
     True
     """
-    if not said.links:
-        things = tuple(sorted(said.things))
-        return said if things == said.things else Said(things)
-    alike = len(set(said.things)) < len(said.things)
-    orders = islice(permutations(range(len(said.things))), _ORDERS if alike else 1)
-    return min(_in_order(said, order) for order in orders)
+    if not meaning.links:
+        things = tuple(sorted(meaning.things))
+        return meaning if things == meaning.things else Meaning(things)
+    alike = len(set(meaning.things)) < len(meaning.things)
+    orders = islice(permutations(range(len(meaning.things))), _ORDERS if alike else 1)
+    return min(_in_order(meaning, order) for order in orders)
 
 
-def _in_order(said: Said, order: Sequence[int]) -> Said:
-    """A label with its things sorted, like ones as in `order`, and its relations in one of their two directions."""
-    places = sorted(order, key=lambda place: said.things[place])
+def _in_order(meaning: Meaning, order: Sequence[int]) -> Meaning:
+    """A label with its objects sorted (equal ones as in `order`) and its relations in one direction."""
+    places = sorted(order, key=lambda place: meaning.things[place])
     place_of = {place: n for n, place in enumerate(places)}
-    links = sorted({_one_way(place_of[s], relation, place_of[o], holds) for s, relation, o, holds in said.links})
-    return Said(tuple(said.things[place] for place in places), tuple(links))
+    links = sorted({_one_way(place_of[s], relation, place_of[o], holds) for s, relation, o, holds in meaning.links})
+    return Meaning(tuple(meaning.things[place] for place in places), tuple(links))
 
 
 def _one_way(subject: int, relation: str, thing: int, holds: bool) -> Link:

@@ -1,21 +1,21 @@
-"""What two splits share: arrangements in the same words or others, images, groups; bindings that only negatives show."""
+"""Checks for leaks between splits: shared arrangements, images and groups, and bindings exposed by training negatives."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 
-from generator.judge.files import Finding, finding
+from generator.judge.findings import Finding, finding
 from generator.judge.foreign.familiarity import all_bindings
 from generator.judge.foreign.labels import attributes
 from generator.judge.foreign.task import Task, first_rows, numbered
-from generator.judge.meaning import Said
+from generator.judge.meaning import Meaning
 
 
 def arrangement_leaks(task: Task) -> Iterator[Finding]:
-    """Arrangements in more than one split: in the same words, by the converse of a relation, in another order of mention.
+    """Arrangements in more than one split: in the same words, by a converse relation, or in another order of mention.
 
-    Splits that train and splits that are meant to show the same are one.
+    Training splits and the familiar splits count as one.
     """
     side = _sides(task)
     judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
@@ -31,22 +31,22 @@ def arrangement_leaks(task: Task) -> Iterator[Finding]:
 
 
 def _sides(task: Task) -> np.ndarray:
-    """A number for each split; the same for those that may show the same arrangements."""
+    """A number for each split, equal for splits that may show the same arrangements."""
     one = task.training | task.familiar
     return np.array([-1 if name in one else n for n, name in enumerate(task.splits)], np.int64)
 
 
 def _kind(task: Task, rows: list[int], side: np.ndarray) -> str:
-    sides: dict[Said, set[int]] = defaultdict(set)
+    sides: dict[Meaning, set[int]] = defaultdict(set)
     for row in rows:
-        sides[task.said[task.label[row]]].add(int(side[task.split[row]]))
+        sides[task.meanings[task.label[row]]].add(int(side[task.split[row]]))
     if any(len(found) > 1 for found in sides.values()):
         return "shared arrangement"
-    return "converse leak" if any(said.links for said in sides) else "reordered leak"
+    return "converse leak" if any(meaning.links for meaning in sides) else "reordered leak"
 
 
 def image_leaks(task: Task) -> Iterator[Finding]:
-    """Images that stand in more than one split."""
+    """Images in more than one split."""
     if task.image is None:
         return
     judged = np.flatnonzero((task.split >= 0) & (task.image >= 0))
@@ -59,8 +59,8 @@ def image_leaks(task: Task) -> Iterator[Finding]:
 
 
 def exposed_bindings(task: Task) -> Iterator[Finding]:
-    """Negatives of training rows that name a binding which no training label shows, and an evaluation label does."""
-    bindings = all_bindings(task.said)
+    """Negatives of training rows that name a binding which evaluation labels show and training labels do not."""
+    bindings = all_bindings(task.meanings)
     shown = {pair for label in np.unique(task.label[task.trains]).tolist() if label >= 0 for pair in bindings[label]}
     asked = {pair for label in np.unique(task.label[task.evaluates]).tolist() if label >= 0 for pair in bindings[label]}
     unseen = asked - shown
@@ -75,11 +75,14 @@ def exposed_bindings(task: Task) -> Iterator[Finding]:
 
 
 def shared_groups(task: Task) -> tuple[int, str]:
-    """Number of groups (the same values and categories) of which splits show different pairings, and one of them."""
+    """How many groups (same values and categories) have other pairings in another split, and an example."""
     side = _sides(task)
-    groups = numbered(map(_group, task.said))
+    groups = numbered(map(_group, task.meanings))
     told = np.array(
-        [len(said.things) > 1 and not said.links and any(map(attributes, said.things)) for said in task.said]
+        [
+            len(meaning.things) > 1 and not meaning.links and any(map(attributes, meaning.things))
+            for meaning in task.meanings
+        ]
     )
     judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
     judged = judged[told[task.label[judged]]] if len(told) else judged
@@ -94,6 +97,6 @@ def shared_groups(task: Task) -> tuple[int, str]:
     return len(shared), " and ".join(task.quoted(task.label[row], row) for row in example)
 
 
-def _group(said: Said) -> tuple[object, ...]:
-    values = sorted(pair for thing in said.things for pair in attributes(thing))
-    return tuple(values), tuple(sorted(str(thing.category) for thing in said.things))
+def _group(meaning: Meaning) -> tuple[object, ...]:
+    values = sorted(pair for thing in meaning.things for pair in attributes(thing))
+    return tuple(values), tuple(sorted(str(thing.category) for thing in meaning.things))

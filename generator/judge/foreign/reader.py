@@ -1,4 +1,4 @@
-"""Reads files of labels made elsewhere: CSV, and JSON of rows, of labels by split, or of several tasks of them."""
+"""Reads files of labels made by others: CSV, and JSON of rows, of labels by split, or of several tasks."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from generator.dataset.errors import UserError, did_you_mean
-from generator.judge.foreign.columns import Columns, choose_columns
-from generator.judge.foreign.rows import Marks, listed_task, table_task
+from generator.judge.foreign.column_roles import Columns, choose_columns
+from generator.judge.foreign.label_tables import SplitRoles, listed_task, table_task
 from generator.judge.foreign.task import Task
 
 _SHAPE = 'a list of rows, or labels by split such as {"train": ["red cube"], "test": [...]}, or several such by task'
 
 
-def read_tasks(path: Path, named: Sequence[tuple[str, str]], task: str | None, marks: Marks) -> list[Task]:
-    """The tasks of a file: one a CSV file or a list of rows, one a key of JSON that holds labels by split.
+def read_tasks(path: Path, named: Sequence[tuple[str, str]], task: str | None, roles: SplitRoles) -> list[Task]:
+    """The tasks of a file: one for a CSV file or a list of rows; one per key for JSON that holds labels by split.
 
-    Raises UserError where the file cannot be read, holds no labels, or has no such task or column.
+    Raises UserError if the file cannot be read, holds no labels, or lacks the task or a column.
     """
     if path.suffix.lower() == ".json":
         tasks = dict(_json_tasks(_load(path), path))
@@ -29,20 +29,20 @@ def read_tasks(path: Path, named: Sequence[tuple[str, str]], task: str | None, m
         if task not in tasks:
             raise UserError(f"{path} has no task '{task}'; {did_you_mean(task, list(tasks))}")
         tasks = {task: tasks[task]}
-    return [_task(name, data, path, named, marks) for name, data in tasks.items()]
+    return [_task(name, data, path, named, roles) for name, data in tasks.items()]
 
 
-def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], marks: Marks) -> Task:
+def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], roles: SplitRoles) -> Task:
     if isinstance(data, dict):
         rows = [row for rows in data.values() for row in rows]
         if not any(isinstance(row, dict) for row in rows):
             if named:
-                raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it away.")
-            return listed_task(name, data, marks, str(path))
+                raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it out.")
+            return listed_task(name, data, roles, str(path))
         data = [{"split": split, **_row(row, path)} for split, rows in data.items() for row in rows]
     if isinstance(data, list):
-        return table_task(name, *_table([_row(row, path) for row in data], named, path), marks, "entry", 1)
-    return table_task(name, data, choose_columns(named, data.column_names, str(path)), marks, "line", 2)
+        return table_task(name, *_table([_row(row, path) for row in data], named, path), roles, "entry", 1)
+    return table_task(name, data, choose_columns(named, data.column_names, str(path)), roles, "line", 2)
 
 
 def _row(row: Any, path: Path) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _row(row: Any, path: Path) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], named: Sequence[tuple[str, str]], path: Path) -> tuple[pa.Table, Columns]:
-    """Rows of JSON as columns of strings, and the roles of the columns."""
+    """JSON rows as columns of strings, and the roles of the columns."""
     columns = choose_columns(named, list(dict.fromkeys(name for row in rows for name in row)), str(path))
     cells = {name: [_cell(row.get(name), name, path) for row in rows] for name in columns.all}
     return pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()}), columns
@@ -73,11 +73,11 @@ def _load(path: Path) -> Any:
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
     except ValueError as error:
-        raise UserError(f"{path} is no JSON: {error}; mend it, or give a CSV file.") from None
+        raise UserError(f"{path} is not JSON: {error}; mend it, or give a CSV file.") from None
 
 
 def _json_tasks(data: Any, path: Path) -> Iterator[tuple[str, Any]]:
-    """The tasks of a JSON file by name: lists of rows, and labels by split."""
+    """The tasks of a JSON file by name: lists of rows, or labels by split."""
     if (isinstance(data, list) and data) or _by_split(data):
         yield path.stem, data
     elif isinstance(data, dict) and (tasks := {name: part for name, part in data.items() if _by_split(part)}):
@@ -91,7 +91,7 @@ def _by_split(data: Any) -> bool:
 
 
 def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
-    """The columns of a CSV file that are judged, all as strings, empty cells as null."""
+    """The judged columns of a CSV file as strings; empty cells are null."""
     try:
         with path.open("rb") as file:
             header = file.readline()
@@ -112,5 +112,5 @@ def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
         ) from None
     except pa.ArrowException as error:
         raise UserError(
-            f"{path} is no CSV file in UTF-8: {str(error).splitlines()[0]}; mend it, or give JSON."
+            f"{path} is not a CSV file in UTF-8: {str(error).splitlines()[0]}; mend it, or give JSON."
         ) from None

@@ -1,4 +1,4 @@
-"""Words of relations, as labels made elsewhere have them, and what each says the other way round."""
+"""Words for relations in labels made by others, and their converses."""
 
 import re
 
@@ -27,18 +27,18 @@ _PAIRS = (("left", "right"), ("front", "behind"), ("above", "below"), ("on", "be
 _SYMMETRIC = ("near", "beside", "far", "touching")
 
 CONVERSE = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}, **{name: name for name in _SYMMETRIC}}
-"""By name of a relation: the one that says the same with its objects exchanged; a symmetric relation is its own."""
+"""The converse of each relation. A symmetric relation is its own converse."""
 
 FIRST = tuple(first for first, _ in _PAIRS)
-"""Of each pair of converse relations the one that arrangements are compared in."""
+"""The relation of each converse pair that normal forms use."""
 
 _NAMES = {phrase: name for name, phrases in _WORDS.items() for phrase in phrases}
 PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})\b")
-"""Finds relations in a text in lower case, the longest first."""
+"""Matches relations in lower-case text, the longest first."""
 
 
 def relation_name(words: str) -> str:
-    """The name of a relation; words that are not known are a relation of their own, without converse.
+    """The name of a relation. Unknown words name a relation of their own, without a converse.
 
     >>> relation_name("to the left of"), relation_name("orbiting")
     ('left', 'orbiting')

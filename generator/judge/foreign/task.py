@@ -1,4 +1,4 @@
-"""The labels that are judged, by row: what they say, in which split they are, their negatives and images."""
+"""A task: labels by row with their meaning, split, negatives and image."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from functools import cached_property
 import numpy as np
 
 from generator.judge.foreign.labels import arrangement
-from generator.judge.meaning import Said
+from generator.judge.meaning import Meaning
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The labels of a file, or of one task of it.
+    """The labels of a file, or of one task in it.
 
-    Rows name their label by its place in `said` (-1: none that can be read), their split by its place in `splits`
-    (-1: none), their image by its place in `images`. `negatives` has a column each a negative, likewise. `training` and
-    `familiar` are the splits that train, and those that are meant to show the same arrangements. `unit` is what the
-    file calls a row ("label" where each split has a list of its own), `start` the number of the first.
+    `label`: int64 per row, index into `meanings` and `words`; -1 if it cannot be read. `split`, `image`: indices into
+    `splits` and `images`; -1 for none. `negatives`: int64 [rows, negatives], like `label`. `training`, `familiar`: the
+    splits that train, and those that may show the same arrangements. `unit`: what the file calls a row ("label" if it
+    lists labels by split). `start`: the number of the first row.
     """
 
     name: str
-    said: list[Said]
+    meanings: list[Meaning]
     words: list[str]
     label: np.ndarray
     splits: list[str]
@@ -36,49 +36,49 @@ class Task:
     start: int
 
     def row(self, row: int) -> str:
-        """How a person finds a row: its split and its number, such as "train, line 12"."""
+        """Where to find a row, such as "train, line 12"."""
         split = self.splits[self.split[row]] if self.split[row] >= 0 else "no split"
         before = self._starts[self.split[row]] if self.unit == "label" else 0
         return f"{split}, {self.unit} {row - before + self.start}"
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The first row of each split, where the file gives labels split by split."""
+        """The first row of each split, for files that list labels by split."""
         return [int(np.argmax(self.split == n)) for n in range(len(self.splits))]
 
     def quoted(self, label: int, row: int) -> str:
-        """A label and a row that has it."""
+        """A label in quotes, and where to find a row that has it."""
         return f'"{self.words[label]}" ({self.row(row)})'
 
     @cached_property
-    def shown(self) -> list[Said]:
+    def shown(self) -> list[Meaning]:
         """The arrangement of each label."""
-        return [arrangement(said) for said in self.said]
+        return [arrangement(meaning) for meaning in self.meanings]
 
     @cached_property
     def arrangements(self) -> np.ndarray:
-        """The arrangement of each label, by number: labels with the same number say the same."""
+        """A number for each label; labels with equal numbers show the same arrangement."""
         return numbered(self.shown)
 
     @cached_property
     def trains(self) -> np.ndarray:
-        """Whether each row trains."""
+        """bool per row: whether it is in a training split."""
         return np.array([*(name in self.training for name in self.splits), False])[self.split]
 
     @cached_property
     def evaluates(self) -> np.ndarray:
-        """Whether each row is in an evaluation split."""
+        """bool per row: whether it is in an evaluation split."""
         return (self.split >= 0) & ~self.trains
 
 
 def numbered(keys: Iterable[Hashable]) -> np.ndarray:
-    """A number for each key, the same for the same one."""
+    """A number for each key, equal for equal keys."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def first_rows(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each distinct combination of some columns of whole numbers from -1, and the number of its rows."""
+    """The first row of each distinct combination of columns (integers from -1), and how many rows have it."""
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         _, code = np.unique(code * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)

@@ -20,8 +20,9 @@ from bench.worlds import BENCHMARK
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json, write_sums
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
-from generator.judge.words import Lexicon, read_sentence
 from tests.generator.designs import THINGS, VALUES, Design, designs, make
 
 Row = dict[str, Any]
@@ -72,7 +73,7 @@ class Planted:
         """The id of a text, with a row of its own where there is none."""
         text_id = hashlib.sha256(text.encode()).hexdigest()[:16]
         if text_id not in self.text:
-            said = read_sentence(text, Lexicon.of((self.root / "world/vocabulary.toml").read_text(encoding="utf-8")))
+            said = read_text(text, Lexicon.of((self.root / "world/vocabulary.toml").read_text(encoding="utf-8")))
             counts = {"n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links)}
             row = {
                 "text_id": text_id,

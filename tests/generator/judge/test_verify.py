@@ -14,8 +14,9 @@ from PIL import Image
 
 from generator.dataset.files import read_json, write_json, write_sums
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
-from generator.judge.words import Lexicon, read_sentence
 from tests.conftest import run_command
 
 BENCHMARK = "color-shape-3x3-b0"
@@ -232,7 +233,7 @@ def test_items_that_ask_nothing(copied: Path, benchmark: Path) -> None:
 def add_text(benchmark: Path, text: str, **listed: Any) -> str:
     """Add a text to the texts table as `gen split` would, without a form; returns its id."""
     lexicon = Lexicon.of((benchmark.parents[1] / "world/vocabulary.toml").read_text(encoding="utf-8"))
-    said = read_sentence(text, lexicon)
+    said = read_text(text, lexicon)
     text_id = hashlib.sha256(text.encode()).hexdigest()[:16]
     counts = {"n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links)}
     row = {"text_id": text_id, "text": text, "template": "x", "level": said.level, **counts, **listed}
@@ -412,7 +413,7 @@ def test_scenes_of_one_to_ten_objects_stand_in_the_split_of_their_bindings(tmp_p
 
 
 def text_row(text: str) -> dict[str, Any]:
-    said = read_sentence(text, Lexicon.of(VOCABULARY))
+    said = read_text(text, Lexicon.of(VOCABULARY))
     return {
         "text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": json.dumps(said.to_dict()),
         "level": said.level, "n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links),

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from generator.dataset.resources import resource
 from generator.judge.decide import decide
-from generator.judge.geometry import Shown, Terms, read_scene
-from generator.judge.words import Lexicon, Said, Thing, UnreadableError, read_sentence
+from generator.judge.geometry import SceneGeometry, Terms, read_scene
+from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.meaning import Meaning, Thing
+from generator.judge.text_reader import read_text
 
 CLEVR = resource("scenes").joinpath("clevr.toml").read_text(encoding="utf-8")
 FARM = """
@@ -171,10 +173,10 @@ READ = {
 
 @pytest.mark.parametrize("text", READ)
 def test_texts_are_read_into_their_form(text: str) -> None:
-    said = read_sentence(text, LEXICON)
+    said = read_text(text, LEXICON)
     assert said.to_dict() == READ[text]
     assert json.loads(json.dumps(said.to_dict())) == READ[text]
-    assert hash(said) == hash(read_sentence(text, LEXICON))
+    assert hash(said) == hash(read_text(text, LEXICON))
 
 
 REFUSED = """
@@ -363,7 +365,7 @@ It is not true that there is a cube. There is a cone.
 @pytest.mark.parametrize("text", ["", ".", " ", *REFUSED.strip("\n").split("\n")])
 def test_texts_that_the_grammar_does_not_allow_are_refused(text: str) -> None:
     with pytest.raises(UnreadableError, match="expected"):
-        read_sentence(text, LEXICON)
+        read_text(text, LEXICON)
 
 
 @pytest.mark.parametrize(
@@ -378,36 +380,36 @@ def test_texts_that_the_grammar_does_not_allow_are_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
-    said = read_sentence(text, FARM_LEXICON)
+    said = read_text(text, FARM_LEXICON)
     assert [(each.category, dict(each.attributes)) for each in said.things] == things
 
 
 def test_a_synonym_of_an_object_with_an_article_of_its_own_may_have_either() -> None:
-    assert read_sentence("an ibex", FARM_LEXICON) == read_sentence("a ibex", FARM_LEXICON)
+    assert read_text("an ibex", FARM_LEXICON) == read_text("a ibex", FARM_LEXICON)
     with pytest.raises(UnreadableError, match="expected 'a unicorn'"):
-        read_sentence("an unicorn", FARM_LEXICON)
+        read_text("an unicorn", FARM_LEXICON)
 
 
 def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
-    longer = read_sentence("an emu in a desert under a cloudy sky", FARM_LEXICON)
-    assert longer == Said((Thing("emu"),), environment="sky")
-    assert read_sentence("an emu that is in a pig", FARM_LEXICON).links == ((0, "near", 1, True),)
+    longer = read_text("an emu in a desert under a cloudy sky", FARM_LEXICON)
+    assert longer == Meaning((Thing("emu"),), environment="sky")
+    assert read_text("an emu that is in a pig", FARM_LEXICON).links == ((0, "near", 1, True),)
 
 
 def test_a_text_with_two_readings_is_refused() -> None:
     two = FARM.replace('"pale grey" = {}', '"dark brown" = {}')
-    assert read_sentence("a dark brown piebald pig", Lexicon.of(two)).things[0].attributes == (
+    assert read_text("a dark brown piebald pig", Lexicon.of(two)).things[0].attributes == (
         ("coat", "black and white"),
         ("shade", "dark brown"),
     )
     with pytest.raises(UnreadableError, match="expected one reading, got two"):
-        read_sentence("a dark brown pig", Lexicon.of(two))
+        read_text("a dark brown pig", Lexicon.of(two))
 
 
 def test_a_word_with_two_meanings_is_not_read() -> None:
     twice = Lexicon.of(FARM.replace('["piebald"]', '["brown"]'))
     with pytest.raises(UnreadableError):
-        read_sentence("a brown pig", twice)
+        read_text("a brown pig", twice)
 
 
 def test_long_texts_end_in_a_refusal_too() -> None:
@@ -422,7 +424,7 @@ def test_long_texts_end_in_a_refusal_too() -> None:
     ):
         for lexicon in (LEXICON, FARM_LEXICON):
             with pytest.raises(UnreadableError):
-                read_sentence(text.strip(), lexicon)
+                read_text(text.strip(), lexicon)
     assert time.perf_counter() - begun < 5
 
 
@@ -469,7 +471,7 @@ WORDS = [
 def test_any_words_are_read_or_refused(words: list[str]) -> None:
     text = " ".join(words).replace(" ,", ",").replace(" .", ".")
     try:
-        said = read_sentence(text, LEXICON)
+        said = read_text(text, LEXICON)
     except UnreadableError:
         return
     assert said.things
@@ -496,7 +498,7 @@ def test_a_word_more_or_less_or_elsewhere_changes_what_is_said_or_is_refused(tex
     other = data.draw(st.integers(0, len(words) - 1))
     words[at], words[other] = words[other], words[at]
     try:
-        said = read_sentence(" ".join(words), LEXICON)
+        said = read_text(" ".join(words), LEXICON)
     except UnreadableError:
         return
     assert named(words) == named(text.split(" ")) or said.to_dict() != READ[text]
@@ -507,7 +509,7 @@ def test_a_word_more_or_less_or_elsewhere_changes_what_is_said_or_is_refused(tex
 TERMS = Terms.of(CLEVR)
 
 
-def scene(*objects: str, environment: str | None = None) -> Shown:
+def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
     """A scene seen from the south: "red cube 1 2" stands 1 m to the right and 2 m away."""
     things = []
     for each in objects:
@@ -525,8 +527,8 @@ def scene(*objects: str, environment: str | None = None) -> Shown:
     return read_scene(json.dumps(record), TERMS)
 
 
-def decided(text: str, shown: Shown) -> bool | None:
-    return decide(read_sentence(text, LEXICON), shown)
+def decided(text: str, shown: SceneGeometry) -> bool | None:
+    return decide(read_text(text, LEXICON), shown)
 
 
 TWO = scene("red metal cube -1 0", "blue rubber sphere 1 0.1", environment="studio")
@@ -603,7 +605,7 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
         ("It is not true that there are two red objects.", CROWD, None),
     ],
 )
-def test_truth(text: str, shown: Shown, truth: bool | None) -> None:
+def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:
     assert decided(text, shown) is truth
 
 
@@ -640,7 +642,7 @@ def test_a_camera_that_looks_straight_down_is_refused() -> None:
 # The same by trying every assignment.
 
 
-def naive(said: Said, shown: Shown) -> bool | None:
+def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
     """Rules 1 to 7 as they are written, without any thought of speed."""
     objects = range(len(shown.objects))
 
@@ -707,7 +709,7 @@ def random_thing(draw: random.Random) -> Thing:
     return Thing(draw.choice([*CATEGORIES, None, None]), attributes, without)
 
 
-def random_said(draw: random.Random, most: int) -> Said:
+def random_said(draw: random.Random, most: int) -> Meaning:
     things = [random_thing(draw) for _ in range(draw.randint(1, most))]
     pairs = [(i, j) for i in range(len(things)) for j in range(len(things)) if i != j]
     links = [
@@ -721,10 +723,10 @@ def random_said(draw: random.Random, most: int) -> Said:
             number = draw.choice(counts)
             things[i] = thing._replace(number=number, without=thing.without if number == 1 else None)
     environment = draw.choice([None, None, "studio"])
-    return Said(tuple(things), tuple(links), environment is None and draw.random() < 0.2, environment)
+    return Meaning(tuple(things), tuple(links), environment is None and draw.random() < 0.2, environment)
 
 
-def random_scene(draw: random.Random, size: int) -> Shown:
+def random_scene(draw: random.Random, size: int) -> SceneGeometry:
     objects = [
         f"{' '.join(draw.choice(values) for values in CHOICES.values())} {draw.choice(CATEGORIES)} "
         f"{draw.uniform(-1, 1)} {draw.uniform(-1, 1)}"
@@ -752,5 +754,5 @@ def test_crowded_scenes_do_not_explode() -> None:
         things = tuple(Thing(None) for _ in range(draw.choice([6, 9, 10])))
         pairs = list(itertools.permutations(range(len(things)), 2))
         links = tuple((i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8))
-        decide(Said(things, links), random_scene(draw, 10))
+        decide(Meaning(things, links), random_scene(draw, 10))
     assert time.perf_counter() - begun < 10

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.judge.words import Lexicon, read_sentence
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar
 from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, forms
@@ -65,7 +66,7 @@ def test_every_template_is_read_back_to_its_form_by_the_judge(examples: int) -> 
         assert names, form
         for name in names:
             text = GRAMMAR.realise(form, name)
-            assert read_sentence(text, LEXICON).to_dict() == form.to_dict(), (name, text)
+            assert read_text(text, LEXICON).to_dict() == form.to_dict(), (name, text)
 
     check()
 
@@ -98,4 +99,4 @@ def test_synonyms_are_read_back_as_what_they_mean(kind: str) -> None:
     for name in ("that-is", "clauses", "list-then-relate"):
         text = GRAMMAR.realise(form, name, wordings[kind])
         assert text != GRAMMAR.realise(form, name)
-        assert read_sentence(text, LEXICON).to_dict() == form.to_dict()
+        assert read_text(text, LEXICON).to_dict() == form.to_dict()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
-from generator.judge.words import Lexicon, read_sentence
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import both, decide
@@ -48,7 +49,7 @@ def test_the_judge_decides_every_form_alike(examples: int) -> None:
     def check(form: Form, seed: int, which: str) -> None:
         scene = random_scene(random.Random(seed), 1, 7, list(VOCABULARY.objects)[:4] if which == "few" else None)
         text = GRAMMAR.realise(form, GRAMMAR.templates(form)[0])
-        assert decide(form, facts_of(scene)) is judge(read_sentence(text, LEXICON), shown_of(scene)), text
+        assert decide(form, facts_of(scene)) is judge(read_text(text, LEXICON), shown_of(scene)), text
 
     check()
 
@@ -62,7 +63,7 @@ def test_near_far_on_and_beneath_are_said_read_and_decided_alike(examples: int) 
         grammar, lexicon = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT)
         shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
         for name in grammar.templates(form):
-            read = read_sentence(grammar.realise(form, name), lexicon)
+            read = read_text(grammar.realise(form, name), lexicon)
             assert read.to_dict() == form.to_dict()
         assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
 

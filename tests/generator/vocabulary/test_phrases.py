@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from generator.dataset.errors import UserError
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
-from generator.judge.words import Lexicon, UnreadableError, read_sentence
+from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import decide
@@ -59,7 +60,7 @@ def test_the_judge_reads_every_template_back_and_decides_it_alike(examples: int)
         shown = read_scene(scene.to_json(), TERMS)
         for name in GRAMMAR.templates(form):
             text = GRAMMAR.realise(form, name)
-            said = read_sentence(text, LEXICON)
+            said = read_text(text, LEXICON)
             assert said.to_dict() == form.to_dict(), (name, text)
         assert decide(form, facts_of(scene, PHRASES)) is judge(said, shown)
 
@@ -70,7 +71,7 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
     form = Form((Mention("cube", (METAL,)),))
     text = GRAMMAR.realise(form, "there-is", {(0, "material"): "metallic"})
     assert text == "There is a cube made of metallic."
-    assert read_sentence(text, LEXICON).to_dict() == form.to_dict()
+    assert read_text(text, LEXICON).to_dict() == form.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
 )
 def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
     with pytest.raises(UnreadableError):
-        read_sentence(text, LEXICON)
+        read_text(text, LEXICON)
 
 
 @pytest.mark.parametrize(

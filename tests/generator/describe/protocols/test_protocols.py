@@ -12,7 +12,8 @@ from generator.describe.protocols.binary import KINDS as BINARY_KINDS
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
-from generator.judge.words import Lexicon, read_sentence
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.language.truth import decide
 from generator.scene.scene import Scene
 from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, samples
@@ -44,7 +45,7 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
             for candidate in item.candidates:
                 text = candidate.text
                 words = grammar.realise(text.form, text.template, dict(text.wording))
-                meaning = read_sentence(words, LEXICON)
+                meaning = read_text(words, LEXICON)
                 assert meaning.to_dict() == text.form.to_dict(), words
                 assert judge(meaning, shown) is candidate.truth, (words, scene)
                 counts[f"{item.protocol} {item.kind}"] += 1

@@ -17,10 +17,10 @@ from scipy.stats import binomtest
 from generator.dataset.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
-from generator.judge.foreign.judge import verify_splits
+from generator.judge.foreign.label_tables import SplitRoles
 from generator.judge.foreign.labels import arrangement, read_label
-from generator.judge.foreign.places import sign_test
-from generator.judge.foreign.rows import Marks
+from generator.judge.foreign.positional_shortcuts import sign_test
+from generator.judge.foreign.verify import verify_splits
 from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.conftest import run_command
@@ -190,10 +190,10 @@ def test_the_same_words_and_the_same_image_in_two_splits(tmp_path: Path) -> None
 
 def test_splits_that_are_meant_to_show_the_same(tmp_path: Path) -> None:
     table = rows("label,split", "red cube,train", "red cube,id_val", "red cone,ood", "red cube,ood")
-    found = judged(tmp_path / "a.csv", table, marks=Marks(familiar=("id_val",)))
+    found = judged(tmp_path / "a.csv", table, roles=SplitRoles(familiar=("id_val",)))
     assert len(said(found, "shared arrangement")) == 1
     assert "(ood, line 5)" in said(found, "shared arrangement")[0]
-    clean = judged(tmp_path / "a.csv", table.replace("red cube,ood\n", ""), marks=Marks(familiar=("id_val",)))
+    clean = judged(tmp_path / "a.csv", table.replace("red cube,ood\n", ""), roles=SplitRoles(familiar=("id_val",)))
     assert clean["status"] == "clean"
 
 
@@ -411,17 +411,17 @@ def test_mistakes_are_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("marks", "task", "expected"),
+    ("roles", "task", "expected"),
     [
-        (Marks(training=("trian",)), None, "--train trian: a has no such split; did you mean 'train'?"),
-        (Marks(familiar=("id",)), None, "--familiar id: a has no such split; expected one of: train."),
-        (Marks(), "b", "has no task 'b'"),
+        (SplitRoles(training=("trian",)), None, "--train trian: a has no such split; did you mean 'train'?"),
+        (SplitRoles(familiar=("id",)), None, "--familiar id: a has no such split; expected one of: train."),
+        (SplitRoles(), "b", "has no task 'b'"),
     ],
 )
-def test_names_that_are_not_there(tmp_path: Path, marks: Marks, task: str | None, expected: str) -> None:
+def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str | None, expected: str) -> None:
     (tmp_path / "a.json").write_text('{"train": ["red cube"]}', encoding="utf-8")
     with pytest.raises(UserError, match=expected.replace("?", r"\?")):
-        verify_splits(tmp_path / "a.json", task=task, marks=marks)
+        verify_splits(tmp_path / "a.json", task=task, roles=roles)
 
 
 def test_the_command(tmp_path: Path) -> None:

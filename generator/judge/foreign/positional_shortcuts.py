@@ -1,4 +1,4 @@
-"""Positional shortcuts: whether the place of a thing in a label, or in the image, tells what it is."""
+"""Checks for positional shortcuts: the place of an object in the label or in the image tells what it is."""
 
 import math
 from collections.abc import Iterator
@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from generator.judge.files import Finding, finding
+from generator.judge.findings import Finding, finding
 from generator.judge.foreign.labels import POSITION, attributes
 from generator.judge.foreign.task import Task, first_rows
-from generator.judge.meaning import Pair, Said, Thing
+from generator.judge.meaning import Meaning, Pair, Thing
 
 LEVEL = 0.01
-"""Share of files without any shortcut in which one may be reported, at most."""
+"""Largest probability of a false report in a file without shortcuts."""
 
 SHARE = 0.75
-"""Least share of one place from which a shortcut is reported."""
+"""Smallest share of one place that is reported as a shortcut."""
 
 Code = tuple[str, str]
-"""The two places that are told apart."""
+"""The names of two places that are compared."""
 
 
 @dataclass(frozen=True)
-class Lean:
-    """A value (or category) that stands at one of two places in `there` of the `arrangements` that have it at one of them.
+class PlacePreference:
+    """How often a value or category is at `place` rather than `other`: in `there` of `arrangements`.
 
-    `p` is the probability of a split as uneven by chance: the exact two-sided sign test, the two things of each
-    arrangement exchanging places at random.
+    `p`: the probability of a count at least as uneven by chance (exact two-sided sign test, exchanging the two objects of
+    each arrangement at random).
     """
 
     split: str
@@ -41,7 +41,7 @@ class Lean:
     p: float
 
     def words(self, tests: int) -> str:
-        """The lean in words."""
+        """The preference as a sentence; `tests`: how many values were tested."""
         always = "always" if self.there == self.arrangements else f"in {self.there / self.arrangements:.0%}"
         return (
             f"{self.split}: {self.kind} {self.value} is {always} {self.place} and not {self.other} ({self.there:,} of "
@@ -49,29 +49,29 @@ class Lean:
         )
 
 
-def place_findings(task: Task) -> tuple[list[Finding], list[dict[str, Any]]]:
-    """Shortcuts, and every value that was tested, as data. Arrangements count once, however often they stand in a split.
+def shortcut_findings(task: Task) -> tuple[list[Finding], list[dict[str, Any]]]:
+    """Shortcuts as findings, and every tested value as data. Each arrangement counts once per split.
 
-    A shortcut is a value of which one place has three of four or more, so uneven that Bonferroni's correction over
-    all tests leaves p below 1%.
+    A shortcut is a value that is at one place in at least 75% of arrangements, with p below 1% after Bonferroni's
+    correction over all tests.
     """
-    leans = list(_leans(task))
+    preferences = list(_preferences(task))
     found = [
-        finding("positional shortcut", lean.words(len(leans)))
-        for lean in leans
-        if lean.p * len(leans) < LEVEL and lean.there >= SHARE * lean.arrangements
+        finding("positional shortcut", preference.words(len(preferences)))
+        for preference in preferences
+        if preference.p * len(preferences) < LEVEL and preference.there >= SHARE * preference.arrangements
     ]
-    return found, [asdict(lean) for lean in leans]
+    return found, [asdict(preference) for preference in preferences]
 
 
-def _leans(task: Task) -> Iterator[Lean]:
+def _preferences(task: Task) -> Iterator[PlacePreference]:
     judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
     first, _ = first_rows(task.split[judged], task.label[judged])
     rows = judged[first]
     for n, name in enumerate(task.splits):
         counts: dict[tuple[Code, str, str], list[int]] = {}
         for label in task.label[rows[task.split[rows] == n]].tolist():
-            for places, one, other in _ends(task.said[label], task.shown[label]):
+            for places, one, other in _ends(task.meanings[label], task.shown[label]):
                 for which, (here, there) in enumerate(((one, other), (other, one))):
                     for pair in here:
                         if pair not in there:
@@ -80,14 +80,16 @@ def _leans(task: Task) -> Iterator[Lean]:
             which = int(other_count > one_count)
             p = sign_test(one_count, other_count)
             total = one_count + other_count
-            yield Lean(name, kind, value, places[which], places[1 - which], max(one_count, other_count), total, p)
+            yield PlacePreference(
+                name, kind, value, places[which], places[1 - which], max(one_count, other_count), total, p
+            )
 
 
-def _ends(said: Said, shown: Said) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
-    """The pairs of places of a label, and the (kind, value) at each: order of mention, sides of a relation, positions."""
-    if len(said.things) != 2:
+def _ends(meaning: Meaning, shown: Meaning) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
+    """Pairs of places of a label with the (kind, value) pairs at each: order of mention, ends of a relation, positions."""
+    if len(meaning.things) != 2:
         return
-    first, second = said.things
+    first, second = meaning.things
     yield ("first", "second"), _traits(first), _traits(second)
     for subject, relation, thing, _ in shown.links:
         yield (
@@ -113,7 +115,7 @@ def _position(thing: Thing) -> str | None:
 
 
 def sign_test(one: int, other: int) -> float:
-    """Two-sided probability of a split at least as uneven as `one` to `other` when either side is equally likely.
+    """Two-sided probability of counts at least as uneven as `one` and `other` if both places are equally likely.
 
     >>> sign_test(5, 0), sign_test(3, 3)
     (0.0625, 1.0)

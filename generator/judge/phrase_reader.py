@@ -1,24 +1,24 @@
-"""The phrases that texts are made of, read from left to right: noun phrases, lists of them, definite phrases, relations."""
+"""Reads the phrases of texts from left to right: noun phrases, lists, definite phrases, relations."""
 
 from generator.judge.lexicon import COUNTS, ORDINALS, Lexicon, UnreadableError, article_of
-from generator.judge.meaning import Link, Pair, Said, Thing
+from generator.judge.meaning import Link, Meaning, Pair, Thing
 
 Key = tuple[str | None, Pair | int | None]
-"""What a definite phrase says: a category, and the value or the place that tells it from others of the category."""
+"""A definite phrase: a category, and the value or ordinal that tells it from others of that category."""
 
 Taken = tuple[Key, int]
-"""A definite phrase, and how many things had been mentioned before it."""
+"""A definite phrase, and how many objects were mentioned before it."""
 
 Reference = int | Taken
-"""A thing of a relation: the place of a new mention, or a definite phrase."""
+"""An end of a relation: the index of a new mention, or a definite phrase."""
 
 _MISSING = "\0"  # no category
 
 
 class Reader:
-    """A text that is being read: its words, the place reached, and what has been said so far.
+    """A text being read: its words, the current position `at`, and what was read so far.
 
-    `words` end in empty ones, so that a look ahead always finds some.
+    `words` end in empty ones, so that looking ahead never runs out. `things`: mentions so far. `links`: relations so far.
     """
 
     def __init__(self, text: str, words: list[str], lexicon: Lexicon):
@@ -30,20 +30,20 @@ class Reader:
         self.keys: dict[Key, int] = {}
 
     def fault(self, expected: str, at: int | None = None) -> UnreadableError:
-        """The error of a text that goes on otherwise than expected."""
+        """The error for an unexpected word at a position."""
         at = self.at if at is None else at
         got = " ".join(self.words[at : at + 4]).strip()
         return UnreadableError(f"'{self.text}': expected {expected}, got {repr(got) if got else 'the end'}")
 
     def take(self, *expected: str) -> None:
-        """Go past words that have to come here."""
+        """Read words that must come here."""
         for word in expected:
             if self.words[self.at] != word:
                 raise self.fault(f"'{word}'")
             self.at += 1
 
     def comes(self, word: str) -> bool:
-        """Go past a word if it comes here."""
+        """Read a word if it comes here; returns whether it did."""
         if self.words[self.at] != word:
             return False
         self.at += 1
@@ -52,9 +52,9 @@ class Reader:
     # Noun phrases.
 
     def mention(self, article: bool = True, joined: bool = False) -> int:
-        """Read a noun phrase, note the thing, and return its place among the mentions.
+        """Read a noun phrase; returns the index of the new mention.
 
-        With `article` it has one, or a number; with `joined` its adjectives are joined by "and".
+        `article`: it begins with an article or a number. `joined`: "and" joins its adjectives.
         """
         words, at, count = self.words, self.at, 1
         if (number := COUNTS.get(words[at])) is not None:
@@ -90,7 +90,7 @@ class Reader:
         return len(self.things) - 1
 
     def _adjectives(self, at: int, nouns: dict[str, str | None], joined: bool) -> tuple[list[Pair], int]:
-        """The values from a place on, in the family's order, and the place of the noun after them."""
+        """Read adjectives from a position on, in the family's order; returns their values and the noun's position."""
         words, values = self.words, self.lexicon.values
         pairs: list[Pair] = []
         rank = -1
@@ -108,7 +108,7 @@ class Reader:
         return pairs, at
 
     def _after_noun(self) -> list[Pair]:
-        """The values said after a noun, in the family's order, joined by "and"."""
+        """Read the phrases after a noun, in the family's order, joined by "and"; returns their values."""
         words, phrases = self.words, self.lexicon.phrases
         pairs: list[Pair] = []
         rank = -1
@@ -122,14 +122,14 @@ class Reader:
             self.at += 1
 
     def next_rank(self, pair: Pair, rank: int, at: int) -> int:
-        """The rank of a value's kind, which has to be above the rank of the one before."""
+        """The rank of a value's kind, which must be above the previous `rank`."""
         found = self.lexicon.rank.get(pair[0], -1)
         if found <= rank:
             raise self.fault("one value of a kind, the kinds in the family's order", at)
         return found
 
     def denial(self, bare: bool = False) -> Pair | None:
-        """Read "is not VALUE" or "is not a NOUN" (with `bare` also without article); None where it says something else."""
+        """Read "is not VALUE" or "is not a NOUN" (`bare`: the article may be missing); None if something else comes."""
         words, at, lexicon = self.words, self.at + 2, self.lexicon
         if words[at - 1] != "not":
             return None
@@ -155,7 +155,7 @@ class Reader:
         self.more_mentions(article)
 
     def more_mentions(self, article: bool = True) -> None:
-        """Read what follows the first noun phrase of a list."""
+        """Read the rest of a list after its first noun phrase."""
         words = self.words
         commas = 0
         while words[self.at] == "," and words[self.at + 1] != "that":
@@ -189,7 +189,7 @@ class Reader:
         return (category, mark), len(self.things)
 
     def thing(self) -> Reference:
-        """Read a definite phrase, or a noun phrase of a new mention that can stand in a relation."""
+        """Read an end of a relation: a definite phrase, or a noun phrase of one new object."""
         if self.words[self.at] == "the":
             return self.definite()
         if self.words[self.at] in COUNTS:
@@ -202,7 +202,7 @@ class Reader:
         return words[self.at] in relations or (words[self.at] == "not" and words[self.at + 1] in relations)
 
     def relation(self, subject: Reference, definite: bool = False) -> None:
-        """Read ["not"] relation and object."""
+        """Read a relation, with "not" or without, and its object."""
         holds = not self.comes("not")
         name = self.lexicon.relations.get(self.words[self.at])
         if name is None:
@@ -223,39 +223,39 @@ class Reader:
                 )
 
     def joins(self, place: int) -> bool:
-        """Whether a relation can be joined to the one before it, if they share their subject.
+        """Whether "and" may join a relation to the one before it if they share their subject.
 
-        Not to one that ends in "that is not …", nor, where it holds, to a denied one: "not behind a cone and in front of a
-        cube" would have two readings.
+        Not after "that is not …", and not an asserted relation after a denied one: "not behind a cone and in front of a cube"
+        would have two readings.
         """
         _, _, thing, held = self.links[place - 1]
         if isinstance(thing, int) and self.things[thing].without is not None:
             return False
         return held or not self.links[place][3]
 
-    # What it all says.
+    # The whole text.
 
     def environment(self) -> str | None:
-        """Read the phrase of an environment, if it comes here."""
+        """Read the phrase of an environment if it comes here; returns its name."""
         name = self.lexicon.environments.get(self.words[self.at])
         if name is not None:
             self.at += 1
         return name
 
     def refuse_none(self) -> None:
-        """Refuse "no …" in a template that has no counts of none."""
+        """Refuse "no …" in a template that does not allow it."""
         if any(thing.number == 0 for thing in self.things):
             raise self.fault("no counts of none in this template")
 
     def end(self) -> None:
-        """Make sure that the text ends here."""
+        """Refuse any further words."""
         if self.words[self.at] != "":
             raise self.fault("the end")
 
-    def said(self, denied: bool = False, environment: str | None = None) -> Said:
-        """What was read, its definite phrases resolved."""
+    def meaning(self, denied: bool = False, environment: str | None = None) -> Meaning:
+        """The meaning of what was read, with definite phrases resolved."""
         self.end()
-        return Said(tuple(self.things), self._resolved() if self.links else (), denied, environment)
+        return Meaning(tuple(self.things), self._resolved() if self.links else (), denied, environment)
 
     def _resolved(self) -> tuple[Link, ...]:
         links = tuple(
@@ -275,7 +275,7 @@ class Reader:
         return links
 
     def place(self, reference: Reference) -> int:
-        """The mention that a reference means; to be asked when all things are mentioned."""
+        """The index of the mention that a reference means. Call it when all mentions are read."""
         if isinstance(reference, int):
             return reference
         if not self.keys:
@@ -293,7 +293,7 @@ class Reader:
 
 
 def definite_keys(things: list[Thing], rank: dict[str, int]) -> dict[Key, int]:
-    """The definite phrase of each mention: its category alone, else with a value that no other has, else its place."""
+    """The index of each mention by its definite phrase: category alone, else with a value of its own, else an ordinal."""
     groups: dict[str | None, list[int]] = {}
     for place, thing in enumerate(things):
         groups.setdefault(thing.category, []).append(place)

@@ -1,14 +1,14 @@
-"""Texts without a capital and a full stop: lists of noun phrases, and a thing with its relations."""
+"""Reads fragments, texts without a capital and a full stop: lists of noun phrases, and an object with its relations."""
 
-from generator.judge.meaning import Said
-from generator.judge.phrases import Reader
+from generator.judge.meaning import Meaning
+from generator.judge.phrase_reader import Reader
 
 
 class FragmentReader(Reader):
-    """Reads a fragment in one of four ways; a fragment may be readable in more than one."""
+    """Reads a fragment in one of four ways, named after templates. More than one way may succeed."""
 
-    def phrases(self) -> Said:
-        """`a-and-a`: a list of noun phrases; or `that-is`: a thing and its relations. Then perhaps the environment."""
+    def phrases(self) -> Meaning:
+        """`a-and-a`: a list of noun phrases; or `that-is`: an object and its relations. An environment may follow."""
         self.mention()
         if self.words[self.at] == "that":
             self.take("that", "is")
@@ -18,10 +18,10 @@ class FragmentReader(Reader):
                 raise self.fault("new objects in the relations, each once")
         else:
             self.more_mentions()
-        return self.said(environment=self.environment())
+        return self.meaning(environment=self.environment())
 
-    def photo(self) -> Said:
-        """`photo`: "a photo of" a list of noun phrases, or of a thing and its relation to another."""
+    def photo(self) -> Meaning:
+        """`photo`: "a photo of" a list of noun phrases, or of an object and its relation to another."""
         self.take("a", "photo", "of")
         self.mention()
         if self.words[self.at] in self.lexicon.relations:
@@ -32,15 +32,15 @@ class FragmentReader(Reader):
             self.more_mentions()
         self.refuse_without(len(self.things) - 1)
         self.refuse_none()
-        return self.said()
+        return self.meaning()
 
-    def spare(self) -> Said:
+    def spare(self) -> Meaning:
         """`spare`: a list of noun phrases without articles."""
         self.mentions(article=False)
         self.refuse_none()
-        return self.said()
+        return self.meaning()
 
-    def crepe(self) -> Said:
+    def crepe(self) -> Meaning:
         """`crepe`: adjectives joined by "and", objects by "and" with an article after it, or by one relation of two."""
         self.mention(article=False, joined=True)
         name = self.lexicon.relations.get(self.words[self.at])
@@ -52,9 +52,9 @@ class FragmentReader(Reader):
             while self.comes("and"):
                 self.mention(joined=True)
         self.refuse_none()
-        return self.said()
+        return self.meaning()
 
     def refuse_without(self, n: int) -> None:
-        """Refuse "that is not …" of any of the first `n` things, where more is said of one or after it."""
+        """Refuse "that is not …" in any of the first `n` mentions: only the last may have it."""
         if any(thing.without is not None for thing in self.things[:n]):
             raise self.fault("'that is not …' of the last object only")

@@ -1,20 +1,19 @@
-"""Texts of sentences, each with a capital and a full stop."""
+"""Reads texts of sentences with a capital and a full stop."""
 
 from itertools import pairwise
 
 from generator.judge.lexicon import IN_IMAGE, Lexicon
-from generator.judge.meaning import Said
-from generator.judge.phrases import Reader, Reference
+from generator.judge.meaning import Meaning
+from generator.judge.phrase_reader import Reader, Reference
 
 _CAPITALS = {"There": "there", "A": "a", "An": "an", "The": "the"}
 
 
 class SentenceReader(Reader):
-    """Reads sentences; which template they follow is seen from how they go on.
+    """Reads sentences. The way they continue shows which template they follow.
 
-    `trail` notes in order where things are mentioned: a new one by its place, one that has a sentence "There is …" to
-    itself by ~place, one that is taken up by its definite phrase. `rows` holds for each sentence the place of its
-    first relation; None where it has none.
+    `trail`: mentions in order: the index of a new mention, ~index for one that has its own sentence "There is …", and the
+    definite phrase of one that is taken up again. `rows`: the index of each sentence's first relation; None if it has none.
     """
 
     def __init__(self, text: str, words: list[str], lexicon: Lexicon):
@@ -23,8 +22,8 @@ class SentenceReader(Reader):
         self.rows: list[int | None] = []
         self.new_subjects: set[str] = set()
 
-    def sentences(self) -> Said:
-        """What the sentences say."""
+    def sentences(self) -> Meaning:
+        """The meaning of the sentences."""
         if self.words[0] == "It":
             return self._not_true()
         if self.words[0] == "This":
@@ -52,7 +51,7 @@ class SentenceReader(Reader):
         return self._clauses(environment)
 
     def _opening(self) -> str | None:
-        """Read the environment's phrase, if the text begins with it."""
+        """Read the environment's phrase if the text begins with it; returns its name."""
         name = self.lexicon.openings.get(self.words[0])
         if name is not None:
             self.at = 1
@@ -60,7 +59,7 @@ class SentenceReader(Reader):
         return name
 
     def _begin(self, inner: bool = False) -> None:
-        """Make the first word of a sentence small; with `inner` it has to be small, since a phrase stands before it."""
+        """Lower the first letter of a sentence. After an opening phrase (`inner`) it must be lower case already."""
         word = self.words[self.at]
         small = word if inner and word in _CAPITALS.values() else None if inner else _CAPITALS.get(word)
         if small is None:
@@ -86,28 +85,28 @@ class SentenceReader(Reader):
         if self.words[verb] != expected:
             raise self.fault(f"'{expected}'", verb)
 
-    def _in_image(self, environment: str | None) -> Said:
-        """`in-image`: one thing, "in the image"."""
+    def _in_image(self, environment: str | None) -> Meaning:
+        """`in-image`: one object, "in the image"."""
         if environment is not None or len(self.things) > 1:
             raise self.fault("'.'")
         self.refuse_none()
         self.take(IN_IMAGE, ".")
-        return self.said()
+        return self.meaning()
 
-    def _each(self, environment: str | None) -> Said:
-        """`there-is-each`: further sentences "There is …", one for each thing."""
+    def _each(self, environment: str | None) -> Meaning:
+        """`there-is-each`: one sentence "There is …" for each object."""
         if environment is not None or len(self.things) > 1:
             raise self.fault("'There is also' or the end")
         while self.words[self.at] != "":
             self._begin()
             self._there_is_list(single=True)
             self.take(".")
-        return self.said()
+        return self.meaning()
 
     # Relations as clauses.
 
-    def _clauses(self, environment: str | None) -> Said:
-        """`clauses` and `there-is-that`: further sentences, each of a new thing or of relations."""
+    def _clauses(self, environment: str | None) -> Meaning:
+        """`clauses` and `there-is-that`: further sentences, each about a new object or about relations."""
         while self.words[self.at] != "":
             self._begin()
             if self.words[self.at] != "there":
@@ -123,7 +122,7 @@ class SentenceReader(Reader):
             self._check_style()
             self._check_joined()
             self._check_turns()
-        return self.said(environment=environment)
+        return self.meaning(environment=environment)
 
     def _introduced(self) -> None:
         self.trail.append(~(len(self.things) - 1))
@@ -138,7 +137,7 @@ class SentenceReader(Reader):
         self._relations(subject)
 
     def _that_is(self) -> None:
-        """Read "that is …." of the thing just introduced."""
+        """Read "that is …." after the object just introduced."""
         subject = len(self.things) - 1
         if self.things[subject].without is not None or self.things[subject].number != 1:
             raise self.fault("'.'")
@@ -155,7 +154,7 @@ class SentenceReader(Reader):
         self.rows.append(start)
 
     def _check_style(self) -> None:
-        """New subjects are introduced in one way, and nothing is told apart by its place."""
+        """Refuse texts that introduce subjects in two ways or use ordinals."""
         if len(self.new_subjects) > 1:
             raise self.fault("one way to introduce subjects, 'A … is' or 'There is a … that is'", 0)
         for reference in self.trail:
@@ -163,7 +162,7 @@ class SentenceReader(Reader):
                 raise self.fault("no 'first' or 'second' object in clauses", 0)
 
     def _check_joined(self) -> None:
-        """Relations in a row that share their subject are in one sentence, where they can be joined."""
+        """Refuse consecutive relations of one subject in two sentences if "and" could join them."""
         for before, row in pairwise(self.rows):
             if before is None or row is None or not self.joins(row):
                 continue
@@ -171,7 +170,7 @@ class SentenceReader(Reader):
                 raise self.fault("relations in a row with one subject to be joined by 'and'", 0)
 
     def _check_turns(self) -> None:
-        """No thing has a sentence "There is …" to itself that the next relation could have introduced."""
+        """Refuse a sentence "There is …" for an object that the next relation could have introduced."""
         introduced = None
         for reference in self.trail:
             if isinstance(reference, int):
@@ -179,10 +178,10 @@ class SentenceReader(Reader):
             elif self.place(reference) == introduced:
                 raise self.fault("an object that a relation takes up next to be introduced by it", 0)
 
-    # A list, then what is said of its things.
+    # A list, then sentences about its objects.
 
-    def _descriptions(self, environment: str | None) -> Said:
-        """`list-then-relate` and `then-attributes`: sentences about things that are all mentioned."""
+    def _descriptions(self, environment: str | None) -> Meaning:
+        """`list-then-relate` and `then-attributes`: sentences about objects that were mentioned."""
         described: list[int] = []
         denied: list[int] = []
         while self.words[self.at] != "":
@@ -198,7 +197,7 @@ class SentenceReader(Reader):
                     self._check_bare()
                 self._describe(self.place(subject), described, denied)
             self.take(".")
-        return self.said(environment=environment)
+        return self.meaning(environment=environment)
 
     def _check_bare(self) -> None:
         categories = {thing.category for thing in self.things}
@@ -208,7 +207,7 @@ class SentenceReader(Reader):
             raise self.fault("a list without attributes before sentences that give them", 0)
 
     def _describe(self, place: int, described: list[int], denied: list[int]) -> None:
-        """Read the attributes of a thing, or what it has not; both in the order of mention, an object's own `not` last."""
+        """Read the attributes of an object, or a denied one. Both come in order of mention, an object's "not" last."""
         thing, lexicon = self.things[place], self.lexicon
         if thing.number != 1:
             raise self.fault("an object that is not counted")
@@ -247,19 +246,19 @@ class SentenceReader(Reader):
             else:
                 return tuple(sorted(pairs))
 
-    # Whole texts of their own.
+    # Templates with a fixed beginning.
 
-    def _this_photo(self) -> Said:
+    def _this_photo(self) -> Meaning:
         """`this-photo`: "This is a photo of" a list."""
         self.take("This", "is", "a", "photo", "of")
         self.mentions()
         self.refuse_none()
         environment = self.environment()
         self.take(".")
-        return self.said(environment=environment)
+        return self.meaning(environment=environment)
 
-    def _not_true(self) -> Said:
-        """`not-true`: "It is not true that there is" a list, and relations of its things."""
+    def _not_true(self) -> Meaning:
+        """`not-true`: "It is not true that there is" a list, and relations between its objects."""
         self.take("It", "is", "not", "true", "that")
         self._there_is_list()
         self.refuse_none()
@@ -271,7 +270,7 @@ class SentenceReader(Reader):
         elif more:
             raise self.fault("'and that' before the last clause")
         self.take(".")
-        return self.said(denied=True)
+        return self.meaning(denied=True)
 
     def _clause_of_denied(self) -> bool:
         self.take("that")

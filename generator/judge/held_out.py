@@ -1,25 +1,25 @@
-"""What a benchmark holds out, as its holdout.json lists it: what of it a scene shows and a text names."""
+"""The holdout of a benchmark, read from holdout.json: what a scene shows of it and what a text names of it."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from generator.judge.files import Finding, finding
-from generator.judge.geometry import Shown
-from generator.judge.meaning import Said, Thing
+from generator.judge.findings import Finding, finding
+from generator.judge.geometry import SceneGeometry
+from generator.judge.meaning import Meaning, Thing
 
 Binding = tuple[str, str]
 Triple = tuple[str, str, str]
 Fact = tuple[int, str, int]
-"""A relation that holds between two objects of a scene: subject, relation, object."""
+"""A relation that holds in a scene: index of the subject, relation, index of the object."""
 
 CLASSES = "gzsl"
-"""The design whose splits are lists of labels."""
+"""The design that holds out class lists."""
 
 
 class Named(NamedTuple):
-    """How much of what is held out a text names: mentions, relations, and whether a value or object that training lacks."""
+    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent atom."""
 
     bindings: int = 0
     triples: int = 0
@@ -28,11 +28,12 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What is held out: pairs (value, object) of the attribute `kind`; `listed` triples (subject, relation, object) and
-    `triples`, the same with all that means the same by the vocabulary; values and objects that training lacks altogether.
+    """A holdout.
 
-    `labels` are those of the design gzsl by list: (value, object) or (subject, relation, object). `converses` and
-    `opposites` are those of each relation.
+    `kind`, `category`: the tested attribute kind and the vocabulary's word for categories. `bindings`: held-out (value,
+    object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`: these and all that the
+    vocabulary makes equivalent. `values`, `objects`: atoms that training lacks altogether. `labels`: class lists of the
+    design gzsl, by list. `converses`, `opposites`: of each relation.
     """
 
     kind: str
@@ -50,7 +51,7 @@ class HeldOut:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
-        """Read a holdout.json. Raises KeyError, TypeError or ValueError where it is none."""
+        """Read a holdout.json. Raises KeyError, TypeError or ValueError if it is malformed."""
         listed = frozenset((s, name, o) for s, name, o in data.get("triples", ()))
         relations = tomllib.loads(vocabulary_toml).get("relations", {})
         converses, opposites = (
@@ -76,48 +77,52 @@ class HeldOut:
         )
 
     def findings(self) -> Iterator[Finding]:
-        """Triples that mean the same as a held-out one and are not listed."""
+        """Triples that are equivalent to a held-out one and not listed."""
         for triple in sorted(self.triples - self.listed):
             yield finding(
                 "open holdout", f"holdout.json lacks {' '.join(triple)}, which is held out with what it lists"
             )
 
-    def bindings_shown(self, shown: Shown) -> list[Binding]:
-        """The held-out bindings of a scene, one an object at most."""
+    def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
+        """The held-out bindings of a scene, at most one per object."""
         pairs = [(values[self.kind], category) for category, values in shown.objects if self.kind in values]
         return [pair for pair in pairs if pair in self.bindings]
 
-    def facts_shown(self, shown: Shown) -> list[Fact]:
-        """The relations between objects of a scene whose triples are held out."""
+    def facts_shown(self, shown: SceneGeometry) -> list[Fact]:
+        """The relations that hold in a scene and whose triples are held out."""
         if not self.triples:
             return []
         return [(i, name, j) for i, name, j in facts(shown) if self._between(shown, i, name, j) in self.triples]
 
-    def triples_shown(self, shown: Shown) -> list[Triple]:
-        """The held-out triples of a scene, sorted, each once."""
+    def triples_shown(self, shown: SceneGeometry) -> list[Triple]:
+        """The held-out triples of a scene, distinct and sorted."""
         return sorted({self._between(shown, *fact) for fact in self.facts_shown(shown)})
 
-    def absent_shown(self, shown: Shown) -> list[str]:
-        """Values and objects of a scene that training lacks."""
+    def absent_shown(self, shown: SceneGeometry) -> list[str]:
+        """Values and objects of a scene that training lacks, sorted."""
         names = [name for category, values in shown.objects for name in (values.get(self.kind, ""), category)]
         return sorted({*names} & (self.values | self.objects))
 
-    def cluster(self, shown: Shown) -> str:
-        """The group of scenes with the same objects and tested values in any order or pairing, and the same held-out triples."""
+    def cluster(self, shown: SceneGeometry) -> str:
+        """The group of a scene: its objects and tested values in any order or pairing, and its held-out triples."""
         values = sorted(values.get(self.kind, "") for _, values in shown.objects)
         told = ["+".join(values), "+".join(sorted(category for category, _ in shown.objects))]
         triples = [" ".join(triple) for triple in self.triples_shown(shown)]
         return "|".join([*told, *(["+".join(triples)] if triples else [])])
 
-    def named(self, said: Said) -> Named:
-        """What of it a text names, asserting or denying it."""
-        bindings = sum(self._names_binding(thing) for thing in said.things)
-        ends = [thing.category for thing in said.things]
-        triples = sum((ends[s], name, ends[o]) in self.triples for s, name, o, _ in said.links) if self.triples else 0
-        return Named(bindings, triples, bool(self.values or self.objects) and any(map(self._names_absent, said.things)))
+    def named(self, meaning: Meaning) -> Named:
+        """How much held-out content a text names, whether it asserts or denies it."""
+        bindings = sum(self._names_binding(thing) for thing in meaning.things)
+        ends = [thing.category for thing in meaning.things]
+        triples = (
+            sum((ends[s], name, ends[o]) in self.triples for s, name, o, _ in meaning.links) if self.triples else 0
+        )
+        return Named(
+            bindings, triples, bool(self.values or self.objects) and any(map(self._names_absent, meaning.things))
+        )
 
     @staticmethod
-    def _between(shown: Shown, i: int, name: str, j: int) -> Triple:
+    def _between(shown: SceneGeometry, i: int, name: str, j: int) -> Triple:
         return shown.objects[i][0], name, shown.objects[j][0]
 
     def _names_binding(self, thing: Thing) -> bool:
@@ -134,8 +139,8 @@ class HeldOut:
         )
 
 
-def facts(shown: Shown) -> list[Fact]:
-    """The relations that hold between objects of a scene."""
+def facts(shown: SceneGeometry) -> list[Fact]:
+    """All relations that hold between objects of a scene."""
     return [
         (i, name, j)
         for name, rule in shown.terms.relations.items()
@@ -146,7 +151,7 @@ def facts(shown: Shown) -> list[Fact]:
 
 
 def _closed(listed: frozenset[Triple], converses: Mapping[str, str], opposites: Mapping[str, str]) -> frozenset[Triple]:
-    """The triples with all that are the same fact by converse, and all about the opposite relation where there is one."""
+    """The triples, their converses, and the same for opposite relations, until nothing new follows."""
     found: set[Triple] = set()
     waiting = sorted(listed)
     while waiting:

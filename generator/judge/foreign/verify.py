@@ -1,4 +1,4 @@
-"""`gen verify --splits`: judges the labels of a file, task by task."""
+"""Verify the splits of a file of labels made by others, task by task."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,46 +6,46 @@ from typing import Any
 
 import numpy as np
 
-from generator.judge.foreign.columns import parse_columns
+from generator.judge.findings import Findings
+from generator.judge.foreign.column_roles import parse_columns
 from generator.judge.foreign.familiarity import Familiarity
+from generator.judge.foreign.label_tables import SplitRoles
 from generator.judge.foreign.leaks import arrangement_leaks, exposed_bindings, image_leaks, shared_groups
 from generator.judge.foreign.negatives import true_negatives
-from generator.judge.foreign.places import place_findings
+from generator.judge.foreign.positional_shortcuts import shortcut_findings
 from generator.judge.foreign.reader import read_tasks
 from generator.judge.foreign.relations import CONVERSE
-from generator.judge.foreign.rows import Marks
 from generator.judge.foreign.task import Task
-from generator.judge.ledger import Ledger
 
 
 def verify_splits(
-    path: Path, columns: Sequence[str] = (), task: str | None = None, marks: Marks | None = None
+    path: Path, columns: Sequence[str] = (), task: str | None = None, roles: SplitRoles | None = None
 ) -> dict[str, dict[str, Any]]:
-    """What is found in a file of labels, by task.
+    """Judge a file of labels; returns the results by task.
 
-    Each has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty of a fault), `faults`
-    (number by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split), `familiarity` (by kind of attribute, a
-    row a split) and `places` (every value tested for its place). Raises UserError where the file cannot be judged.
+    A result has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty of each fault), `faults`
+    (numbers by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split), `familiarity` (by attribute kind, one row
+    per split) and `places` (every value tested for its place). Raises UserError if the file cannot be judged.
     """
-    return {each.name: judge(each) for each in read_tasks(path, parse_columns(columns), task, marks or Marks())}
+    return {each.name: judge(each) for each in read_tasks(path, parse_columns(columns), task, roles or SplitRoles())}
 
 
 def judge(task: Task) -> dict[str, Any]:
-    """What is found in a task."""
-    ledger = Ledger()
-    ledger.enter(arrangement_leaks(task))
-    ledger.enter(image_leaks(task))
-    ledger.enter(exposed_bindings(task))
-    ledger.enter(true_negatives(task))
-    shortcuts, places = place_findings(task)
-    ledger.enter(shortcuts)
+    """Judge a task."""
+    findings = Findings()
+    findings.add(arrangement_leaks(task))
+    findings.add(image_leaks(task))
+    findings.add(exposed_bindings(task))
+    findings.add(true_negatives(task))
+    shortcuts, places = shortcut_findings(task)
+    findings.add(shortcuts)
     familiarity = Familiarity(task)
-    ledger.enter(familiarity.asymmetric())
-    faults = dict(sorted(ledger.counts.items()))
+    findings.add(familiarity.asymmetric())
+    faults = dict(sorted(findings.counts.items()))
     kinds = sorted({pair[0] for pairs in familiarity.of for pair in pairs}) if familiarity.known else []
     data = {
         "status": "failed" if faults else "clean",
-        "findings": list(ledger.listed()),
+        "findings": list(findings.listed()),
         "faults": faults,
         "notes": list(_notes(task, familiarity, kinds)),
         "rows": len(task.label),
@@ -58,12 +58,12 @@ def judge(task: Task) -> dict[str, Any]:
 
 
 def _notes(task: Task, familiarity: Familiarity, kinds: list[str]) -> Iterator[str]:
-    """What a reader of the findings has to know, and what could not be judged."""
+    """What the reader of the findings should know, and what could not be judged."""
     if task.unreadable:
         yield f"{len(task.unreadable)} labels cannot be read and are not judged, the first: {task.unreadable[0]}."
     if missing := int((task.split < 0).sum()):
         yield f"{missing:,} rows are in no split; they are counted and in no comparison."
-    unknown = sorted({name for said in task.said for _, name, _, _ in said.links} - set(CONVERSE))
+    unknown = sorted({name for meaning in task.meanings for _, name, _, _ in meaning.links} - set(CONVERSE))
     if unknown:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
@@ -82,7 +82,7 @@ def _notes(task: Task, familiarity: Familiarity, kinds: list[str]) -> Iterator[s
 
 
 def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
-    """What a person can quote: only what was judged."""
+    """One sentence to quote. It states only what was judged."""
     faults = data["faults"]
     if faults:
         return "failed: " + ", ".join(f"{n:,} x {fault}" for fault, n in faults.items()) + "."

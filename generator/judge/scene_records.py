@@ -1,4 +1,4 @@
-"""Whether the scenes table says what the recorded poses say: objects, relations, margins."""
+"""Checks scenes.parquet against the recorded poses: objects, relations, margins, objects in the air."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.judge.geometry import CONTACT, Shown, Stand, Terms, margin
+from generator.judge.geometry import CONTACT, SceneGeometry, Stand, Terms, margin
 
 _TOLERANCE = 1e-5  # metres; records are rounded to the micrometre
 
 
-def record_faults(table: pa.Table, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
-    """Row of the scenes table, and what in it does not follow from the recorded poses. `shown` is the scene of each row."""
+def record_faults(table: pa.Table, shown: list[SceneGeometry], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Faults of the scenes table as (row, what). `shown`: the scene of each row."""
     yield from _object_faults(table["objects"], shown)
     listed = _Listed.of(table["relations"], shown, terms)
     yield from _missing_relations(listed, shown, terms)
@@ -22,7 +22,7 @@ def record_faults(table: pa.Table, shown: list[Shown], terms: Terms) -> Iterator
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, dict[str, pa.Array]]:
-    """The entries of a list column: the row of each, and their fields."""
+    """The entries of a list column: their rows, and their fields by name."""
     lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     entries = pc.list_flatten(lists)
     names = [entries.type.field(i).name for i in range(entries.type.num_fields)]
@@ -30,16 +30,16 @@ def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, dict[str, pa.Array]]:
     return rows, dict(zip(names, entries.flatten(), strict=True))
 
 
-def _object_faults(column: pa.ChunkedArray, shown: list[Shown]) -> Iterator[tuple[int, str]]:
+def _object_faults(column: pa.ChunkedArray, shown: list[SceneGeometry]) -> Iterator[tuple[int, str]]:
     rows, fields = _flat(column)
     listed = np.bincount(rows, minlength=len(shown))
     before = np.cumsum(listed) - listed
     categories, attributes = fields["category"].to_pylist(), fields["attributes"].to_pylist()
     for n, row in enumerate(rows.tolist()):
         i = n - int(before[row])
-        said = (categories[n], dict(attributes[n] or ()))
-        if i < len(shown[row].objects) and said != (posed := shown[row].objects[i]):
-            yield row, f"object {i} is listed as {said[0]} {said[1]}, its pose says {posed[0]} {posed[1]}"
+        meaning = (categories[n], dict(attributes[n] or ()))
+        if i < len(shown[row].objects) and meaning != (posed := shown[row].objects[i]):
+            yield row, f"object {i} is listed as {meaning[0]} {meaning[1]}, its pose says {posed[0]} {posed[1]}"
     for row, scene in enumerate(shown):
         if listed[row] != len(scene.objects):
             yield row, f"{listed[row]} objects are listed and {len(scene.objects)} posed"
@@ -47,9 +47,10 @@ def _object_faults(column: pa.ChunkedArray, shown: list[Shown]) -> Iterator[tupl
 
 @dataclass(frozen=True)
 class _Listed:
-    """The relations that the table lists, an entry each: its scene's row, objects and relation by number, -1 for none.
+    """The relations that the table lists, as arrays with one entry per relation.
 
-    `sound` tells those between two objects of the scene; `holds` is 1, 0, or -1 for null.
+    `row`: of the scene. `subject`, `object`: indices of objects; `relation`: its number; -1 if there is none. `margin`:
+    metres. `holds`: 1, 0, or -1 for null. `sound`: whether it is a known relation between two objects of the scene.
     """
 
     row: np.ndarray
@@ -61,7 +62,7 @@ class _Listed:
     sound: np.ndarray
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, shown: list[Shown], terms: Terms) -> "_Listed":
+    def of(cls, column: pa.ChunkedArray, shown: list[SceneGeometry], terms: Terms) -> "_Listed":
         row, fields = _flat(column)
         subject, thing = _numbers(fields["subject"]), _numbers(fields["object"])
         names = pa.array(list(terms.relations), pa.string())
@@ -73,16 +74,16 @@ class _Listed:
 
 
 def _numbers(column: pa.Array) -> np.ndarray:
-    """Whole numbers, -1 where there is none."""
+    """The column as int64, -1 for null."""
     return np.asarray(pc.fill_null(pc.cast(column, pa.int64()), -1).to_numpy(zero_copy_only=False))
 
 
-def _sizes(shown: list[Shown]) -> np.ndarray:
+def _sizes(shown: list[SceneGeometry]) -> np.ndarray:
     return np.array([len(scene.objects) for scene in shown], np.int64)
 
 
-def _missing_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
-    """Scenes that do not list each relation of each ordered pair of objects once."""
+def _missing_relations(listed: _Listed, shown: list[SceneGeometry], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Scenes that do not list every relation of every ordered pair of objects exactly once."""
     sizes = _sizes(shown)
     widest = int(sizes.max(initial=0))
     key = ((listed.row * widest + listed.subject) * widest + listed.object) * len(terms.relations) + listed.relation
@@ -94,8 +95,8 @@ def _missing_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Ite
         yield row, f"{number[row]} relations are listed, not one for each ordered pair and relation"
 
 
-def _wrong_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Iterator[tuple[int, str]]:
-    """Relations that the poses do not bear out."""
+def _wrong_relations(listed: _Listed, shown: list[SceneGeometry], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Relations whose margin or truth differs from that of the poses."""
     which = np.flatnonzero(listed.sound)
     if not len(which):
         return
@@ -121,9 +122,9 @@ def _wrong_relations(listed: _Listed, shown: list[Shown], terms: Terms) -> Itera
         )
 
 
-def _hovering(shown: list[Shown]) -> Iterator[tuple[int, str]]:
-    """Objects above or below the ground that rest on no other."""
+def _hovering(shown: list[SceneGeometry]) -> Iterator[tuple[int, str]]:
+    """Objects above or below the ground that rest on no other object."""
     for row, scene in enumerate(shown):
         for i, foot in enumerate(scene.feet):
             if abs(foot) > CONTACT and not any(scene.resting(i, j) > 0 for j in range(len(scene.feet)) if j != i):
-                yield row, f"object {i} stands {foot:.6f} m above the ground and rests on nothing"
+                yield row, f"object {i} stands {foot:.6f} m above the ground and rests on no object"

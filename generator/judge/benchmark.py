@@ -1,67 +1,33 @@
-"""What is judged: a world and a benchmark over it, and what their words and scenes say."""
+"""A judged benchmark: its tables, the meaning of its texts, and the truth of its candidates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from generator.dataset.files import read_json
-from generator.dataset.progress import SILENT, Progress
-from generator.dataset.schema import SCENES
 from generator.judge.decide import decide
-from generator.judge.files import file_faults, finding, image_faults, labels, places, readable_parts, readable_toml
-from generator.judge.geometry import Shown, Terms, read_scene
-from generator.judge.heldout import HeldOut, Named
-from generator.judge.meaning import Said
-from generator.judge.records import record_faults
-from generator.judge.twins import Twins
-from generator.judge.words import Lexicon, UnreadableError, read_sentence
+from generator.judge.files import labels, places
+from generator.judge.geometry import SceneGeometry
+from generator.judge.held_out import HeldOut, Named
+from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.meaning import Meaning
+from generator.judge.text_reader import read_text
+from generator.judge.world import World
 
 BATCH = 2000  # rows between two updates of the progress
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 
 
-class World:
-    """A world's files, judged once for all benchmarks over it. `shown` has the scenes that could be read, by id."""
-
-    def __init__(self, folder: Path, progress: Progress = SILENT):
-        self.folder, self.progress = folder, progress
-        self.digest = read_json(folder / "manifest.json").get("sums")
-        self.findings = list(file_faults(folder, self.digest, images=True, progress=progress))
-        self.vocabulary = readable_toml(folder / "vocabulary.toml")
-        self.terms = Terms.of(self.vocabulary)
-        self.shown: dict[str, Shown] = {}
-        twins = Twins()
-        for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings):
-            self.findings += twins.faults(part)
-            self._read(part.filter(pc.equal(part["status"], "ok")))
-        self.findings += image_faults(folder, self.shown)
-
-    def _read(self, table: pa.Table) -> None:
-        """Read some scenes and judge what their rows list."""
-        ids, shown, kept = table["scene_id"].to_pylist(), [], []
-        for row, (scene_id, record) in enumerate(zip(ids, table["scene"].to_pylist(), strict=True)):
-            try:
-                shown.append(read_scene(record, self.terms))
-                kept.append(row)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                self.findings.append(finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}"))
-            else:
-                if scene_id in self.shown:
-                    self.findings.append(finding("wrong record", f"scene {scene_id} stands in scenes.parquet twice"))
-                self.shown[scene_id] = shown[-1]
-        for place, fault in record_faults(table.take(pa.array(kept, pa.int64())), shown, self.terms):
-            self.findings.append(finding("wrong record", f"scene {ids[kept[place]]}: {fault}"))
-
-
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates by columns: rows of the items and texts tables, places of scenes (-1 for none), truth, slot."""
+    """The columns of candidates.parquet as arrays of one length.
+
+    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if there
+    is no such row. `truth`: bool. `slot`: strings.
+    """
 
     item: np.ndarray
     scene: np.ndarray
@@ -71,10 +37,10 @@ class Candidates:
 
 
 @dataclass
-class Case:
-    """What is judged: a benchmark's tables, and what their words and scenes say.
+class Benchmark:
+    """The tables of a benchmark and what follows from them, computed when first needed.
 
-    Texts are named by their row in the texts table, items by theirs, scenes by their place in `scene_ids`.
+    Texts and items are named by their row in their tables, scenes by their index in `scene_ids`.
     """
 
     world: World
@@ -95,7 +61,7 @@ class Case:
         return list(self.world.shown)
 
     @cached_property
-    def shown(self) -> list[Shown]:
+    def shown(self) -> list[SceneGeometry]:
         return list(self.world.shown.values())
 
     @cached_property
@@ -120,26 +86,26 @@ class Case:
         )
 
     @cached_property
-    def claims(self) -> list[Said | None]:
-        """What each text says; None where it cannot be read."""
+    def meanings(self) -> list[Meaning | None]:
+        """The meaning of each text; None if it cannot be read."""
         texts = self.tables["texts"]["text"]
         rows = self.world.progress.each(values(texts), "texts", len(texts), BATCH)
         return [self._read(text) for text in rows]
 
-    def _read(self, text: str) -> Said | None:
+    def _read(self, text: str) -> Meaning | None:
         try:
-            return read_sentence(text, self.lexicon)
+            return read_text(text, self.lexicon)
         except UnreadableError:
             return None
 
     @cached_property
     def named(self) -> list[Named | None]:
-        """What of what is held out each text names; None where it cannot be read."""
-        return [None if said is None else self.held_out.named(said) for said in self.claims]
+        """How much held-out content each text names; None if it cannot be read."""
+        return [None if meaning is None else self.held_out.named(meaning) for meaning in self.meanings]
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """For each text a number that only texts share which name as much of each sort; 0 for nothing, -1 where it cannot be read."""
+        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)
@@ -147,16 +113,15 @@ class Case:
 
     @cached_property
     def counted(self) -> np.ndarray:
-        """Held-out bindings and triples together that each text names."""
+        """int64 per text: the number of held-out bindings and triples that it names."""
         return np.array([0 if named is None else named.bindings + named.triples for named in self.named], np.int64)
 
     @cached_property
     def verdicts(self) -> np.ndarray:
-        """What the poses say of each candidate: BATCH = 2000  # rows between two updates of the progress
-        TRUE, FALSE, UNDECIDED or UNREADABLE. Each text is decided once a scene."""
+        """int8 per candidate: TRUE, FALSE, UNDECIDED or UNREADABLE, by the recorded poses."""
         rows = self.candidates
         known = (rows.item >= 0) & (rows.scene >= 0) & (rows.text >= 0)
-        width = max(len(self.claims), 1)
+        width = max(len(self.meanings), 1)
         pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
         verdicts = np.full(len(known), UNREADABLE, np.int8)
         decided = self.world.progress.each(self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH)
@@ -169,15 +134,15 @@ class Case:
             scene, text = divmod(pair, width)
             if scene != last and last >= 0:
                 self.shown[last].forget()
-            last, said = scene, self.claims[text]
-            yield UNREADABLE if said is None else _verdict(decide(said, self.shown[scene]))
+            last, meaning = scene, self.meanings[text]
+            yield UNREADABLE if meaning is None else _verdict(decide(meaning, self.shown[scene]))
 
     def text(self, row: int) -> str:
         """The words of a text."""
         return str(self.tables["texts"]["text"][row].as_py())
 
     def listed(self, row: int, column: str) -> Any:
-        """What a row of the candidates table has in a column."""
+        """The value of a row of the candidates table in a column."""
         return self.tables["candidates"][column][row].as_py()
 
     def scene_id(self, row: int) -> str:
@@ -194,7 +159,7 @@ def _verdict(truth: bool | None) -> int:
 
 
 def values(column: pa.ChunkedArray) -> Iterator[Any]:
-    """The values of a column one by one, some thousands in memory at a time."""
+    """The values of a column one by one; converts some thousands at a time."""
     for chunk in column.chunks:
         for start in range(0, len(chunk), 8192):
             yield from chunk[start : start + 8192].to_pylist()

@@ -1,4 +1,4 @@
-"""Which column of a table of labels has which role: the option --columns."""
+"""The roles of columns in a table of labels (the option --columns)."""
 
 import re
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ _ROLES = [*_ALIASES, *PLACES[:2], "first.KIND", "second.KIND"]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table by role.
+    """The columns of a table, by role.
 
-    A row has its label in words (`label`), or its things one by one: `things` has for each the column of its category
-    and (kind, column) of its values, `relation` the column of the first thing's relation to the second.
+    A row has its label in words (`label`) or its objects one by one: `things` has, for each object, the column of its
+    category and the (kind, column) pairs of its values; `relation` is the column of the relation from first to second.
     """
 
     split: str | None
@@ -34,8 +34,8 @@ class Columns:
     negatives: tuple[str, ...]
 
     @property
-    def said(self) -> list[str]:
-        """The columns that say what a row shows."""
+    def label_columns(self) -> list[str]:
+        """The columns that describe what a row shows."""
         if self.label:
             return [self.label]
         things = [column for category, values in self.things for column in (category, *(name for _, name in values))]
@@ -43,15 +43,15 @@ class Columns:
 
     @property
     def all(self) -> list[str]:
-        """All columns that are read."""
-        wanted = [self.split, self.image, *self.said, *self.negatives]
+        """All columns to read."""
+        wanted = [self.split, self.image, *self.label_columns, *self.negatives]
         return list(dict.fromkeys(name for name in wanted if name))
 
 
 def parse_columns(option: Sequence[str]) -> list[tuple[str, str]]:
-    """The (role, column) that the option names, such as `split=fold,first=animal,first.color=paint`.
+    """Parse (role, column) pairs such as `split=fold,first=animal,first.color=paint`.
 
-    Raises UserError where an entry is no ROLE=COLUMN, or a role is not known or named twice.
+    Raises UserError if an entry is not ROLE=COLUMN, or a role is unknown or named twice.
     """
     found: list[tuple[str, str]] = []
     for entry in (entry for text in option for entry in text.split(",")):
@@ -69,9 +69,9 @@ def parse_columns(option: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def choose_columns(named: Sequence[tuple[str, str]], there: Sequence[str], where: str) -> Columns:
-    """The columns of a table: those that are named, and those that are called after their role.
+    """Choose the columns of a table: named ones, and ones called like their role.
 
-    Raises UserError, which lists the columns that are there, where one is missing.
+    `named`: (role, column) pairs. `there`: all columns. Raises UserError, which lists the columns, if one is missing.
     """
     listed = f"its columns are: {', '.join(there)}"
     for role, column in named:
