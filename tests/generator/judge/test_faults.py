@@ -160,7 +160,7 @@ def a_scene_is_in_the_split_of_other_bindings(planted: Planted) -> Fault:
 def a_scene_stands_in_two_splits(planted: Planted) -> Fault:
     row = planted.choose(planted.tables["splits"])
     planted.tables["splits"].append({**row, "split": planted.choose(["train", "val", "seen"])})
-    return "repeated scene", f"scene {row['scene_id']} stands in splits.parquet more than once"
+    return "repeated scene", f"scene {row['scene_id']} is in splits.parquet more than once"
 
 
 @planter

@@ -31,7 +31,7 @@ def test_wrong_margins_and_what_hovers_are_found(relations_world: Path, tmp_path
         upper = next(r["subject"] for r in row["relations"] if r["relation"] == "on" and r["holds"])
         scene["objects"][upper]["position"][2] += 0.02
         row["scene"] = json.dumps(scene)
-        planted[row["scene_id"]] = "above the ground and rests on nothing"
+        planted[row["scene_id"]] = "above the ground and rests on no object"
 
     edit(copied / "world", "scenes", spoil)
     findings = verify_dataset(copied, None)[BENCHMARK]["findings"]

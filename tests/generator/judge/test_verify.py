@@ -250,7 +250,7 @@ def test_an_undecided_text(copied: Path, benchmark: Path) -> None:
     edit(benchmark, "candidates", plant)
     certificate = judged(copied)
     assert certificate["faults"]["undecided text"] == 1
-    assert "'two objects and an object' is listed as true, and is neither" in said(certificate, "undecided text")
+    assert "'two objects and an object' is listed as true, and is undecided" in said(certificate, "undecided text")
 
 
 def test_forms_and_counts_that_the_words_do_not_bear_out(copied: Path, benchmark: Path) -> None:

@@ -373,7 +373,7 @@ def test_adjectives_in_any_order_and_two_of_one_thing(tmp_path: Path) -> None:
 def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     found = judged(tmp_path / "a.csv", rows("label,split", "red cube,one", "the,two", "red cone,", "blue cone,two"))
     notes = " ".join(found["notes"])
-    assert "1 labels cannot be read and are not judged, the first: 'the' names no thing" in notes
+    assert "1 labels cannot be read and are not judged, the first: 'the' names no object" in notes
     assert "1 rows are in no split" in notes
     assert "No split trains (there are one, two)" in notes
     assert found["familiarity"] == {}
@@ -389,11 +389,11 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
         ("a.csv", "animal,fold\nfox,train\n", ["first=animal,first=fold"], "names the role 'first' twice"),
         ("a.csv", "animal,fold\nfox,train\n", ["second=animal"], "names a second object and no first one"),
         ("a.csv", "animal,fold\nfox,train\n", ["second.color=animal,first=fold"], "no column names that object; add second=COLUMN"),
-        ("a.csv", "label,split\nfox,train,3\n", [], "is no CSV file in UTF-8"),
-        ("a.json", "{", [], "is no JSON"),
+        ("a.csv", "label,split\nfox,train,3\n", [], "is not a CSV file in UTF-8"),
+        ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
         ("a.json", '{"train": [3]}', [], "expected every label to be a text such as"),
-        ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split without any; leave it away"),
+        ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split without any; leave it out"),
         ("a.json", '{"train": ["fox", {"label": "x"}]}', [], "expected every row to be an object with fields"),
         ("a.json", '[{"label": ["fox"]}]', [], "expected a text in the field 'label'"),
         ("b.csv", None, [], "b.csv cannot be read: "),
