@@ -1,9 +1,9 @@
 import pytest
-from generator.holdout.design import Design
 
 from generator.dataset.errors import UserError
 from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import Request, check_name, check_request, first_request, requested_protocols
+from generator.holdout.request import HoldoutRequest
 from tests.generator.scenes import HOLDOUT, VOCABULARY
 
 
@@ -28,7 +28,7 @@ def test_protocols_come_in_the_order_of_the_registry() -> None:
 
 
 def test_protocols_declare_what_a_first_benchmark_asks_of_them() -> None:
-    related = Design("bindsplit", ("relation:pair=1x2",), (0,)).holdouts(VOCABULARY)[0]
+    related = HoldoutRequest("bindsplit", ("relation:pair=1x2",), (0,)).holdouts(VOCABULARY)[0]
     assert first_request(HOLDOUT).options["binary"] == {"kinds": ("swap",)}
     assert first_request(related).options["binary"] == {"kinds": ("swap", "flip")}
     assert first_request(HOLDOUT).options["pairs"] == {"fallback_template": "that-is"}
