@@ -6,10 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evaluator.measure import PROTOCOLS, measure_protocols, results_of, unknown_protocols
+from evaluator.measure import measure_protocols, unknown_protocols, write_results
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
-from evaluator.protocols.outcomes import Measured
+from evaluator.protocols.registry import PROTOCOLS, load_protocol
+from evaluator.protocols.results import ProtocolResults, Results
+from evaluator.report.latex import write_latex
+from evaluator.run_folder import open_run
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, within_limit
@@ -42,7 +45,7 @@ class Request:
     full_pools: bool = False
 
 
-def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
+def run(request: Request) -> tuple[Path, Results | None]:
     """Score and measure; returns the run's folder and its results. Raises UserError for whatever cannot be.
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
@@ -87,22 +90,24 @@ def run(request: Request) -> tuple[Path, dict[str, Any] | None]:
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": certificate, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "raw_retrieval": needs.raw, "left_out": list(needs.left_out),
+        "channel": request.channel or channels[0], "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out),
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
     remove_parts(out)
-    measured = measure_protocols(out)
+    finished = open_run(out)
+    measured = measure_protocols(finished)
     _say_unscored(measured)
-    return out, results_of(out, measured)
+    results = write_results(finished, measured)
+    write_latex(results, out)
+    return out, results
 
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     """The dataset, its benchmark, and the protocols to score. Raises UserError where they do not fit one another."""
     for protocol in request.protocols:
-        if protocol not in PROTOCOLS:
-            raise UserError(f"Unknown protocol '{protocol}': {did_you_mean(protocol, list(PROTOCOLS))}")
+        load_protocol(protocol)  # raises UserError for an unknown name
     dataset = Dataset.open(request.dataset)
     benchmark = dataset.benchmark(request.benchmark)
     if benchmark.manifest.get("world") not in (None, dataset.world.digest):
@@ -148,7 +153,7 @@ def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
-def _say_unscored(measured: dict[str, Measured]) -> None:
+def _say_unscored(measured: dict[str, ProtocolResults]) -> None:
     """Name the first items that have no score, and say where the others are named."""
     for protocol, each in measured.items():
         unscored = each.items.item_id[~each.items.scored].tolist()

@@ -1,4 +1,4 @@
-"""`score audit`: every kind of item measured, and one sentence about all."""
+"""`score audit`: what a text-only model can tell about each kind of item, and one sentence about all."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from evaluator.artefacts.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
-from evaluator.artefacts.effect import lower, rank_biserial, size_of
+from evaluator.artefacts.effect import rank_biserial, share_lower, size_of
 from evaluator.artefacts.features import make_pairs
 from evaluator.artefacts.perplexity import LanguageModel, hardest, load_language_model
 from evaluator.artefacts.sample import Sample, draw_samples
-from evaluator.artefacts.significance import holm, p_above
+from evaluator.artefacts.significance import LEVEL, p_above
 from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity
 from evaluator.artefacts.words import ngram_differences, overlap, words
-from evaluator.statistics import cluster_mean
+from evaluator.statistics.intervals import cluster_mean
 from generator.dataset.commands import progress
 from generator.dataset.reader import Dataset
 
@@ -40,7 +40,7 @@ class Request:
 
 
 def audit(request: Request) -> dict[str, Any]:
-    """Audit a benchmark; returns what docs/audit.md describes. Raises UserError for whatever cannot be."""
+    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that cannot be met."""
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
     samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
     encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
@@ -52,13 +52,7 @@ def audit(request: Request) -> dict[str, Any]:
             bar.update(task, note=str(sample.kind))
             kinds.append(_audit_kind(sample, model, encoder, request.seed))
             bar.advance(task)
-    judged = [kind for kind in kinds if kind["blind"]["p"] is not None]
-    for kind, significant in zip(judged, holm([kind["blind"]["p"] for kind in judged]), strict=True):
-        above = significant and kind["blind"]["low"] > CHANCE
-        kind["blind"]["verdict"] = HACKABLE if above else CLEAN
-    for kind in kinds:
-        if kind["blind"]["verdict"] != HACKABLE:
-            kind["blind"].update(give_aways=[], examples=[])
+    decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {
         "benchmark": benchmark.name, "digest": benchmark.digest, "seed": request.seed, "items": request.items,
@@ -66,6 +60,19 @@ def audit(request: Request) -> dict[str, Any]:
         "kinds": kinds, "hackable": hackable, "sentence": _sentence(kinds, hackable),
         "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
+
+
+def decide(kinds: Sequence[dict[str, Any]]) -> None:
+    """Give each kind its verdict; p-values are corrected for their number (Holm 1979)."""
+    from statsmodels.stats.multitest import multipletests
+
+    tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]
+    significant = multipletests([blind["p"] for blind in tested], LEVEL, "holm")[0] if tested else []
+    for blind, rejected in zip(tested, significant, strict=True):
+        blind["verdict"] = HACKABLE if rejected and blind["low"] > CHANCE else CLEAN
+    for kind in kinds:
+        if kind["blind"]["verdict"] != HACKABLE:
+            kind["blind"].update(give_aways=[], examples=[])
 
 
 def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
@@ -96,7 +103,7 @@ def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]) -> dict[str, Any]:
     r = rank_biserial(true, false)
     return {"true": float(middle(true)), "false": float(middle(false)), "r": r,
-            "size": size_of(r), "lower": lower(true, false)}  # fmt: skip
+            "size": size_of(r), "lower": share_lower(true, false)}  # fmt: skip
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -149,25 +156,25 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
 
 
 def _examples(sample: Sample, blind: Blind, n: int = 3) -> list[dict[str, str]]:
-    """The pairs decided rightly with most certainty, no cluster or text twice."""
+    """The n pairs with the clearest correct decisions, no cluster or text twice."""
     found: list[dict[str, str]] = []
-    told: set[str] = set()
+    used: set[str] = set()
     for i in np.argsort(-blind.decisions, kind="stable").tolist():
         question = sample.questions[i]
         if blind.outcomes[i] < 1 or len(found) == n:
             break
-        if told.isdisjoint({question.cluster, question.caption, question.negative}):
+        if used.isdisjoint({question.cluster, question.caption, question.negative}):
             found.append({"item_id": question.item_id, "true": question.caption, "false": question.negative})
-            told.update((question.cluster, question.caption, question.negative))
+            used.update((question.cluster, question.caption, question.negative))
     return found
 
 
 def _sentence(kinds: Sequence[dict[str, Any]], hackable: list[str]) -> str:
     unjudged = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == TOO_FEW]
-    rest = f" Not judged, for want of groups: {', '.join(unjudged)}." if unjudged else ""
+    rest = f" Not judged, because they have too few groups: {', '.join(unjudged)}." if unjudged else ""
     if hackable:
-        told = ", ".join(f"{k['name']} ({100 * k['blind']['value']:.1f}%)" for k in kinds if k["name"] in hackable)
-        return f"Hackable without looking at the image: {told}.{rest}"
+        names = ", ".join(f"{k['name']} ({100 * k['blind']['value']:.1f}%)" for k in kinds if k["name"] in hackable)
+        return f"Hackable without looking at the image: {names}.{rest}"
     if len(unjudged) == len(kinds):
         return f"Nothing could be judged: every kind has fewer than {FEWEST_CLUSTERS} groups."
     return f"No kind is hackable: no blind test is above chance.{rest}"

@@ -1,4 +1,4 @@
-"""Rank-biserial correlation: how far two groups of numbers stand apart."""
+"""Rank-biserial correlation: how far two groups of numbers are apart."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
 
 
 def size_of(r: float) -> str:
-    """COMPASS' word for an effect: |r| below .1 is negligible, below .3 small, else medium or large.
+    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else medium or large.
 
     >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
     ('negligible', 'small', 'medium or large')
@@ -27,6 +27,6 @@ def size_of(r: float) -> str:
     return "negligible" if abs(r) < 0.1 else "small" if abs(r) < 0.3 else "medium or large"
 
 
-def lower(true: np.ndarray, false: np.ndarray) -> float:
-    """Share of pairs (true[i], false[i]) whose true number is the lower one, ties counting half; nan without pairs."""
+def share_lower(true: np.ndarray, false: np.ndarray) -> float:
+    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half. nan without pairs."""
     return float(np.mean((true < false) + 0.5 * (true == false))) if len(true) else float("nan")

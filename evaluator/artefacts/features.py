@@ -1,4 +1,4 @@
-"""What a blind learner sees of a pair of texts: differences of counts with names, and numbers of each text."""
+"""The features of a pair of texts: differences of named counts, and numbers that describe each text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ NUMBERS = ("words", "characters", "capital letters", "punctuation marks", "lette
 class Pairs:
     """Pairs of a true and a false text.
 
-    differences: sparse (n, f), count of each named feature in the true text minus that in the false one; true, false:
-    float (n, k), NUMBERS of each text; clusters: (n,).
+    differences: sparse (n, f), count of each named feature in the true text minus that in the false one. true, false:
+    float (n, k), NUMBERS of each text. clusters: (n,).
     """
 
     differences: Any

@@ -18,11 +18,11 @@ class LanguageModel(Protocol):
     """Gives the perplexity of every text of every question."""
 
     info: dict[str, Any]
+    """What the model is, for the results."""
 
     own: bool
-    """Whether it was fitted on the benchmark's own texts. What such a model leaves out when it judges a cluster shows in
-    its perplexities which texts that cluster holds often, so the blind test must not see them."""
-    """What the model is, for the results."""
+    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what is
+    left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """Perplexities of `question.texts` of each question, true one first; nan where a text is too long."""
@@ -35,10 +35,10 @@ def load_language_model(name: str, samples: Sequence[Sample], seed: int, device:
 
 
 class CrossFitted:
-    """A trigram of the audited texts that has never read what it judges, nor any text of the same cluster.
+    """A trigram of the audited texts, fitted without the cluster that it judges.
 
-    True and false texts are fitted alike: a model that knew which are true would be a classifier (that is the blind
-    test), and leaving out the true text alone would make the truth read harder wherever a benchmark is balanced.
+    It is fitted on true and false texts alike. A model of the true texts would be a classifier, which is what the blind test
+    is for; a model without the judged true text alone would give the truth a higher perplexity in balanced benchmarks.
     """
 
     own = True

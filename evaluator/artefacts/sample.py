@@ -1,4 +1,4 @@
-"""Which questions of a benchmark are audited: by kind, drawn by seed, their texts fetched afterwards."""
+"""The sample of a benchmark that is audited: questions of each kind, drawn by seed."""
 
 import hashlib
 from collections import defaultdict
@@ -25,13 +25,13 @@ _TEXTS = pa.schema([(n, pa.string()) for n in ("text_id", "text")] + [(f"n_{n}",
 
 
 class Kind(NamedTuple):
-    """What is audited together: items of one protocol, kind and skill, negatives of one kind, true texts of one role."""
+    """A kind of question: items of one protocol, kind and skill, negatives of one kind, true texts of one role."""
 
     protocol: str
     kind: str
     skill: str | None
     negatives: str | None
-    """The negatives' own kind, where they have one that the item's kind does not say."""
+    """The kind of the negatives, where it differs from that of the item."""
     role: str
     """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive."""
 
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A true text and the false ones that it stands against; `drawn` is the place of the one drawn for the blind test."""
+    """A true text and its negatives; `drawn` is the index of the negative drawn for the blind test."""
 
     item_id: str
     cluster: str
@@ -65,14 +65,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Sample:
-    """The questions drawn of one kind, at most one an item, and how many items there are to draw from."""
+    """The questions drawn of one kind, at most one of each item, and the number of items to draw from."""
 
     kind: Kind
     available: int
     questions: list[Question]
 
 
-class _Row(NamedTuple):
+class _Candidate(NamedTuple):
     text: str
     truth: bool
     kind: str | None
@@ -82,10 +82,10 @@ class _Row(NamedTuple):
 
 
 def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` items of every kind of the evaluation items; kinds in alphabetical order.
+    """Draw at most `items` evaluation items of every kind; kinds in alphabetical order.
 
-    Columns are read whole, texts and rows only of what was drawn. Raises UserError when a protocol is not there, or when
-    no evaluation item has a false text.
+    Only the drawn items' candidates and texts are read in full. Raises UserError when the benchmark lacks a protocol, or
+    when no evaluation item has a false text.
     """
     table = _evaluation_items(benchmark, protocols)
     codes = _item_codes(table)
@@ -104,7 +104,7 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
 
 
 def stream(seed: int, *names: str | None) -> np.random.Generator:
-    """Random numbers of their own for everything that is drawn, so that one kind never depends on another."""
+    """A random generator for some names, so that the draws of one kind never depend on another kind."""
     digest = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32)])
 
@@ -128,7 +128,7 @@ def _asked(protocols: Sequence[str]) -> str:
 
 
 def _names(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
-    """Place of each value among the distinct ones, and those; null is one of them."""
+    """A code for each value, and the distinct values by code; null is one of them."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode(null_encoding="encode")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -136,7 +136,7 @@ def _names(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
 
 
 def _item_codes(table: pa.Table) -> tuple[np.ndarray, list[tuple[str | None, ...]]]:
-    """A number for each item that says its protocol, kind and skill, and what each number says."""
+    """A code for each item's protocol, kind and skill, and these three by code."""
     parts = [_names(table[name]) for name in ("protocol", "kind", "skill")]
     sizes = tuple(max(1, len(names)) for _, names in parts)
     flat = np.ravel_multi_index([places for places, _ in parts], sizes) if len(table) else np.zeros(0, np.int64)
@@ -159,7 +159,7 @@ def _choose(
     items: int,
     seed: int,
 ) -> tuple[_Chosen, dict[tuple[Any, ...], int]]:
-    """Items (places in `table`) drawn of each (protocol, kind, skill, negatives' kind), and how many there were."""
+    """The rows of `table` drawn for each (protocol, kind, skill, kind of negatives), and how many there were to draw from."""
     false = np.flatnonzero(~np.isnan(where) & ~candidates["truth"].to_numpy())
     item = where[false].astype(np.int64)
     places, kinds = _names(candidates["kind"].take(pa.array(false)))
@@ -177,14 +177,14 @@ def _choose(
     return chosen, available
 
 
-def _rows(candidates: pa.Table, where: np.ndarray, items: np.ndarray) -> dict[int, list[_Row]]:
+def _rows(candidates: pa.Table, where: np.ndarray, items: np.ndarray) -> dict[int, list[_Candidate]]:
     """The candidates of the given items."""
     wanted = np.flatnonzero(np.isin(where, items))
     part = candidates.take(pa.array(wanted))
     columns = [part[name].to_pylist() for name in ("text_id", "truth", "kind", "slot", "scene_id", "of")]
-    rows: dict[int, list[_Row]] = defaultdict(list)
+    rows: dict[int, list[_Candidate]] = defaultdict(list)
     for item, *values in zip(where[wanted].astype(int).tolist(), *columns, strict=True):
-        rows[item].append(_Row(*values))
+        rows[item].append(_Candidate(*values))
     return rows
 
 
@@ -203,7 +203,7 @@ def _samples(
     chosen: _Chosen,
     available: dict[tuple[Any, ...], int],
     table: pa.Table,
-    rows: dict[int, list[_Row]],
+    rows: dict[int, list[_Candidate]],
     words: dict[str, tuple[str, int | None]],
     seed: int,
 ) -> Iterator[Sample]:
@@ -228,11 +228,11 @@ def _samples(
             )
 
 
-def _questions(rows: list[_Row], negatives: str | None) -> dict[str, list[tuple[str, list[str]]]]:
-    """True texts of an item with the false ones of that kind that each stands against, by role of the true text.
+def _questions(rows: list[_Candidate], negatives: str | None) -> dict[str, list[tuple[str, list[str]]]]:
+    """The true texts of an item with their negatives of that kind, by role of the true text.
 
-    Within an image: where a slot has both (d1, d2, …) they stand against each other; elsewhere a true text stands against
-    the false ones made from it, or against all where none is (a hard positive).
+    Texts are compared within an image. A slot with true and false texts (d1, d2, …) is compared with itself; elsewhere a
+    true text is compared with the negatives made from it, or with all where none was (a hard positive).
     """
     found: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
     for scene in dict.fromkeys(row.scene for row in rows):

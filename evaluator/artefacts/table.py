@@ -1,4 +1,4 @@
-"""The audit in a terminal."""
+"""The table of an audit in a terminal."""
 
 import sys
 from typing import Any
@@ -15,7 +15,7 @@ _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
 
 
 def print_audit(results: dict[str, Any]) -> None:
-    """Print a row a kind to stdout, what gives the hackable ones away, and the closing sentence."""
+    """Print to stdout: a row for each kind, the give-aways of the hackable ones, and the closing sentence."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     console.print(
         f"{results['benchmark']}: what a text-only model can tell", style="bold", highlight=False, soft_wrap=True
@@ -25,8 +25,8 @@ def print_audit(results: dict[str, Any]) -> None:
         if kind["name"] in results["hackable"]:
             _print_give_aways(console, kind)
     console.print(
-        "r: rank-biserial, above 0 where the truth is shorter, or reads easier (ppl: perplexity). Blind: told a true and a false "
-        "text, choose the true one; chance 50, intervals by group.",
+        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a classifier "
+        "chooses between a true and a false text; chance 50, intervals by group.",
         style="dim", soft_wrap=True,
     )  # fmt: skip
     console.print(escape(results["sentence"]), highlight=False, soft_wrap=True)
@@ -55,8 +55,8 @@ def _print_give_aways(console: Console, kind: dict[str, Any]) -> None:
         f"{max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
         for found in kind["blind"]["give_aways"][:3]
     ]
-    said = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
-    console.print(escape(said), highlight=False, soft_wrap=True)
+    line = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
+    console.print(escape(line), highlight=False, soft_wrap=True)
     for pair in kind["blind"]["examples"]:
         console.print(escape(f"  true: {pair['true']}\n  false: {pair['false']}"), highlight=False, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""What can be counted in a text: words, characters, n-grams; and how two texts differ in them."""
+"""Words and n-grams of a text, and how two texts differ in them."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from evaluator.models.ngram import tokens
 
 
 def words(text: str) -> list[str]:
-    """The tokens that are no punctuation."""
+    """The tokens that are not punctuation."""
     return [token for token in tokens(text) if token[0].isalnum()]
 
 
@@ -26,7 +26,7 @@ def overlap(a: str, b: str) -> float:
 
 
 def ngram_differences(a: str, b: str, n: int) -> int:
-    """How many runs of n tokens one text has and the other has not, with multiplicity.
+    """How many n-grams only one of two texts has, with multiplicity.
 
     >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n in (1, 2, 3)]
     [0, 4, 8]

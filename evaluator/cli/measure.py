@@ -15,9 +15,11 @@ from generator.dataset.commands import result
 def measure(run: Path, channel: str | None, as_json: bool) -> None:
     """Compute the results of RUN again from its scores, without the model."""
     from evaluator.measure import measure as compute
+    from evaluator.report.latex import write_latex
     from evaluator.report.terminal import print_table
 
     results = compute(run, channel)
+    write_latex(results, run)
     if as_json:
         result(results, True, "")
     else:

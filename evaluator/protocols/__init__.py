@@ -1,15 +1,1 @@
-"""One file for each protocol, of its name: pure functions from scores to results."""
-
-NAMES = (
-    "binary",
-    "retrieval",
-    "systematicity",
-    "productivity",
-    "integration",
-    "skill",
-    "hard_positives",
-    "confusion",
-    "context",
-    "gzsl",
-    "pairs",
-)
+"""One file for each protocol: from scores to results, and how the results are shown."""

@@ -1,4 +1,4 @@
-"""When one score beats another, and when the truth beats the rest: the one rule of all protocols."""
+"""When one score beats another: the rule that all protocols share."""
 
 import numpy as np
 
@@ -15,29 +15,30 @@ def beats(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a > b) & ~tied(a, b)
 
 
-def best(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The greatest score (n,) of each row of scores (n, m) inside a mask (n, m); nan where it is empty or holds a nan."""
     greatest = np.where(mask, scores, -np.inf).max(axis=1, initial=-np.inf)
     return np.where(mask.any(axis=1), greatest, np.nan)
 
 
-def ranked(scores: np.ndarray, true: np.ndarray, false: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """R@k of each row: fewer than k false texts are not beaten by the best true one; and whether a tie decided otherwise.
+def recall_at_k(scores: np.ndarray, true: np.ndarray, false: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Recall@k per row: fewer than k false texts score at or above the best true one.
 
-    scores (n, m), masks true and false (n, m); returns two bool (n,). Ties among true texts do not matter.
+    scores (n, m), masks true and false (n, m); returns two bool (n,). The second one marks rows lost only to ties. Ties
+    among true texts do not matter.
 
-    >>> ranked(np.array([[0.3, 0.1, 0.3]]), np.array([[True, False, False]]), np.array([[False, True, True]]))
+    >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), np.array([[True, False, False]]), np.array([[False, True, True]]))
     (array([False]), array([ True]))
     """
-    truth = best(scores, true)[:, None]
+    truth = best_score(scores, true)[:, None]
     with np.errstate(invalid="ignore"):
-        unbeaten = (false & ~beats(truth, scores)).sum(axis=1)
+        at_or_above = (false & ~beats(truth, scores)).sum(axis=1)
         above = (false & beats(scores, truth)).sum(axis=1)
-    return unbeaten < k, (unbeaten >= k) & (above < k)
+    return at_or_above < k, (at_or_above >= k) & (above < k)
 
 
 def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:
-    """The probability (n,) that fewer than k false texts stand before the first true one in a random order.
+    """Recall@k by chance (n,): the probability that fewer than k false texts precede the first true one in a random order.
 
     >>> chance(np.array([1, 2]), np.array([4, 6])).round(6).tolist(), chance(np.array([1]), np.array([4]), 3).round(6).tolist()
     ([0.2, 0.25], [0.6])

@@ -2,15 +2,21 @@
 
 import numpy as np
 
-from evaluator.protocols.items import Items
-from evaluator.protocols.outcomes import Measured, errors, recall, tabulate
+from evaluator.protocols.protocol import Protocol
+from evaluator.protocols.results import ProtocolResults, error_shares, recall, tabulate
+from evaluator.protocols.scores import Scores
 
 
-def measure(items: Items) -> Measured:
+class Confusion(Protocol):
     """R@1 with chance true/size; of the errors, the share of each pattern beside its share among the negatives."""
-    first = recall(items, items.false)
-    shares = errors(items, "share of errors", items.false)
-    wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
-    rows = tabulate(items, [first], ["kind"])
-    rows += tabulate(items.take(wrong), [share.take(wrong) for share in shares], ["kind"], gaps=False)
-    return Measured(items, [first], rows)
+
+    name = "confusion"
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        first = recall(items, items.false)
+        shares = error_shares(items, "share of errors", items.false)
+        wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
+        rows = tabulate(items, [first], ["kind"])
+        rows += tabulate(items.take(wrong), [share.take(wrong) for share in shares], ["kind"], gaps=False)
+        return ProtocolResults(items, [first], rows)

@@ -1,20 +1,18 @@
-"""Context: the same question with the environment said, and what that changes."""
+"""Context: the same question with the environment named in both captions, and the change that makes."""
 
-import numpy as np
-
-from evaluator.protocols.comparison import beats, best, chance
-from evaluator.protocols.items import Items
-from evaluator.protocols.outcomes import Measured, Outcome, difference, recall, tabulate
+from evaluator.protocols.protocol import Protocol
+from evaluator.protocols.results import ProtocolResults, difference, recall, tabulate
+from evaluator.protocols.scores import Scores
 
 
-def measure(items: Items) -> Measured:
-    """Accuracy with minimal captions, with the environment said, and the paired difference, by kind and split."""
-    minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
-    said = items.slot == "context"
-    true, false = best(items.scores, said & items.truth), best(items.scores, said & items.false)
-    with np.errstate(invalid="ignore"):
-        won, lost = beats(true, false), beats(false, true)
-    by_chance = chance((said & items.truth).sum(axis=1), (said & items.false).sum(axis=1))
-    context = Outcome("accuracy, with context", won.astype(float), ~won & ~lost, by_chance)
-    outcomes = [minimal, context, difference("context - minimal", context, minimal)]
-    return Measured(items, outcomes, tabulate(items, outcomes, ["kind"]))
+class Context(Protocol):
+    """Accuracy with minimal captions, with the environment in the captions, and the paired difference, by kind and split."""
+
+    name = "context"
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
+        context = recall(items, items.false & (items.slot == "context"), "accuracy, with context", slot="context")
+        outcomes = [minimal, context, difference("context - minimal", context, minimal)]
+        return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))

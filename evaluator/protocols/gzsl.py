@@ -1,19 +1,27 @@
 """Zero-shot and generalised zero-shot (protocols, section 2; Pearson et al. 2025)."""
 
-from evaluator.protocols.items import Items
-from evaluator.protocols.outcomes import Measured, errors, recall, tabulate
+from evaluator.protocols.protocol import Protocol, lazy
+from evaluator.protocols.results import ProtocolResults, error_shares, recall, tabulate
+from evaluator.protocols.scores import Scores
 
 DISTRACTOR = "distractor"
 
 
-def measure(items: Items) -> Measured:
-    """R@1 against the distractors alone (ZSL) and with the hard negatives (GZSL); errors in shares of all predictions."""
-    outcomes = [
-        recall(items, items.false, "GZSL"),
-        recall(items, items.false & (items.candidate_kind == DISTRACTOR), "ZSL"),
-    ]
-    rows = tabulate(items, outcomes, ["kind"])
-    for kind in sorted(set(items.kind.tolist())):
-        part = items.take(items.kind == kind)
-        rows += tabulate(part, errors(part, "share of predictions", part.truth | part.false), ["kind"], gaps=False)
-    return Measured(items, outcomes, rows)
+class Gzsl(Protocol):
+    """R@1 against the distractors alone (ZSL) and with the hard negatives (GZSL); errors as shares of all predictions."""
+
+    name = "gzsl"
+    tables = (lazy("evaluator.report.latex:pivot", lines=["kind", "split"], columns=["metric", "error"]),)
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        outcomes = [
+            recall(items, items.false, "GZSL"),
+            recall(items, items.false & (items.candidate_kind == DISTRACTOR), "ZSL"),
+        ]
+        rows = tabulate(items, outcomes, ["kind"])
+        for kind in sorted(set(items.kind.tolist())):
+            part = items.take(items.kind == kind)
+            shares = error_shares(part, "share of predictions", part.truth | part.false)
+            rows += tabulate(part, shares, ["kind"], gaps=False)
+        return ProtocolResults(items, outcomes, rows)

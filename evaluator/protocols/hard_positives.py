@@ -2,41 +2,44 @@
 
 import numpy as np
 
-from evaluator.protocols.comparison import beats, best
-from evaluator.protocols.items import Items
-from evaluator.protocols.outcomes import Measured, Outcome, tabulate
+from evaluator.protocols.comparison import best_score
+from evaluator.protocols.protocol import Protocol, lazy
+from evaluator.protocols.results import Outcome, ProtocolResults, all_won, tabulate
+from evaluator.protocols.scores import Scores
 
 
-def measure(items: Items) -> Measured:
+class HardPositives(Protocol):
     """Original and augmented accuracy, brittleness and mean scores, by kind; by skill too where a kind has several."""
-    c, n, p = (best(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
-    total = len(items)
-    outcomes = [
-        _all("original accuracy", 1 / 2, (c, n)),
-        _all("augmented accuracy", 1 / 3, (c, n), (p, n)),
-        _either(_all("brittleness", 1 / 6, (c, n), (n, p)), _all("brittleness", 1 / 6, (p, n), (n, c))),
-        *(
-            Outcome(f"mean score {name}", scores.astype(float), np.zeros(total, dtype=bool), np.full(total, np.nan), "score")
-            for name, scores in (("c", c), ("n", n), ("p", p))
-        ),
-    ]  # fmt: skip
-    rows = tabulate(items, outcomes, ["kind"])
-    for kind in sorted(set(items.kind.tolist())):
-        inside = items.kind == kind
-        if len(set(items.skill[inside])) > 1:
-            rows += tabulate(items.take(inside), [o.take(inside) for o in outcomes], ["kind", "skill"], gaps=False)
-    return Measured(items, outcomes, rows)
 
+    name = "hard_positives"
+    tables = (lazy("evaluator.report.latex:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
 
-def _all(metric: str, chance: float, *pairs: tuple[np.ndarray, np.ndarray]) -> Outcome:
-    """Whether the first of every pair of scores beats the second; a tie decides where none loses."""
-    with np.errstate(invalid="ignore"):
-        won = np.all([beats(a, b) for a, b in pairs], axis=0)
-        lost = np.any([beats(b, a) for a, b in pairs], axis=0)
-    return Outcome(metric, won.astype(float), ~won & ~lost, np.full(len(won), chance))
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
+        between = [all_won("brittleness", 1 / 6, pairs) for pairs in ([(c, n), (n, p)], [(p, n), (n, c)])]
+        outcomes = [
+            all_won("original accuracy", 1 / 2, [(c, n)]),
+            all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)]),
+            _either(*between),
+            *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
+        ]
+        rows = tabulate(items, outcomes, ["kind"])
+        for kind in sorted(set(items.kind.tolist())):
+            inside = items.kind == kind
+            if len(set(items.skill[inside])) > 1:
+                part = [outcome.take(inside) for outcome in outcomes]
+                rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
+        return ProtocolResults(items, outcomes, rows)
 
 
 def _either(a: Outcome, b: Outcome) -> Outcome:
-    """Whether either of two that exclude one another holds."""
+    """Whether either of two outcomes holds that exclude one another."""
     value = a.value + b.value
     return Outcome(a.metric, value, (a.tie | b.tie) & (value == 0), a.chance + b.chance)
+
+
+def _score(metric: str, scores: np.ndarray) -> Outcome:
+    """A mean score (n,): any number, without ties or chance."""
+    n = len(scores)
+    return Outcome(metric, scores.astype(float), np.zeros(n, dtype=bool), np.full(n, np.nan), "score")

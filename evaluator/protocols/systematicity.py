@@ -2,18 +2,34 @@
 
 import numpy as np
 
-from evaluator.protocols.items import Items
-from evaluator.protocols.outcomes import Measured, Outcome, recall, tabulate
+from evaluator.protocols.pools import Fold
+from evaluator.protocols.protocol import Protocol, lazy
+from evaluator.protocols.raw_retrieval import make_folds, retrieval_rows
+from evaluator.protocols.results import Outcome, ProtocolResults, recall, tabulate
+from evaluator.protocols.scores import Scores
+from generator.dataset.reader import Benchmark
 
 
-def measure(items: Items) -> Measured:
-    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split."""
-    first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
-    both = Outcome(
-        "mean of R@1 and R@3",
-        np.mean([first.value, third.value], axis=0),
-        first.tie | third.tie,
-        np.mean([first.chance, third.chance], axis=0),
+class Systematicity(Protocol):
+    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split."""
+
+    name = "systematicity"
+    tables = (  # CREPE, tables 3 and 4
+        lazy("evaluator.report.latex:pivot", lines=["split"], columns=["kind", "metric"], sizes=False),
+        lazy("evaluator.report.latex:raw_retrieval"),
     )
-    outcomes = [first, third, both]
-    return Measured(items, outcomes, tabulate(items, outcomes, ["kind"]))
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
+        mean = Outcome(
+            "mean of R@1 and R@3",
+            np.mean([first.value, third.value], axis=0),
+            first.tie | third.tie,
+            np.mean([first.chance, third.chance], axis=0),
+        )
+        outcomes = [first, third, mean]
+        return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]) + retrieval_rows(scores, self.name))
+
+    def folds(self, benchmark: Benchmark) -> list[Fold]:
+        return make_folds(benchmark, self.name, by_atoms=False)

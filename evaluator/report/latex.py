@@ -1,13 +1,21 @@
-"""Tables for papers: LaTeX beside the CSV, laid out as the papers lay theirs out. They need the package booktabs."""
+"""Tables for papers: LaTeX beside the CSV, laid out as the papers lay theirs out. They need the package booktabs.
 
-from collections.abc import Callable, Sequence
+Each protocol names the functions of this module that make its tables: `by_split`, `pivot`, `raw_retrieval`, `loads`.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+from evaluator.protocols.items import COUNTS, SPLITS
+from evaluator.protocols.raw_retrieval import KIND as RAW
+from evaluator.protocols.registry import load_protocol
+from evaluator.protocols.results import Results, Row
 from evaluator.report.terminal import is_gap, percent, signed
+from evaluator.run_folder import tables_folder
+from generator.dataset.files import write_text
 
-Row = dict[str, Any]
-_SPLITS = ("seen", "partial", "unseen")
-_COUNTS = {"n_objects": "objects", "n_attributes": "attributes", "n_relations": "relations"}
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", "→": r"$\to$",
@@ -15,14 +23,15 @@ _ESCAPES = {
 }  # fmt: skip
 
 
-def latex_tables(results: Row) -> dict[str, str]:
-    """A table for each protocol that the results have rows of, by its name: the text of a .tex file."""
-    made = {}
-    for protocol in dict.fromkeys(row["protocol"] for row in results["rows"]):
-        rows = [row for row in results["rows"] if row["protocol"] == protocol]
-        layout = _LAYOUTS.get(protocol, _by_split)
-        made[protocol] = _document(results, protocol, layout(rows, results))
-    return made
+def write_latex(results: Results, folder: Path) -> None:
+    """Write tables/PROTOCOL.tex of a run, for each protocol that the results have rows of."""
+    for name, text in latex_tables(results).items():
+        write_text(tables_folder(folder) / f"{name}.tex", text)
+
+
+def latex_tables(results: Results) -> dict[str, str]:
+    """The text of a .tex file for each protocol that the results have rows of, by its name."""
+    return {name: _document(results, name) for name in dict.fromkeys(row["protocol"] for row in results["rows"])}
 
 
 def escape(text: object) -> str:
@@ -34,29 +43,28 @@ def escape(text: object) -> str:
     return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in str(text))
 
 
-class _Table:
-    """Rows of cells that are LaTeX already, under one row of heads."""
+class Table:
+    """Lines of cells that are LaTeX already, under one line of column heads, the first `labels` of them on the left."""
 
     def __init__(self, heads: Sequence[str], labels: int):
-        self.heads, self._labels = [escape(head) for head in heads], labels
+        self._heads, self._labels = [escape(head) for head in heads], labels
         self._lines: list[str] = []
 
     def add(self, cells: Sequence[str]) -> None:
-        """Add a row."""
+        """Add a line of cells."""
         self._lines.append(" & ".join(cells) + r" \\")
 
     def rule(self) -> None:
-        """Draw a line before what follows."""
+        """Draw a rule above the next line."""
         if self._lines:
             self._lines.append(r"\midrule")
 
     def __str__(self) -> str:
-        columns = "l" * self._labels + "r" * (len(self.heads) - self._labels)
-        head = " & ".join(self.heads) + r" \\"
+        columns = "l" * self._labels + "r" * (len(self._heads) - self._labels)
         lines = [
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            head,
+            " & ".join(self._heads) + r" \\",
             r"\midrule",
             *self._lines,
             r"\bottomrule",
@@ -65,199 +73,128 @@ class _Table:
         return "\n".join(lines)
 
 
-def _document(results: Row, protocol: str, tables: Sequence[_Table]) -> str:
-    rows = [row for row in results["rows"] if row["protocol"] == protocol]
-    ties, unscored = (max((row[name] or 0 for row in rows), default=0) for name in ("ties", "unscored"))
+def by_split(results: Results, protocol: str) -> list[Table]:
+    """A line for each metric and group, a column for each split and gap between splits (BindSplit, Winoground)."""
+    rows = [row for row in _rows(results, protocol) if row["n"] is None]
+    found = dict.fromkeys(row["split"] for row in rows if not is_gap(row) and row["split"] != "val")
+    splits = [*(s for s in SPLITS if s in found), *(s for s in found if s not in SPLITS)]
+    gaps = list(dict.fromkeys(row["split"] for row in rows if is_gap(row)))
+    labels = ["metric", *(name for name in ("error", "kind", "skill", "level") if len({row[name] for row in rows}) > 1)]
+    table = Table([*labels, *splits, *gaps, "chance", "ties", "items/clusters"], len(labels))
+    for group in _grouped(rows, labels):
+        row_of = {row["split"]: row for row in group}
+        scored = [row_of[split] for split in splits if split in row_of]
+        table.add([
+            *(escape(group[0][name] or "") for name in labels), *(_cell(row_of.get(split)) for split in [*splits, *gaps]),
+            _chance(group), "/".join(str(row["ties"]) for row in scored), _sizes(scored),
+        ])  # fmt: skip
+    return [table]
+
+
+def pivot(
+    results: Results, protocol: str, lines: Sequence[str], columns: Sequence[str], chance: str = "", sizes: bool = True
+) -> list[Table]:
+    """A line for each value of the labels `lines`, a column for each value of the labels `columns`.
+
+    Chance stands in a last line; with `chance`, in a column of that head, which gives the chance of the last cell. `sizes`
+    adds the numbers of items and clusters, where they are the same for all columns. Gaps, val and raw retrieval are left out.
+    """
+    rows = [
+        row for row in _rows(results, protocol)
+        if not is_gap(row) and row["split"] != "val" and row["kind"] != RAW and (row["n"] is None or "n" in columns)
+    ]  # fmt: skip
+    keys = [key for key in product(*(_values(rows, name) for name in columns)) if _select(rows, columns, key)]
+    heads = [_head(_select(rows, columns, key)[0], columns) for key in keys]
+    more = [*([chance] if chance else []), *(["items/clusters"] if sizes else [])]
+    table = Table([*lines, *heads, *more], len(lines))
+    for group in _grouped(rows, lines):
+        cells = [_cell(next(iter(_select(group, columns, key)), None)) for key in keys]
+        more = [*([_chance(group[-1:])] if chance else []), *([_sizes(group[:1])] if sizes else [])]
+        table.add([*(escape(group[0][name] or "") for name in lines), *cells, *more])
+    if not chance:
+        table.rule()
+        cells = [_chance(_select(rows, columns, key)) for key in keys]
+        table.add(["chance", *[""] * (len(lines) - 1), *cells, *([""] if sizes else [])])
+    return [table]
+
+
+def raw_retrieval(results: Results, protocol: str) -> list[Table]:
+    """A line for each direction, split and complexity of raw retrieval; no table where the run has none."""
+    rows = [row for row in _rows(results, protocol) if row["kind"] == RAW]
+    heads = ["raw retrieval", "split", "n", "R@1, mean and sd over folds", "chance", "items/clusters"]
+    table = Table(heads, 3)
+    for row in rows:
+        labels = [row["metric"], row["split"], "" if row["n"] is None else row["n"]]
+        table.add([*map(escape, labels), _cell(row), _chance([row]), _sizes([row])])
+    return [table] if rows else []
+
+
+def loads(results: Results, protocol: str) -> list[Table]:
+    """COMPASS: the load β of each count in points an atom, with errors and stars, a line for each fit."""
+    fits = [fit for fit in results["fits"] if fit["protocol"] == protocol]
+    labels = ["level", "skill", "split"]
+    table = Table([*labels, *(count.removeprefix("n_") for count in COUNTS), "items/clusters"], len(labels))
+    for fit in fits:
+        betas = [_beta(fit["coefficients"].get(count)) for count in COUNTS]
+        table.add([*(escape(fit[name] or "") for name in labels), *betas, _sizes([fit])])
+    return [table] if fits else []
+
+
+def _document(results: Results, name: str) -> str:
+    """The tables of a protocol under one caption."""
+    protocol, rows = load_protocol(name), _rows(results, name)
+    ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
     caption = (
-        f"{protocol}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
-        "In %, gaps in points, 95% intervals by cluster; n is items/clusters; a tie is never correct: at most "
-        f"{ties} ties and {unscored} unscored items a row, all in summary.csv."
+        f"{name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
+        "In %, gaps in points, 95% intervals by cluster; a mean ± has its standard deviation; a tie is never correct: at most "
+        f"{ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
     )
-    if protocol == "retrieval":
-        pools = results["sampled_pools"].items()
-        caption += "".join(f" Pool {pool} is sampled: the true texts and {n} false ones an image." for pool, n in pools)
+    tables = [table for make in protocol.tables for table in make(results, name)]
     body = "\n\n\\medskip\n".join(map(str, tables))
     return (
         "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\footnotesize\n"
-        f"{body}\n\\caption{{{escape(caption)}}}\n\\end{{table}}\n"
+        f"{body}\n\\caption{{{escape(caption.strip())}}}\n\\end{{table}}\n"
     )
 
 
-def _by_split(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """A line a metric and group, a column a split, then the gaps, chance and numbers (BindSplit, Winoground)."""
-    kept = [row for row in rows if row["n"] is None]
-    splits = _splits(kept)
-    gaps = list(dict.fromkeys(row["split"] for row in kept if is_gap(row)))
-    labels = [name for name in ("error", "kind", "skill", "level") if len({row[name] for row in kept}) > 1]
-    table = _Table(["metric", *labels, *splits, *gaps, "chance", "ties", "n"], 1 + len(labels))
-    for group in _grouped(kept, ["metric", *labels]):
-        of = {row["split"]: row for row in group}
-        table.add([
-            escape(group[0]["metric"]), *(escape(group[0][name] or "") for name in labels),
-            *(_cell(of.get(split)) for split in [*splits, *gaps]), _chance(group),
-            "/".join(str(of[s]["ties"]) for s in splits if s in of), _numbers([of[s] for s in splits if s in of]),
-        ])  # fmt: skip
-    return [table]
+def _rows(results: Results, protocol: str) -> list[Row]:
+    return [row for row in results["rows"] if row["protocol"] == protocol]
 
 
-def _crepe(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """CREPE, tables 3 and 4: a line a split, columns R@1, R@3 and their mean under each kind; raw retrieval apart."""
-    kept = [
-        row for row in rows if row["n"] is None and not is_gap(row) and row["kind"] != "raw" and row["split"] != "val"
-    ]
-    metrics = list(dict.fromkeys(row["metric"] for row in kept))
-    kinds = list(dict.fromkeys(row["kind"] for row in kept))
-    table = _Table(["split", *(f"{kind}: {metric}" for kind in kinds for metric in metrics)], 1)
-    for split in _splits(kept):
-        of = {(row["kind"], row["metric"]): row for row in kept if row["split"] == split}
-        table.add([escape(split), *(_cell(of.get((kind, metric))) for kind in kinds for metric in metrics)])
-    table.rule()
-    table.add(
-        ["chance", *(_chance([r for r in kept if (r["kind"], r["metric"]) == (k, m)]) for k in kinds for m in metrics)]
-    )
-    return [table, *_raw(rows)]
+def _select(rows: Sequence[Row], names: Sequence[str], key: Sequence[Any]) -> list[Row]:
+    """The rows with these labels."""
+    return [row for row in rows if all(row[name] == value for name, value in zip(names, key, strict=True))]
 
 
-def _productivity(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """CREPE: a line a kind and split, a column a complexity n; raw retrieval apart."""
-    kept = [row for row in rows if not is_gap(row) and row["kind"] != "raw" and row["split"] != "val"]
-    sizes = sorted({row["n"] for row in kept if row["n"] is not None})
-    table = _Table(["kind", "split", "all", *(f"n = {n}" for n in sizes), "chance"], 2)
-    for group in _grouped(kept, ["kind", "split"]):
-        of = {row["n"]: row for row in group}
-        table.add(
-            [
-                escape(group[0]["kind"]),
-                escape(group[0]["split"]),
-                *(_cell(of.get(n)) for n in [None, *sizes]),
-                _chance(group),
-            ]
-        )
-    return [table, *_raw(rows)]
+def _values(rows: Sequence[Row], name: str) -> list[Any]:
+    """The distinct labels in the order of the rows; numbers of atoms in ascending order, after the mean over all."""
+    values = dict.fromkeys(row[name] for row in rows)
+    return sorted(values, key=lambda n: n or 0) if name == "n" else list(values)
 
 
-def _raw(rows: Sequence[Row]) -> list[_Table]:
-    found = [row for row in rows if row["kind"] == "raw"]
-    if not found:
-        return []
-    table = _Table(["raw retrieval", "split", "n", "R@1, mean and sd over folds", "chance", "items/clusters"], 3)
-    for row in found:
-        table.add(
-            [
-                escape(row["metric"]),
-                escape(row["split"]),
-                escape("" if row["n"] is None else row["n"]),
-                _spread(row),
-                _chance([row]),
-                _numbers([row]),
-            ]
-        )
-    return [table]
+def _grouped(rows: Sequence[Row], names: Sequence[str]) -> list[list[Row]]:
+    return [_select(rows, names, key) for key in dict.fromkeys(tuple(row[name] for name in names) for row in rows)]
 
 
-def _integration(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """COMPASS: a line a level and split; composed, decomposed and the gap as mean and standard deviation over n."""
-    kept = [row for row in rows if row["n"] is None and not is_gap(row) and row["split"] != "val"]
-    metrics = list(dict.fromkeys(row["metric"] for row in kept))
-    table = _Table(["level", "split", *metrics, "chance of the gap", "n"], 2)
-    for group in _grouped(kept, ["level", "split"]):
-        of = {row["metric"]: row for row in group}
-        table.add([
-            escape(group[0]["level"] or ""), escape(group[0]["split"]), *(_spread(of[metric]) for metric in metrics),
-            _chance([of[metrics[-1]]]), _numbers(group[:1]),
-        ])  # fmt: skip
-    return [table]
-
-
-def _skill(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """COMPASS: R@1 by skill, level and split; then the skill loads β in points an atom, with errors and stars."""
-    tables = _by_split(rows, results)
-    if results["fits"]:
-        load = _Table(["level", "skill", "split", *_COUNTS.values(), "n"], 3)
-        for fit in results["fits"]:
-            cells = [_beta(fit["coefficients"].get(count)) for count in _COUNTS]
-            load.add(
-                [
-                    *(escape(fit[name] or "") for name in ("level", "skill", "split")),
-                    *cells,
-                    f"{fit['items']}/{fit['clusters']}",
-                ]
-            )
-        tables.append(load)
-    return tables
-
-
-def _hard_positives(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """Kamath et al.: a line a kind and split; original, augmented, brittleness and the mean scores."""
-    kept = [row for row in rows if not is_gap(row) and row["split"] != "val"]
-    metrics = list(dict.fromkeys(row["metric"] for row in kept))
-    table = _Table(["kind", "skill", "split", *metrics, "n"], 3)
-    for group in _grouped(kept, ["kind", "skill", "split"]):
-        of = {row["metric"]: row for row in group}
-        table.add(
-            [
-                *(escape(group[0][name] or "") for name in ("kind", "skill", "split")),
-                *(_cell(of.get(m)) for m in metrics),
-                _numbers(group[:1]),
-            ]
-        )
-    table.rule()
-    table.add(["chance", "", "", *(_chance([r for r in kept if r["metric"] == m]) for m in metrics), ""])
-    return [table]
-
-
-def _gzsl(rows: Sequence[Row], results: Row) -> list[_Table]:
-    """Pearson et al.: ZSL and GZSL by split, then the kinds of errors in % of predictions."""
-    kept = [row for row in rows if not is_gap(row)]
-    columns = list(dict.fromkeys((row["metric"], row["error"]) for row in kept))
-    table = _Table(["kind", "split", *(error or metric for metric, error in columns), "n"], 2)
-    for group in _grouped(kept, ["kind", "split"]):
-        of = {(row["metric"], row["error"]): row for row in group}
-        table.add(
-            [
-                *(escape(group[0][name] or "") for name in ("kind", "split")),
-                *(_cell(of.get(c)) for c in columns),
-                _numbers(group[:1]),
-            ]
-        )
-    table.rule()
-    table.add(["chance", "", *(_chance([r for r in kept if (r["metric"], r["error"]) == c]) for c in columns), ""])
-    return [table]
-
-
-_LAYOUTS: dict[str, Callable[[Sequence[Row], Row], list[_Table]]] = {
-    "systematicity": _crepe, "productivity": _productivity, "integration": _integration, "skill": _skill,
-    "hard_positives": _hard_positives, "gzsl": _gzsl,
-}  # fmt: skip
-
-
-def _splits(rows: Sequence[Row]) -> list[str]:
-    found = dict.fromkeys(row["split"] for row in rows if not is_gap(row) and row["split"] != "val")
-    return [*(s for s in _SPLITS if s in found), *(s for s in found if s not in _SPLITS)]
-
-
-def _grouped(rows: Sequence[Row], by: Sequence[str]) -> list[list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    return list(groups.values())
+def _head(row: Row, columns: Sequence[str]) -> str:
+    """The head of a column, such as "atom: R@1" or "n = 4"; of a kind of errors its name alone."""
+    if row["error"]:
+        return str(row["error"])
+    labels = [f"n = {row[name]}" if name == "n" else str(row[name]) for name in columns if row[name] is not None]
+    return ": ".join(labels) or "all"
 
 
 def _cell(row: Row | None) -> str:
-    """A value and its interval."""
+    """A value with its standard deviation, where it has one, else with its interval."""
     if row is None or row["value"] is None:
         return "--"
+    value = _number(row["value"], row["unit"])
+    if row["sd"] is not None:
+        return rf"{value} $\pm$ {percent(row['sd'])}"
     if row["low"] is None:
-        return _number(row["value"], row["unit"])
+        return value
     low, high = (_number(row[side], row["unit"]) for side in ("low", "high"))
-    return rf"{_number(row['value'], row['unit'])} {{\scriptsize [{low}, {high}]}}"
-
-
-def _spread(row: Row) -> str:
-    """A value and its standard deviation; the interval where it has none."""
-    if row["value"] is None or row["sd"] is None:
-        return _cell(row)
-    return rf"{_number(row['value'], row['unit'])} $\pm$ {percent(row['sd'])}"
+    return rf"{value} {{\scriptsize [{low}, {high}]}}"
 
 
 def _number(value: float, unit: str) -> str:
@@ -267,12 +204,14 @@ def _number(value: float, unit: str) -> str:
 
 
 def _chance(rows: Sequence[Row]) -> str:
-    """The chance level of some rows, two where they differ."""
-    levels = sorted({_number(row["chance"], row["unit"]) for row in rows if row["chance"] is not None})
-    return "--" if not levels else levels[0] if len(levels) == 1 else f"{levels[0]}--{levels[-1]}"
+    """The chance level of some rows, the least and the greatest where they differ."""
+    known = sorted((row for row in rows if row["chance"] is not None), key=lambda row: row["chance"])
+    levels = list(dict.fromkeys(_number(row["chance"], row["unit"]) for row in known))
+    return "--".join(dict.fromkeys([*levels[:1], *levels[-1:]])) or "--"
 
 
-def _numbers(rows: Sequence[Row]) -> str:
+def _sizes(rows: Sequence[Row]) -> str:
+    """Numbers of items and clusters."""
     return ", ".join(f"{row['items']}/{row['clusters']}" for row in rows)
 
 

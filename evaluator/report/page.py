@@ -1,4 +1,4 @@
-"""One self-contained HTML page for one or more runs: tables, figures, examples right and wrong."""
+"""One self-contained HTML page for one or more measured runs: tables, figures, examples right and wrong."""
 
 import base64
 import io
@@ -7,79 +7,94 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.measure import measure_protocols, results_of
-from evaluator.protocols.outcomes import Measured
+from evaluator.protocols.items import SPLITS
+from evaluator.protocols.results import Results
 from evaluator.report.figures import figures
 from evaluator.report.terminal import chance, interval, value, varying
-from generator.dataset.files import read_json, write_text
-from generator.dataset.reader import Dataset
+from evaluator.run_folder import Run, open_run, read_results, tables_folder
+from generator.dataset.files import write_text
 
 _EXAMPLES = 4
-_SPLITS = ("seen", "partial", "unseen")
 
 
-def write_page(runs: Sequence[Path], out: Path) -> list[dict[str, Any]]:
-    """Measure the runs and write the page `out`; returns their results. Raises UserError when one is no run."""
-    measured = [measure_protocols(run) for run in runs]
-    results = [results_of(run, each) for run, each in zip(runs, measured, strict=True)]
-    records = [read_json(run / "run.json") for run in runs]
+def write_page(folders: Sequence[Path], out: Path) -> list[Results]:
+    """Write the page `out` from the results of runs; returns the results. Raises UserError when a folder has none."""
+    runs = [open_run(folder) for folder in folders]
+    results = [read_results(run) for run in runs]
     environment = Environment(
         loader=PackageLoader("evaluator", "report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"value": value, "interval": interval, "chance": chance, "varying": varying}
     page = environment.get_template("page.html.jinja").render(
         results=results,
-        records=records,
+        records=[run.record for run in runs],
         figures=figures(results),
-        galleries=[_gallery(each, record) for each, record in zip(measured, records, strict=True)],
+        galleries=[_galleries(run, each) for run, each in zip(runs, results, strict=True)],
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
     return results
 
 
-def _gallery(protocols: dict[str, Measured], record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Examples of every protocol and split: some right, some wrong, chosen by a fixed seed."""
-    dataset = Dataset.open(record["dataset"])
-    texts = dataset.benchmark(record["benchmark_name"]).text_of
+_Row = dict[str, Any]
+"""A row of tables/items.csv: the outcome of an item, and its best true and false text."""
+_COLUMNS = {
+    **dict.fromkeys(("protocol", "metric", "split", "scene_id", "true_text", "false_text"), pa.string()),
+    **dict.fromkeys(("value", "true", "false"), pa.float64()),
+}
+
+
+def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
+    """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
+    options = pa.csv.ConvertOptions(column_types=_COLUMNS, include_columns=list(_COLUMNS))
+    outcomes = pa.csv.read_csv(tables_folder(run.folder) / "items.csv", convert_options=options)
+    outcomes = outcomes.filter(pc.is_valid(outcomes["value"]))
+    metric_of: dict[str, str] = {}
+    for row in results["rows"]:
+        metric_of.setdefault(row["protocol"], row["metric"])
     galleries = []
-    for name, measured in protocols.items():
-        shown = measured.items.shown()
-        for split in _SPLITS:
-            chosen = {right: _choose(measured, split, right) for right in (True, False)}
-            if any(chosen.values()):
-                rows = [
-                    {"label": "right" if right else "wrong", "examples": [_example(dataset, texts, measured, shown, i) for i in places]}
-                    for right, places in chosen.items()
-                ]  # fmt: skip
-                galleries.append({"title": f"{name}, {measured.outcomes[0].metric}, {split}", "rows": rows})
+    for protocol, metric in metric_of.items():
+        for split in SPLITS:
+            labels = {"protocol": protocol, "metric": metric, "split": split}
+            rows = outcomes
+            for name, label in labels.items():
+                rows = rows.filter(pc.equal(rows[name], label))
+            if rows.num_rows:
+                parts = [
+                    {"label": label, "examples": [_example(run, row) for row in _choose(rows.to_pylist(), right)]}
+                    for label, right in (("right", True), ("wrong", False))
+                ]
+                galleries.append({"title": ", ".join(labels.values()), "rows": parts})
     return galleries
 
 
-def _choose(measured: Measured, split: str, right: bool) -> list[int]:
-    items = measured.items
-    fitting = np.flatnonzero((items.split == split) & ((measured.outcomes[0].value == 1) == right) & items.scored)
-    # one example a scene: an item and its twin in the other order would say the same
-    _, first = np.unique(items.scene_id[fitting].astype(str), return_index=True)
-    different = fitting[np.sort(first)]
-    return sorted(np.random.default_rng(0).permutation(different)[:_EXAMPLES].tolist())
+def _choose(rows: Sequence[_Row], right: bool) -> list[_Row]:
+    """Some outcomes that are right or wrong, each of another scene: an item and its other order would look the same."""
+    of_scene: dict[str, _Row] = {}
+    for row in rows:
+        if (row["value"] == 1) == right:
+            of_scene.setdefault(row["scene_id"], row)
+    candidates = list(of_scene.values())
+    chosen = np.random.default_rng(0).permutation(len(candidates))[:_EXAMPLES]
+    return [candidates[i] for i in sorted(chosen)]
 
 
-def _example(
-    dataset: Dataset, texts: dict[str, str], measured: Measured, shown: dict[str, np.ndarray], i: int
-) -> dict[str, Any]:
-    lines = [(name == "true", texts[shown[f"{name}_text"][i]], float(shown[name][i])) for name in ("true", "false")]
-    scene = str(measured.items.scene_id[i])
+def _example(run: Run, row: _Row) -> dict[str, Any]:
+    """The image of an outcome, and its two texts, the one with the higher score first."""
+    lines = [
+        {"true": name == "true", "text": run.benchmark.text_of[row[f"{name}_text"]], "score": row[name]}
+        for name in ("true", "false")
+    ]
     return {
-        "image": _data_url(dataset.world.image(scene)),
-        "scene": scene,
-        "lines": [
-            {"true": true, "text": text, "score": f"{score:.3f}"}
-            for true, text, score in sorted(lines, key=lambda line: -line[2])
-        ],
+        "image": _data_url(run.dataset.world.image(row["scene_id"])),
+        "scene": row["scene_id"],
+        "lines": sorted(lines, key=lambda line: -line["score"]),
     }
 
 

@@ -19,42 +19,44 @@ def print_table(results: Sequence[dict[str, Any]]) -> None:
     """
     console = Console()
     for run in results:
-        _say(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']})", "bold")
+        _print(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']})", "bold")
         for protocol, rows in groupby(run["rows"], key=lambda row: row["protocol"]):
             table = _table(protocol, [row for row in rows if row["n"] is None])
-            # lines that are longer than the terminal is wide are better than numbers cut short
+            # a line that the terminal wraps is better than a number cut short
             width = Measurement.get(console, console.options.update(max_width=400), table).maximum
             Console(width=max(width, console.width)).print(table)
         for protocol, n in run["unknown_protocols"].items():
-            _say(console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know.")
-    _say(
+            _print(
+                console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know."
+            )
+    _print(
         console,
-        "Averages over items where nothing else is said, intervals by group of scenes with the same values and objects; a tie is "
-        "never correct. Differences are in points.",
+        "Averages are over items unless the metric says otherwise; intervals are by group of scenes with the same values and objects; "
+        "a tie is never correct. Differences are in points.",
         "dim",
     )
 
 
 def _table(protocol: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=protocol, title_justify="left")
-    named = varying(rows)
-    for column in ("metric", *named, "split"):
+    labels = varying(rows)
+    for column in ("metric", *labels, "split"):
         table.add_column(column, no_wrap=True)
     for column in ("%", "95% interval", "items", "groups", "ties", "unscored", "chance %"):
         table.add_column(column, justify="right", no_wrap=True)
     before: list[str] = []
     for row, following in zip(rows, [*rows[1:], None], strict=True):
-        labels = [row["metric"], *(str(row[name] or "") for name in named)]
+        cells = [row["metric"], *(str(row[name] or "") for name in labels)]
         table.add_row(
-            *(labels if labels != before else [""] * len(labels)), row["split"], value(row), interval(row), f"{row['items']:,}",
+            *(cells if cells != before else [""] * len(cells)), row["split"], value(row), interval(row), f"{row['items']:,}",
             f"{row['clusters']:,}", *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")), chance(row),
             end_section=following is None or following["metric"] != row["metric"],
         )  # fmt: skip
-        before = labels
+        before = cells
     return table
 
 
-def _say(console: Console, line: str, style: str | None = None) -> None:
+def _print(console: Console, line: str, style: str | None = None) -> None:
     console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -64,14 +66,14 @@ def is_gap(row: dict[str, Any]) -> bool:
 
 
 def varying(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The labels that some row has, but for what is the same everywhere."""
+    """The labels in which rows differ."""
     return [name for name in GROUPS if len({row[name] for row in rows}) > 1]
 
 
 def value(row: dict[str, Any]) -> str:
-    """A row's value: percent, points with a sign, or a score; with its standard deviation over n where it has one."""
-    said = _number(row["value"], row["unit"])
-    return said if row["sd"] is None else f"{said} ± {_number(row['sd'], 'share')}"
+    """A row's value: percent, points with a sign, or a score; with its standard deviation where it has one."""
+    number = _number(row["value"], row["unit"])
+    return number if row["sd"] is None else f"{number} ± {_number(row['sd'], 'share')}"
 
 
 def chance(row: dict[str, Any]) -> str:

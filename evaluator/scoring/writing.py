@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.protocols.items import NOT_A_NUMBER
+from evaluator.run_folder import pool_path
 from evaluator.scoring.needs import Pair
 from generator.dataset.files import write_table
 from generator.dataset.schema import SCORES
@@ -39,8 +40,3 @@ def write_pool(out: Path, pool: str, channel: str, place: int, matrix: np.ndarra
     with draft.open("wb") as file:
         np.save(file, matrix.astype(np.float32))
     os.replace(draft, path)
-
-
-def pool_path(out: Path, pool: str, channel: str, place: int) -> Path:
-    """pools/POOL.npy for the first of the model's channels (`place` 0), pools/POOL.CHANNEL.npy for the others."""
-    return out / "pools" / (f"{pool}.npy" if place == 0 else f"{pool}.{channel}.npy")

@@ -16,8 +16,9 @@ from generator.dataset.reader import Benchmark, World
 class TrainingSet:
     """Images and texts of the train split, held in memory.
 
-    images: uint8 (n, 3, size, size). tokens: int64 (m, context), a row a distinct text. captions: int64 (n, 2), rows
-    of `tokens` true of each image, one an order of mention. negatives: int64 (n, 2), the swap of each, -1 for none.
+    images: uint8 (n, 3, size, size). tokens: int64 (m, context), one row for each distinct text. captions: int64 (n, 2),
+    rows of `tokens` that are true of each image, one for each order of mention. negatives: int64 (n, 2), the swap negative
+    of each caption, -1 where it has none.
     """
 
     images: Tensor

@@ -24,8 +24,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 from generator.dataset.reader import Benchmark, World
 
-# A ResNet that keeps a fine grid under attention pooling, and a causal text transformer with learnt positions: what
-# stands where, and which word stands next to which, both reach the embedding.
+# A ResNet with a fine grid under attention pooling, and a causal text transformer with learnt positions: the embedding
+# can depend on the positions of objects and on the order of words.
 SMALL: dict[str, Any] = {
     "embed_dim": 128,
     "vision_cfg": {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 64},
@@ -110,8 +110,8 @@ def _loss(
 ) -> Tensor:
     order = rng.integers(0, 2, len(rows))
     positives, negatives = data.captions[rows, order], data.negatives[rows, order]
-    shown = negatives[negatives >= 0] if recipe.negatives else negatives[:0]
-    columns = np.concatenate([positives, shown])
+    added = negatives[negatives >= 0] if recipe.negatives else negatives[:0]
+    columns = np.concatenate([positives, added])
     with half_precision(device):
         images = model.encode_image(_augmented(data.images[rows], recipe, rng, device))
         texts = model.encode_text(data.tokens[columns].to(device))
@@ -126,7 +126,7 @@ def _loss(
 
 
 def _augmented(images: Tensor, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
-    """Bytes (n, 3, s, s) to normalised floats, mirrored and shifted at random: neither changes what is bound to what."""
+    """Bytes (n, 3, s, s) to normalised floats, randomly mirrored and shifted, which keeps every binding."""
     batch = images.to(device).float() / 255
     mean, std = (
         torch.tensor(v, device=device).view(1, 3, 1, 1)

@@ -117,6 +117,28 @@ def one_of_each(builder: Builder, times: int) -> Builder:
     return builder  # fmt: skip
 
 
+def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -> str:
+    """An item of two images and their captions: four candidates, shuffled."""
+    item_id = builder.add("pairs", kind, [])
+    first = int(builder.rng.integers(builder.scenes))
+    scenes = (f"s{first:04d}", f"s{(first + 1) % builder.scenes:04d}")
+    texts = []
+    for _ in range(2):
+        text_id = f"t{len(builder.texts):07d}"
+        builder.texts.append(
+            {"text_id": text_id, "text": text_id, "level": "OA", "n_objects": 2, "n_attributes": 2, "n_relations": 0}
+        )
+        texts.append(text_id)
+    rows: list[Row] = [
+        {"item_id": item_id, "scene_id": scenes[i], "text_id": texts[k], "slot": str(k), "truth": i == k, "changed": []}
+        for k in range(2)
+        for i in range(2)
+    ]
+    kept = [row for place, row in enumerate(rows) if place != lacking]
+    builder.candidates += [kept[i] for i in builder.rng.permutation(len(kept))]
+    return item_id
+
+
 def planted(rng: np.random.Generator, n: int) -> np.ndarray:
     """Scores (n,) float32 with many ties: few distinct values, and steps just within and just beyond the tolerance."""
     steps = rng.choice([0, 0, 0.4, 3, -0.4, -3], n) * 1e-5

@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from evaluator.measure import measure, measure_protocols
-from evaluator.protocols.outcomes import GAPS
+from evaluator.protocols.results import GAPS
 from evaluator.run import Request, run
+from evaluator.run_folder import open_run
 from generator.dataset.errors import UserError
-from generator.dataset.files import write_json
+from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.scorers import TorchBag
 from tests.evaluator.synthetic import find
 
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
@@ -47,10 +50,32 @@ def test_a_bag_of_words_ties_on_every_swap(
         )
         # its image is the bag of the truth, so the truth is on top, and the swap with it
         assert (retrieval["items"], retrieval["ties"], retrieval["value"]) == (scenes, scenes, 0)
-    shown = measure_protocols(tmp_path / "run")["binary"].items.shown()
+    shown = measure_protocols(open_run(tmp_path / "run"))["binary"].items.best_candidates()
     assert shown["true"] == pytest.approx(shown["false"], abs=1e-6)
     if kind == "float32":  # bits differ: without the tolerance some would count as right
         assert (shown["true"] > shown["false"]).any()
+
+
+@pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, batch: int
+) -> None:
+    model = TorchBag()
+    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
+    folder, results = run(Request(drawn, None, "x:y", ("binary",), tmp_path / "run", batch, "cpu", precision))
+    assert results is not None
+    for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
+        row = find(results, "binary", split)
+        assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
+    shown: dict[str, Any] = measure_protocols(open_run(folder))["binary"].items.best_candidates()
+    assert (shown["true"] != shown["false"]).any()  # the last bits differ
+    half = precision == "bfloat16"
+    assert model.dtypes == {("text", torch.float32), ("image", torch.bfloat16 if half else torch.float32)}
+    record = read_json(folder / "run.json")
+    assert record["precision"] == ("bfloat16" if half else "float32")
+    caches = {path.name for path in (tmp_path / "cache" / "jackalope" / "embeddings").iterdir()}
+    assert caches == ({"torch-bag.sqlite", "torch-bag-bfloat16.sqlite"} if half else {"torch-bag.sqlite"})
 
 
 def test_a_model_that_binds_is_right_on_everything(bags: None, drawn: Path, tmp_path: Path) -> None:

@@ -1,88 +1,30 @@
 """What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number checked."""
 
-import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from evaluator.artefacts.audit import Request, audit
-from evaluator.artefacts.effect import rank_biserial, size_of
-from evaluator.artefacts.significance import holm, p_above
-from evaluator.artefacts.words import ngram_differences, overlap, words
-from generator.dataset.writer import WorldWriter, write_benchmark
+from evaluator.artefacts.audit import CLEAN, HACKABLE, LEVEL, Request, audit, decide
+from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command, run_process
+from tests.evaluator.artefacts.benchmarks import (
+    COLOURS,
+    SHAPES,
+    audited,
+    names,
+    only,
+    pair,
+    swaps,
+    text_id_of,
+    with_a_word_more,
+    write,
+)
 from tests.evaluator.conftest import assert_one_sentence, score_command
-
-COLOURS = ("red", "blue", "green", "yellow", "purple", "black", "white", "orange")
-SHAPES = ("cube", "sphere", "cone", "torus", "pyramid", "cylinder", "heart", "star")
-Entry = dict[str, Any]
-
-
-def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
-    """A dataset without images, whose one benchmark has an item for each entry.
-
-    An entry has `texts`, a list of (slot, truth, text[, of]), and may have protocol, kind, skill, split, cluster, negatives.
-    """
-    with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
-        writer.finish("")
-    texts, items, candidates = {}, [], []
-    for i, entry in enumerate(entries):
-        item_id = entry.get("item_id", f"i{i:05}")
-        items.append({
-            "item_id": item_id, "protocol": entry.get("protocol", "binary"), "kind": entry.get("kind", "swap"),
-            "skill": entry.get("skill"), "split": entry.get("split", "unseen"), "cluster_id": entry.get("cluster", item_id),
-        })  # fmt: skip
-        for slot, truth, text, *of in entry["texts"]:
-            text_id = _text_id(text)
-            counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
-            texts[text_id] = {"text_id": text_id, "text": text, **counts}
-            candidates.append({
-                "item_id": item_id, "scene_id": entry.get("scene", item_id), "text_id": text_id, "slot": slot, "truth": truth,
-                "changed": [], "of": _text_id(of[0]) if of else None,
-            })  # fmt: skip
-    write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
-    return root
-
-
-def _text_id(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def pair(true: str, false: str, **more: Any) -> Entry:
-    return {"texts": [("c", True, true), ("n", False, false, true)], **more}
-
-
-def swap(rng: np.random.Generator) -> tuple[str, str, str]:
-    """A caption, its attribute swap and their cluster, the truth chosen by chance."""
-    (a, b), (x, y) = rng.choice(COLOURS, 2, replace=False), rng.choice(SHAPES, 2, replace=False)
-    return f"a {a} {x} and a {b} {y}", f"a {b} {x} and a {a} {y}", "+".join(sorted((a, b, x, y)))
-
-
-def swaps(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
-    rng = np.random.default_rng(seed)
-    return [swap(rng) for _ in range(n)]
-
-
-def audited(tmp_path: Path, entries: Sequence[Entry], **more: Any) -> dict[str, Any]:
-    return audit(Request(write(tmp_path / "d", entries), **more))
-
-
-def only(results: dict[str, Any]) -> dict[str, Any]:
-    (kind,) = results["kinds"]
-    return kind
-
-
-def with_a_word_more(text: str, rng: np.random.Generator) -> str:
-    words = text.split()
-    words.insert(int(rng.integers(1, len(words))), f"w{rng.integers(10**6)}")
-    return " ".join(words)
 
 
 def test_longer_negatives_are_found(tmp_path: Path) -> None:
@@ -179,7 +121,7 @@ def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
         ("binary/negation/attribute", "hackable"), ("binary/swap", "not above chance"), ("few/swap", "fewer than 10 groups"),
     ]  # fmt: skip
     assert results["sentence"] == (
-        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, for want of groups: few/swap."
+        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, because they have too few groups: few/swap."
     )
     clean = audited(tmp_path / "clean", entries[:100])
     assert clean["sentence"] == "No kind is hackable: no blind test is above chance."
@@ -212,10 +154,6 @@ def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:
     assert kind["centre"] == {"value": 1.0, "chance": 0.2}
     assert kind["negatives_an_item"] == 4
     assert only(audited(tmp_path / "pairs", [pair("a", "b")]))["centre"] is None
-
-
-def names(results: dict[str, Any]) -> dict[str, int]:
-    return {kind["name"]: kind["sampled"] for kind in results["kinds"]}
 
 
 def test_every_slot_is_paired_as_its_protocol_compares_it(tmp_path: Path) -> None:
@@ -256,7 +194,7 @@ def test_negatives_stand_against_the_text_they_were_made_from(tmp_path: Path) ->
 
 def test_two_images_of_an_item_are_asked_apart(tmp_path: Path) -> None:
     root = write(tmp_path / "d", [])
-    texts = {text: _text_id(text) for text in ("a red cube and a blue ball", "a blue cube and a red ball")}
+    texts = {text: text_id_of(text) for text in ("a red cube and a blue ball", "a blue cube and a red ball")}
     one, other = texts.values()
     rows = [("0", one, "0", True), ("0", other, "1", False), ("1", one, "0", False), ("1", other, "1", True)]
     write_benchmark(root, "b", {
@@ -354,47 +292,21 @@ def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_r_is_that_of_scipy() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        true, false = rng.integers(0, 9, rng.integers(1, 40)), rng.integers(2, 12, rng.integers(1, 40))
-        u = stats.mannwhitneyu(true, false).statistic
-        assert rank_biserial(true, false) == pytest.approx(1 - 2 * u / (len(true) * len(false)))
-    assert np.isnan(rank_biserial(np.array([]), np.array([1.0])))
-
-
-@pytest.mark.parametrize(
-    ("r", "size"),
-    [(0, "negligible"), (-0.0999, "negligible"), (0.1, "small"), (-0.2999, "small"), (0.3, "medium or large"), (-1, "medium or large")],
-)  # fmt: skip
-def test_sizes_of_effects(r: float, size: str) -> None:
-    assert size_of(r) == size
-
-
-def test_p_is_that_of_all_changes_of_sign() -> None:
-    rng = np.random.default_rng(0)
-    outcomes, clusters = rng.random(30) < 0.65, np.repeat(np.arange(10), 3)
-    excess = np.bincount(clusters, outcomes - 0.5)
-    every = np.abs(np.array(list(itertools.product([-1, 1], repeat=10))) @ excess) >= excess.sum() - 1e-9
-    assert p_above(outcomes.astype(float), clusters, 0.5) == pytest.approx(every.mean(), abs=0.015)
-    assert p_above(1.0 - outcomes, clusters, 0.5) == 1
-    assert p_above(np.ones(400), np.arange(400), 0.5) == pytest.approx(2 * np.exp(-200))
-    uneven = np.repeat(np.arange(20), np.arange(20) ** 3 + 1)
-    assert p_above(np.ones(len(uneven)), uneven, 0.5) < 0.001
-
-
-def test_holm_closes_bonferroni() -> None:
-    """Significant together: in every set of hypotheses that it belongs to, the smallest p passes Bonferroni's bound."""
+def test_verdicts_are_corrected_for_the_number_of_kinds() -> None:
+    """Holm: in every set of kinds that a hackable one belongs to, the smallest p passes Bonferroni's bound."""
     rng = np.random.default_rng(0)
     for m in range(7):
         for _ in range(20):
-            p = rng.random(m) ** 4
+            p = rng.random(m) ** 4 / 2
+            kinds: list[dict[str, Any]] = [{"blind": {"p": each, "low": 0.6}} for each in p.tolist()]
+            decide([*kinds, {"blind": {"p": None, "verdict": "few"}}])
             sets = [s for n in range(1, m + 1) for s in itertools.combinations(range(m), n)]
-            rejected = {s: min(p[list(s)]) <= 0.05 / len(s) for s in sets}
-            assert holm(p.tolist(), 0.05) == [all(rejected[s] for s in sets if i in s) for i in range(m)]
+            passes = {s: min(p[list(s)]) <= LEVEL / len(s) for s in sets}
+            expected = [all(passes[s] for s in sets if i in s) for i in range(m)]
+            assert [kind["blind"]["verdict"] for kind in kinds] == [HACKABLE if each else CLEAN for each in expected]
 
 
-def test_words_and_how_texts_differ() -> None:
-    assert words("It's a red-hot, 2nd cube.") == ["it's", "a", "red-hot", "2nd", "cube"]
-    assert (overlap("A cube", "a CUBE."), overlap("", "!"), overlap("a", "b")) == (1, 1, 0)
-    assert [ngram_differences("a a b", "a b b", n) for n in (1, 2, 3)] == [2, 2, 2]
+def test_an_interval_that_reaches_chance_is_no_verdict() -> None:
+    kind: dict[str, Any] = {"blind": {"p": 1e-6, "low": 0.5, "give_aways": ["a"], "examples": ["b"]}}
+    decide([kind])
+    assert (kind["blind"]["verdict"], kind["blind"]["give_aways"], kind["blind"]["examples"]) == (CLEAN, [], [])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluator.protocols.comparison import beats, chance, ranked, tied
+from evaluator.protocols.comparison import beats, chance, recall_at_k, tied
 
 ROWS = 100
 
@@ -32,7 +32,7 @@ def test_two_scores_follow_the_definition(seed: int, scale: float, kind: type[np
     rng = np.random.default_rng(seed)
     true = rng.uniform(-scale, scale, ROWS)
     scores = np.stack([true, _planted(rng, true)], axis=1).astype(kind)
-    won, tie = ranked(scores, np.tile([True, False], (ROWS, 1)), np.tile([False, True], (ROWS, 1)))
+    won, tie = recall_at_k(scores, np.tile([True, False], (ROWS, 1)), np.tile([False, True], (ROWS, 1)))
     for i, (a, b) in enumerate(scores.astype(float).tolist()):
         # within a float32 rounding of the tolerance itself either answer is right
         if kind is np.float32 and abs(abs(a - b) / (1e-5 * max(1, abs(a), abs(b))) - 1) < 1e-6:
@@ -53,7 +53,7 @@ def test_recall_follows_the_definition(seed: int, size: int, k: int, data: st.Da
     top = rng.uniform(-1, 1, ROWS)
     near, far = _planted(rng, np.repeat(top[:, None], size, 1)), top[:, None] - 0.5
     scores = np.where(rng.random(truth.shape) < 0.6, near, far)
-    won, tie = ranked(scores, truth, ~truth, k)
+    won, tie = recall_at_k(scores, truth, ~truth, k)
     for i in range(ROWS):
         true = max(s for s, t in zip(scores[i].tolist(), truth[i], strict=True) if t)
         false = [s for s, t in zip(scores[i].tolist(), truth[i], strict=True) if not t]
@@ -68,7 +68,7 @@ def test_recall_follows_the_definition(seed: int, size: int, k: int, data: st.Da
 def test_ties_among_true_texts_do_not_matter(others: list[float], top: float) -> None:
     scores = np.array([[top, top, *(min(other, top - 1e-3) for other in others)]])
     truth = np.array([[True, True, *[False] * len(others)]])
-    assert [column.tolist() for column in ranked(scores, truth, ~truth)] == [[True], [False]]
+    assert [column.tolist() for column in recall_at_k(scores, truth, ~truth)] == [[True], [False]]
 
 
 _ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)

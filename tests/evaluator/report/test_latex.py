@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
-from evaluator.report.latex import escape, latex_tables
+from evaluator.report.latex import escape, latex_tables, pivot, write_latex
 from evaluator.report.terminal import percent
 from generator.dataset.files import read_json, write_json
-from tests.evaluator.protocols.test_pairs import add_pair
-from tests.evaluator.synthetic import Builder, Row, find, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
 COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
 NAME = r"open_clip:a_b&c 50% #1 {x} $y$ \end{table} ~^ é <z>"
@@ -33,7 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> Row:
-    return measure(folder)
+    results = measure(folder)
+    write_latex(results, folder)
+    return results
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -100,3 +101,34 @@ def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
     more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+def _row(**labels: object) -> Row:
+    row = {"protocol": "p", "metric": "R@1", "error": None, "kind": "atom", "n": None, "split": "seen", "unit": "share", "sd": None, "value": 0.5,
+           "low": None, "chance": 0.25, "items": 8, "clusters": 4}  # fmt: skip
+    return {**row, **labels}
+
+
+def test_a_pivot_has_a_line_and_a_column_for_each_value_of_its_labels() -> None:
+    rows = [
+        _row(),
+        _row(n=5, value=0.1),
+        _row(n=3, value=0.3),
+        _row(kind="swap", value=None),
+        _row(kind="swap", n=3, value=1.0, chance=0.5),
+    ]
+    hidden = [_row(split="val"), _row(split="seen - unseen"), _row(kind="raw"), _row(protocol="other")]
+    results = {"rows": [*rows, *hidden]}
+    (table,) = pivot(results, "p", lines=["kind"], columns=["n"])
+    assert _rows(str(table)) == [
+        ["kind", "all", "n = 3", "n = 5", "items/clusters"], ["atom", "50.0", "30.0", "10.0", "8/4"], ["swap", "--", "100.0", "--", "8/4"],
+        ["chance", "25.0", "25.0--50.0", "25.0", ""],
+    ]  # fmt: skip
+    (table,) = pivot(results, "p", lines=["kind"], columns=["n"], chance="by chance", sizes=False)
+    assert [row[-1] for row in _rows(str(table))] == ["by chance", "25.0", "50.0"]
+
+
+def test_chances_are_a_range_from_the_least_to_the_greatest() -> None:
+    rows = [_row(chance=0.1), _row(kind="swap", chance=0.09)]
+    (table,) = pivot({"rows": rows}, "p", lines=["split"], columns=["metric"])
+    assert _rows(str(table))[-1][1] == "9.0--10.0"

@@ -6,17 +6,15 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
 
-from evaluator.report.figures import accuracy_by_split
 from evaluator.report.page import write_page
-from evaluator.report.terminal import chance, interval, percent, signed, value
+from evaluator.report.terminal import chance, interval, value
 from evaluator.run import Request, run
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
 
 
@@ -164,36 +162,17 @@ def test_names_from_outside_are_text_and_no_markup(
     assert name in page.words
 
 
-def _results(value: float | None) -> dict[str, Any]:
-    row = {
-        "protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
-        "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
-    }  # fmt: skip
-    return {"model": "m", "cells": [], "rows": [{**row, "split": s} for s in ("val", "seen", "partial", "unseen")]}
+def test_a_page_reads_the_results_and_measures_nothing(half_right: Path) -> None:
+    before = {
+        path: path.read_bytes() for path in half_right.rglob("*") if path.is_file() and path.name != "report.html"
+    }
+    (half_right / "scores.parquet").unlink()
+    assert score_command("report", half_right).exit_code == 0
+    for path, content in before.items():
+        assert path.name == "scores.parquet" or path.read_bytes() == content
 
 
-@pytest.mark.parametrize("value", [0.8, None])
-def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None:
-    svg = accuracy_by_split([_results(value), _results(0.6)], "binary")
-    words = "".join(ElementTree.fromstring(svg).itertext())
-    for word in ("seen", "partial", "unseen", "chance", "accuracy, %"):
-        assert word in words
-    assert "val" not in words
-    assert svg == accuracy_by_split([_results(value), _results(0.6)], "binary")
-
-
-def test_numbers_are_written_for_people() -> None:
-    assert [percent(x) for x in (0.0, 0.5, 1.0, 2 / 7392, 0.0009, 0.00101, None)] == [
-        "0.0",
-        "50.0",
-        "100.0",
-        "0.027",
-        "0.09",
-        "0.1",
-        "–",
-    ]
-    assert interval({"low": 0.1234, "high": 1.0, "unit": "share"}) == "12.3 – 100.0"
-    assert interval({"low": -0.1, "high": 0.2, "unit": "difference"}) == "-10.0, +20.0"
-    assert interval({"low": None, "high": None, "unit": "share"}) == "–"
-    assert value({"value": 0.5, "sd": 0.125, "unit": "share"}) == "50.0 ± 12.5"
-    assert [signed(0.05), signed(-0.123)] == ["+5.0", "-12.3"]
+def test_a_run_without_results_says_how_to_write_them(half_right: Path) -> None:
+    (half_right / "results.json").unlink()
+    done = score_command("report", half_right)
+    assert_one_sentence(done, f"has no results; write them with `score measure {half_right}`.")

@@ -1,10 +1,8 @@
 """Which scores protocols need, and what is sampled or left out."""
 
-from collections import Counter
-
 import pytest
 
-from evaluator.scoring.needs import Needs, collect_needs, sampled_columns
+from evaluator.scoring.needs import Needs, collect_needs
 from generator.dataset.reader import Benchmark
 
 
@@ -27,16 +25,3 @@ def test_needs_are_the_evaluation_items_and_no_more(benchmark: Benchmark, needs:
     assert set(needs.texts) == set(benchmark.pools["text_id"].to_pylist()) | {t for _, t in binary}
     assert collect_needs(benchmark, ["binary"]).pools == {}
     assert collect_needs(benchmark, ["retrieval"]).pairs == []
-
-
-def test_samples_do_not_depend_on_the_order_of_anything_but_the_pool() -> None:
-    texts = [f"t{i}" for i in range(500)]
-    first = sampled_columns(texts, {"t3", "t77"}, "grid", "000001", 99)
-    assert first == sampled_columns(texts, {"t77", "t3"}, "grid", "000001", 99)
-    assert {3, 77} <= set(first)
-    assert len(set(first)) == 101
-    assert first != sampled_columns(texts, {"t3", "t77"}, "grid", "000002", 99)
-    counts = Counter(c for i in range(400) for c in sampled_columns(texts, {"t3"}, "grid", str(i), 99))
-    assert counts[3] == 400
-    others = [counts[c] for c in range(500) if c != 3]
-    assert 40 < min(others) <= max(others) < 130  # 79 expected, sd 8

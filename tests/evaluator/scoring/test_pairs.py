@@ -11,8 +11,10 @@ import pytest
 
 from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import NOT_A_NUMBER
+from evaluator.protocols.pools import Pool, sampled_columns
 from evaluator.run import Request, run
-from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, sampled_columns, within_limit
+from evaluator.run_folder import open_run
+from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_limit
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
@@ -185,7 +187,7 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     for name, members in scenes.items():
         right = []
         for scene in set(members):
-            drawn_texts = [texts[c] for c in sampled_columns(texts, true[scene], "grid", scene, SAMPLE)]
+            drawn_texts = [texts[c] for c in sampled_columns(Pool("grid", [], texts), scene, true[scene], SAMPLE)]
             assert len(drawn_texts) == len(set(drawn_texts)) == len(true[scene]) + SAMPLE
             assert {(scene, text) for text in drawn_texts} <= pairs
             of = {t: float(score_of(world.image(scene), benchmark.text_of[t], True)[0]) for t in drawn_texts}
@@ -215,7 +217,7 @@ def test_scores_that_are_no_number_leave_named_items_unscored(
             return scores
 
     _run(Broken("broken"), drawn, tmp_path / "run", monkeypatch)
-    items = measure_protocols(tmp_path / "run")["binary"].items
+    items = measure_protocols(open_run(tmp_path / "run"))["binary"].items
     unscored = items.item_id[~items.scored].tolist()
     rows = benchmark.candidates.to_pylist()
     protocol = {r["item_id"]: r["protocol"] for r in benchmark.items.to_pylist()}

@@ -15,6 +15,7 @@ from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from evaluator.protocols.items import TRUNCATED
 from evaluator.run import Request, run
+from evaluator.run_folder import open_run
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.needs import Needs, collect_needs
 from evaluator.scoring.score import indistinct_texts, score, settings_for
@@ -96,7 +97,7 @@ def test_texts_that_are_read_alike_are_not_scored(
                     unscored += any(set(alike[" ".join(read(benchmark.text_of[t]))]) - true for t in true)
             row = find(results, protocol, split)
             assert (row["unscored"], row["items"]) == (unscored, len(chosen) - unscored)
-    reasons = {r for m in measure_protocols(tmp_path / "measured").values() for r in m.items.unscored}
+    reasons = {r for m in measure_protocols(open_run(tmp_path / "measured")).values() for r in m.items.unscored}
     assert reasons <= {"", TRUNCATED}
 
 

@@ -1,4 +1,4 @@
-"""What came of each item under a metric, and the rows of results that all protocols share."""
+"""Outcomes of items under a metric, and the rows of results that all protocols share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,30 +7,33 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evaluator.protocols.comparison import beats, best, chance, ranked, tied
+from evaluator.protocols.comparison import beats, best_score, chance, recall_at_k, tied
 from evaluator.protocols.items import COUNTS, Items, split_rank
-from evaluator.statistics import (
+from evaluator.statistics.intervals import (
     Estimate,
     cluster_differences,
     cluster_means,
     means_over_strata,
     paired_difference,
-    squared_and_added,
+    subtract,
 )
 
 GAPS = (("seen", "partial"), ("seen", "unseen"), ("partial", "unseen"))
 MICRO, MACRO = "micro (over items)", "macro (over n)"
 TIE, UNNAMED = "tie", "unnamed"
 Row = dict[str, Any]
+"""A row of results: see `result_row`."""
+Results = dict[str, Any]
+"""The results of a run: see evaluator.measure."""
 Unit = Literal["share", "difference", "score"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A metric on n items: value (n,), whether a tie decided it (n,), its value by chance (n,), nan for none.
+    """A metric on n items: value (n,), whether a tie decided it (n,), its value by chance (n,), nan where it has none.
 
     unit: `share` (0..1), `difference` of two shares, which are its `parts`, or `score`, any number. error: the kind of
-    mistake that is counted, "" where it is no such count.
+    mistake that is counted, "" for other metrics.
     """
 
     metric: str
@@ -48,8 +51,11 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a protocol came to: its items, the outcomes of each (the first is the one to show), and the rows of results."""
+class ProtocolResults:
+    """A protocol's items, their outcomes (the main metric first) and rows of results.
+
+    fits: linear fits of the outcomes. cells: rows by every combination of counts.
+    """
 
     items: Items
     outcomes: list[Outcome]
@@ -58,11 +64,19 @@ class Measured:
     cells: list[Row] = field(default_factory=list)
 
 
-def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1) -> Outcome:
-    """R@k of the true texts in slot c against the false texts of a mask (n, m)."""
-    true = items.truth & (items.slot == "c")
-    value, tie = ranked(items.scores, true, false, k)
+def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c") -> Outcome:
+    """R@k of the true texts of a slot against the false texts of a mask (n, m)."""
+    true = items.truth & (items.slot == slot)
+    value, tie = recall_at_k(items.scores, true, false, k)
     return Outcome(metric, value.astype(float), tie, chance(true.sum(axis=1), false.sum(axis=1), k))
+
+
+def all_won(metric: str, by_chance: float, comparisons: Sequence[tuple[np.ndarray, np.ndarray]]) -> Outcome:
+    """Whether the first score (n,) of every comparison beats the second (n,). A tie decides where none is lost."""
+    with np.errstate(invalid="ignore"):
+        won = np.all([beats(a, b) for a, b in comparisons], axis=0)
+        lost = np.any([beats(b, a) for a, b in comparisons], axis=0)
+    return Outcome(metric, won.astype(float), ~won & ~lost, np.full(len(won), by_chance))
 
 
 def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
@@ -73,32 +87,32 @@ def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
     )  # fmt: skip
 
 
-def errors(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
-    """For each kind of false text, and for ties, the share (n,) of an item's prediction that falls to it.
+def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
+    """For each kind of false text, and for ties, the share (n,) of each item's prediction.
 
     The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
-    where a true text ties with it, it is counted as `tie`. By chance every text of the mask `among` (n, m) is as likely.
+    where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
     """
-    top, truth = best(items.scores, items.false), best(items.scores, items.truth)
+    top, truth = best_score(items.scores, items.false), best_score(items.scores, items.truth)
     with np.errstate(invalid="ignore"):
         lost, tie = beats(top, truth), tied(top, truth)
         winners = items.false & tied(items.scores, top[:, None]) & lost[:, None]
     shares = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
     sizes = np.maximum(among.sum(axis=1), 1)
-    none = np.zeros(len(items), dtype=bool)
-    found = []
+    no_tie = np.zeros(len(items), dtype=bool)
+    outcomes = []
     for kind in sorted(set(items.candidate_kind[items.false].tolist())):
         of = items.false & (items.candidate_kind == kind)
         share, by_chance = (shares * of).sum(axis=1), (of & among).sum(axis=1) / sizes
-        found.append(Outcome(metric, share, none, by_chance, error=kind or UNNAMED))
-    return [*found, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
+        outcomes.append(Outcome(metric, share, no_tie, by_chance, error=kind or UNNAMED))
+    return [*outcomes, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
 
 
 def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), gaps: bool = True) -> list[Row]:
-    """A row for each outcome, group of items and split: mean, interval, numbers, ties, chance; then the gaps between splits.
+    """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
 
-    `by` names what groups items: kind, skill, level, n (atoms of the caption) or one of its three counts. Unscored items
-    are counted and are in no mean.
+    `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
+    Unscored items are counted and are in no mean.
     """
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = cluster_codes(items), items.scored
@@ -134,22 +148,22 @@ def tabulate_over_n(items: Items, outcomes: Sequence[Outcome], by: Sequence[str]
             if outcome.parts:
                 first, second = next(parts), next(parts)
                 if np.isnan(estimate.low):
-                    estimate = squared_and_added(first, second, estimate.n_items, estimate.n_clusters)
+                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters)
             by_chance = [outcome.chance[kept[n[kept] == size]].mean() for size in np.unique(n[kept])]
             rows[i].append(
-                row(outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
+                result_row(outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
                     average=MACRO, sd=float(np.std(means[:, i], ddof=1)) if len(means) > 1 else None,
                     chance=float(np.mean(by_chance)) if by_chance else None)
             )  # fmt: skip
     return [row for of_outcome in rows for row in of_outcome]
 
 
-def row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -> Row:
-    """A row of results: every column, None where it has no meaning. Shares and differences are not in percent."""
-    known = {name: labels[name] for name in COUNTS if name in labels}
+def result_row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -> Row:
+    """A row of results with every column, None where one has no meaning. Shares and differences are in 0..1, not in percent."""
+    counts = {name: labels[name] for name in COUNTS if name in labels}
     return {
         "metric": outcome.metric, "error": outcome.error or None, "kind": labels.get("kind"), "skill": labels.get("skill"),
-        "level": labels.get("level"), "n": labels.get("n"), **known, "split": labels["split"], "unit": outcome.unit,
+        "level": labels.get("level"), "n": labels.get("n"), **counts, "split": labels["split"], "unit": outcome.unit,
         "average": MICRO, "value": _number(estimate.value), "sd": None, "low": _number(estimate.low), "high": _number(estimate.high),
         "items": estimate.n_items, "clusters": estimate.n_clusters, "ties": None, "unscored": None, "chance": None,
         **{name: _number(value) if isinstance(value, float) else value for name, value in more.items()},
@@ -157,17 +171,19 @@ def row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -> Row:
 
 
 def atoms(items: Items) -> np.ndarray:
-    """Objects, attributes and relations that each item's caption names, in all (n,)."""
+    """How many objects, attributes and relations each item's caption names, in all (n,)."""
     return np.maximum(items.counts, 0).sum(axis=1)
 
 
 def cluster_codes(items: Items) -> np.ndarray:
-    """A number (n,) for each item's cluster."""
+    """A code (n,) for each item's cluster."""
     return np.unique(items.cluster.astype(str), return_inverse=True)[1]
 
 
 def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Row, np.ndarray]]:
-    """Each group's labels and the places of its items, in the order of the labels."""
+    """The labels and the row numbers of each group of items, in the order of the labels."""
+    if not len(items):
+        return
     values, codes = zip(*(_coded(items, name) for name in by), strict=True)
     keys, group = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
     order = np.argsort(group.reshape(-1), kind="stable")
@@ -177,7 +193,7 @@ def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Row, np.ndarray]]
 
 
 def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
-    """The distinct labels of a name in their order, None for none, and the number (n,) of each item's."""
+    """The distinct labels in their order, None for "", and the code (n,) of each item's label."""
     if name in ("n", *COUNTS):
         numbers, code = np.unique(
             atoms(items) if name == "n" else items.counts[:, COUNTS.index(name)], return_inverse=True
@@ -199,7 +215,7 @@ def _means(
             first, second = outcome.parts
             estimates[i] = paired_difference(first[kept], second[kept], clusters[kept])
     return [
-        row(outcome, labels, estimates[i], ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
+        result_row(outcome, labels, estimates[i], ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
             chance=float(outcome.chance[kept if len(kept) else chosen].mean()))
         for i, outcome in enumerate(outcomes)
     ]  # fmt: skip
@@ -219,7 +235,7 @@ def _gaps(
             ]
             for i, estimate in zip(shares, cluster_differences(parts[0], parts[1]), strict=True):
                 gap = replace(outcomes[i], unit="difference")
-                rows[i].append(row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
+                rows[i].append(result_row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
     return rows
 
 

@@ -1,0 +1,159 @@
+"""The scores of the candidates of a run, arranged by item."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evaluator.protocols.items import (
+    COUNTS,
+    INCOMPLETE,
+    MISSING,
+    TRUNCATED,
+    Items,
+    item_columns,
+    positions,
+    sorted_rows,
+    strings,
+)
+from generator.dataset.reader import Benchmark
+
+_COMPARED = ("c", "n", "p", "0", "1")
+_CAPTION = ("c", "0")
+
+
+class Candidates:
+    """The candidates of the items of some protocols, with their scores."""
+
+    def __init__(self, benchmark: Benchmark, protocols: Sequence[str], scores: pa.Table, indistinct: Mapping[str, str]):
+        """scores: schema.SCORES of one channel. indistinct: text_id → the earlier text_id that the model reads it as."""
+        self._benchmark = benchmark
+        chosen = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
+        rows = benchmark.candidates
+        item = positions(rows["item_id"], benchmark.items["item_id"])
+        inside = (item >= 0) & chosen.to_numpy(zero_copy_only=False)[item]
+        rows, self._item = rows.filter(pa.array(inside)), item[inside]
+        self._truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
+        self._scene, self._slot, self._kind, self._text = (
+            strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
+        )
+        self._text_row = positions(rows["text_id"], benchmark.texts["text_id"])
+        read = _reading(rows["text_id"], indistinct)
+        scene = np.unique(self._scene.astype(str), return_inverse=True)[1]
+        self._input = scene * (int(read.max(initial=0)) + 1) + read
+        self._score, self._reason = _scores(rows, scores)
+
+    def items(self, protocol: str) -> Items:
+        """The items of a protocol by split (in the order val, seen, partial, unseen, others) and item_id.
+
+        An item is unscored when one of its scores is missing or not a number, when it lacks a true or a false text, or
+        when the model reads a true text as a false one that it is compared with.
+        """
+        chosen = sorted_rows(self._benchmark, protocol)
+        table = self._benchmark.items.take(pa.array(chosen))
+        n = len(chosen)
+        row_of = np.full(self._benchmark.items.num_rows, -1)  # in `table`; −1 for items of other protocols
+        row_of[chosen] = np.arange(n)
+        row = np.flatnonzero(row_of[self._item] >= 0)
+        row = row[np.argsort(row_of[self._item[row]], kind="stable")]
+        item = row_of[self._item[row]]
+        sizes = np.bincount(item, minlength=n)
+        column = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+        def padded(values: np.ndarray, fill: object) -> np.ndarray:
+            full = np.full((n, sizes.max(initial=1)), fill, dtype=values.dtype)
+            full[item, column] = values
+            return full
+
+        slot, truth = self._slot[row], self._truth[row]
+        caption = _captions(item, slot, truth, n)
+        described = np.where(caption < 0, -1, self._text_row[row[caption]])
+        texts = self._benchmark.texts
+        return Items(
+            **item_columns(table),
+            scene_id=np.where(caption < 0, "", self._scene[row[caption]]) if len(row) else np.full(n, "", dtype=object),
+            level=strings(texts["level"].take(_nullable(described))),
+            counts=_counts(texts, _nullable(described)),
+            scores=padded(self._score[row], np.nan),
+            truth=padded(truth, False),
+            false=padded(~truth, False),
+            slot=padded(slot, ""),
+            candidate_kind=padded(self._kind[row], ""),
+            text_id=padded(self._text[row], ""),
+            unscored=_reasons(n, item, slot, truth, self._input[row], self._reason[row]),
+        )
+
+
+def _scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Score (float32, nan where there is none) and reason ("" for a score) of each candidate."""
+    images, texts = pc.unique(scores["image_id"]), pc.unique(scores["text_id"])
+
+    def keys(image: pa.ChunkedArray, text: pa.ChunkedArray) -> np.ndarray:
+        i, t = positions(image, pa.chunked_array([images])), positions(text, pa.chunked_array([texts]))
+        return np.where((i < 0) | (t < 0), -1, i * max(1, len(texts)) + t)
+
+    known, wanted = keys(scores["image_id"], scores["text_id"]), keys(rows["scene_id"], rows["text_id"])
+    order = np.argsort(known)
+    # an extra row at the end stands for missing scores
+    values = np.append(scores["score"].to_numpy(zero_copy_only=False).astype(np.float32), np.float32(np.nan))
+    reasons = np.append(strings(scores["unscored"]), MISSING)
+    place = np.searchsorted(known, wanted, sorter=order)
+    row = np.append(order, len(known))[place]
+    row = np.where(np.append(known, -2)[row] == wanted, row, len(known))
+    return values[row], reasons[row]
+
+
+def _captions(item: np.ndarray, slot: np.ndarray, truth: np.ndarray, n: int) -> np.ndarray:
+    """The row of each item's first true candidate in slot c or 0, else of its first; −1 where it has none."""
+    caption = np.full(n, -1)
+    for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, _CAPTION) & truth)):
+        caption[item[chosen][::-1]] = chosen[::-1]
+    return caption
+
+
+def _nullable(index: np.ndarray) -> pa.Array:
+    """Row numbers for `take`, null where they are −1."""
+    return pa.array(index, pa.int64(), mask=index < 0)
+
+
+def _counts(texts: pa.Table, row: pa.Array) -> np.ndarray:
+    columns = [pc.fill_null(texts[name].take(row), -1).to_numpy() for name in COUNTS]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _reading(text: pa.ChunkedArray, indistinct: Mapping[str, str]) -> np.ndarray:
+    """A code (rows,) for what the model reads, equal for texts that it cannot tell apart."""
+    encoded = text.combine_chunks().dictionary_encode()
+    number = np.arange(len(encoded.dictionary))
+    if indistinct:
+        firsts = {first: len(number) + i for i, first in enumerate(dict.fromkeys(indistinct.values()))}
+        known = pa.chunked_array([encoded.dictionary])
+        for names in (dict(zip(firsts, firsts, strict=True)), indistinct):
+            place = positions(pa.chunked_array([list(names)], pa.string()), known)
+            codes = np.array([firsts[first] for first in names.values()])
+            number[place[place >= 0]] = codes[place >= 0]
+    return number[encoded.indices.to_numpy()]
+
+
+def _reasons(
+    n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray, model_input: np.ndarray, reason: np.ndarray
+) -> np.ndarray:
+    """Why each item is unscored, "" where it is scored: the strongest reason of its candidates.
+
+    item, slot, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the text as
+    the model reads it. Slots c, n and p are compared with one another, so are 0 and 1, and every other slot with itself.
+    """
+    slots, code = np.unique(np.where(np.isin(slot, _COMPARED), "", slot).astype(str), return_inverse=True)
+    group = item * max(1, len(slots)) + code
+    reasons = np.full(n, "", dtype=object)
+    unscored = np.flatnonzero(reason != "")[::-1]
+    reasons[item[unscored]] = reason[unscored]
+    _, code = np.unique(model_input, return_inverse=True)
+    key = group * (int(code.max(initial=0)) + 1) + code
+    indistinct = truth & np.isin(key, key[~truth])
+    reasons[item[indistinct]] = TRUNCATED
+    complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
+    reasons[item[~complete]] = INCOMPLETE
+    reasons[np.bincount(item, minlength=n) == 0] = INCOMPLETE
+    return reasons

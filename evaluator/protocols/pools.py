@@ -1,0 +1,84 @@
+"""Pools of texts that images are scored against, and the sample of a pool that is scored where all would cost too much."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from generator.dataset.reader import Benchmark
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Images that are scored against the same texts. sample: false texts drawn for each image, None for the whole pool."""
+
+    name: str
+    images: list[str]
+    texts: list[str]
+    sample: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold(Pool):
+    """A pool of raw retrieval: N images of one split and their own captions, caption i of image i; no caption twice."""
+
+    split: str
+    n: int | None
+    """Number of atoms of its captions, None where captions of any number are together."""
+    clusters: np.ndarray  # (N,)
+
+
+def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
+    """The pools of some protocols' items, by name. Their images are the sorted scenes of the items."""
+    items = benchmark.items.filter(
+        pc.and_(
+            pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string())),
+            pc.is_valid(benchmark.items["pool_id"]),
+        )
+    )
+    joined = benchmark.candidates.select(["item_id", "scene_id"]).join(
+        items.select(["item_id", "pool_id"]), "item_id", join_type="inner"
+    )
+    images: dict[str, set[str]] = {}
+    for pool, scene in zip(joined["pool_id"].to_pylist(), joined["scene_id"].to_pylist(), strict=True):
+        images.setdefault(pool, set()).add(scene)
+    texts: dict[str, list[str]] = {pool: [] for pool in images}
+    for pool, text in zip(benchmark.pools["pool_id"].to_pylist(), benchmark.pools["text_id"].to_pylist(), strict=True):
+        if pool in texts:
+            texts[pool].append(text)
+    return [Pool(name, sorted(images[name]), texts[name], (samples or {}).get(name)) for name in sorted(images)]
+
+
+def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
+    """The columns of an image's true texts and of n false ones, drawn by the names of pool and image; sorted."""
+    seed = int.from_bytes(hashlib.sha256(f"{pool.name}/{image}".encode()).digest()[:8], "big")
+    false = np.array([column for column, text in enumerate(pool.texts) if text not in true])
+    drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)
+    return sorted([*drawn.tolist(), *(column for column, text in enumerate(pool.texts) if text in true)])
+
+
+def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
+    """Which texts each image is scored with, bool (images, texts). true: the true texts of each image."""
+    mask = np.ones((len(pool.images), len(pool.texts)), dtype=bool)
+    if pool.sample is not None:
+        mask[:] = False
+        for row, image in enumerate(pool.images):
+            mask[row, sampled_columns(pool, image, true[image], pool.sample)] = True
+    return mask
+
+
+def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
+    """The true texts of each image among the items that have a pool."""
+    pooled = benchmark.items.filter(pc.is_valid(benchmark.items["pool_id"]))
+    rows = benchmark.candidates.filter(
+        pc.and_(
+            pc.is_in(benchmark.candidates["item_id"], pooled["item_id"].combine_chunks()), benchmark.candidates["truth"]
+        )
+    )
+    true: dict[str, set[str]] = {}
+    for scene, text in zip(rows["scene_id"].to_pylist(), rows["text_id"].to_pylist(), strict=True):
+        true.setdefault(scene, set()).add(text)
+    return true

@@ -1,0 +1,32 @@
+"""The scores that protocols measure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.protocols.candidates import Candidates
+from evaluator.protocols.items import Items
+from evaluator.protocols.pools import Fold, Pool
+from generator.dataset.reader import Benchmark
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one channel of a run.
+
+    indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
+    of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
+    of a pool or fold, float32 (images, texts), nan where a sampled pool has none.
+    """
+
+    benchmark: Benchmark
+    indistinct: Mapping[str, str]
+    candidates: Candidates
+    pools: Sequence[Pool]
+    folds: Mapping[str, Sequence[Fold]]
+    matrix: Callable[[Pool], np.ndarray]
+
+    def items(self, protocol: str) -> Items:
+        """The items of a protocol with the scores of their candidates."""
+        return self.candidates.items(protocol)

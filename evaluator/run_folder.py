@@ -1,0 +1,58 @@
+"""The folder of a run: where its files are, and reading a finished one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
+from generator.dataset.reader import Benchmark, Dataset
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run. record: the contents of run.json."""
+
+    folder: Path
+    record: dict[str, Any]
+    dataset: Dataset
+    benchmark: Benchmark
+
+    @property
+    def channels(self) -> list[str]:
+        """The channels of the model's scores, the first one its own choice."""
+        return list(self.record.get("channels", ["cosine"]))
+
+
+def open_run(folder: Path) -> Run:
+    """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored."""
+    if not (folder / "run.json").exists():
+        raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
+    record = read_json(folder / "run.json")
+    dataset = Dataset.open(record["dataset"])
+    benchmark = dataset.benchmark(record["benchmark_name"])
+    if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
+        raise UserError(
+            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
+        )
+    return Run(folder, record, dataset, benchmark)
+
+
+def read_results(run: Run) -> dict[str, Any]:
+    """The results of a run. Raises UserError when it has none."""
+    if not (run.folder / "results.json").exists():
+        raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
+    results: dict[str, Any] = read_json(run.folder / "results.json")
+    return results
+
+
+def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
+    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels."""
+    return folder / "pools" / (f"{pool}.npy" if number == 0 else f"{pool}.{channel}.npy")
+
+
+def tables_folder(folder: Path) -> Path:
+    """The folder of a run's tables; made where it is missing."""
+    tables = folder / "tables"
+    tables.mkdir(exist_ok=True)
+    return tables

@@ -1,0 +1,174 @@
+"""The definitions of the protocols in plain Python: an item's scores by slot, and what a protocol makes of them."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from evaluator.protocols.items import COUNTS, MISSING, NOT_A_NUMBER, TRUNCATED
+from tests.evaluator.synthetic import Row, find
+
+Key = tuple[Any, ...]
+Value = tuple[float, bool, float | None]
+"""Of an item under a metric: the value, whether a tie decided it, the chance."""
+
+
+def tie(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-5 * max(1.0, abs(a), abs(b))
+
+
+def wins(a: float, b: float) -> bool:
+    return a > b and not tie(a, b)
+
+
+class PlainItem:
+    """An item in plain Python: its rows, and its scores by slot."""
+
+    def __init__(
+        self, item: Row, rows: list[Row], score: dict[tuple[str, str], float | None], read: dict[str, str], text: Row
+    ):
+        self.item, self.rows, self.caption = item, rows, text
+        self.score = [score.get((row["scene_id"], row["text_id"])) for row in rows]
+        self.reason = self._reason(score, read)
+
+    def _reason(self, score: dict[tuple[str, str], float | None], read: dict[str, str]) -> str:
+        for a in self.rows:
+            for b in self.rows:
+                together = a["slot"] == b["slot"] or {a["slot"], b["slot"]} <= {"c", "n", "p"}
+                if (
+                    a["truth"]
+                    and not b["truth"]
+                    and together
+                    and read.get(a["text_id"], a["text_id"]) == read.get(b["text_id"], b["text_id"])
+                ):
+                    return TRUNCATED
+        for row in self.rows:
+            if (row["scene_id"], row["text_id"]) not in score:
+                return MISSING
+            if score[row["scene_id"], row["text_id"]] is None:
+                return NOT_A_NUMBER
+        return ""  # fmt: skip
+
+    def of(self, slot: str, truth: bool, kinds: tuple[str, ...] = ()) -> list[float]:
+        return [
+            s for s, r in zip(self.score, self.rows, strict=True)
+            if r["slot"] == slot and r["truth"] == truth and (not kinds or r["kind"] in kinds)
+        ]  # fmt: skip
+
+    def recall(
+        self, kinds: tuple[str, ...] = (), k: int = 1, slot: str = "c", against: str = "n"
+    ) -> tuple[float, bool, float]:
+        """Value, whether a tie decided it, chance."""
+        true, false = max(self.of(slot, True)), self.of(against, False, kinds)
+        won = sum(not wins(true, s) for s in false) < k
+        n_true, n_false = len(self.of(slot, True)), len(false)
+        chance = 1 - math.comb(n_false, k) / math.comb(n_true + n_false, k) if n_false >= k else 1.0
+        return float(won), not won and sum(wins(s, true) for s in false) < k, chance
+
+
+def labels(q: PlainItem, by: tuple[str, ...]) -> Key:
+    of = {**q.item, "level": q.caption["level"], "n": sum(q.caption[name] for name in COUNTS)}
+    return tuple(of[name] if name in by else None for name in ("kind", "skill", "level", "n"))
+
+
+def check_rows(
+    protocol: str,
+    definition: Callable[[PlainItem], dict[str, Value]],
+    groupings: Sequence[tuple[str, ...]],
+    asked: Iterable[PlainItem],
+    results: Row,
+    grouped_by_skill: Sequence[str] = (),
+) -> None:
+    """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of rows.
+
+    groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by skill.
+    """
+    values: dict[Key, list[Value]] = defaultdict(list)
+    clusters, unscored = defaultdict(set), defaultdict(int)
+    for q in asked:
+        if q.item["protocol"] != protocol:
+            continue
+        for by in groupings:
+            if grouped_by_skill and "skill" in by and q.item["kind"] not in grouped_by_skill:
+                continue
+            place = (*labels(q, by), q.item["split"])
+            if q.reason:
+                unscored[place] += 1
+                continue
+            clusters[place].add(q.item["cluster_id"])
+            for metric, value in definition(q).items():
+                values[metric, *place].append(value)
+    rows = {
+        (row["metric"], row["kind"], row["skill"], row["level"], row["n"], row["split"]): row for row in results["rows"]
+        if row["protocol"] == protocol and not row["error"] and " - " not in row["split"] and row["average"].startswith("micro")
+    }  # fmt: skip
+    assert {key for key, row in rows.items() if row["items"]} == set(values)
+    for key, row in rows.items():
+        found, place = values[key], key[1:]
+        assert (row["items"], row["clusters"], row["unscored"]) == (len(found), len(clusters[place]), unscored[place])
+        if found:
+            assert row["value"] == pytest.approx(statistics.fmean(value for value, _, _ in found), abs=2e-6)
+            assert row["ties"] == sum(tied for _, tied, _ in found), key
+            if found[0][2] is None:
+                assert row["chance"] is None
+            else:
+                assert row["chance"] == pytest.approx(statistics.fmean(chance for _, _, chance in found), abs=2e-6)  # type: ignore[arg-type]
+            assert row["low"] is None or row["low"] - 1e-6 <= row["value"] <= row["high"] + 1e-6
+    assert sum(row["ties"] for row in rows.values() if row["unit"] == "share")
+    check_gaps(protocol, results)
+
+
+def check_gaps(protocol: str, results: Row) -> None:
+    """Rows of gaps are the differences of the rows of two splits."""
+    keys = ("metric", "kind", "skill", "level", "n", "error")
+    values = {
+        (*(row[k] for k in keys), row["split"]): row["value"] for row in results["rows"] if row["protocol"] == protocol
+    }
+    gaps = [key for key in values if " - " in key[-1]]
+    for *key, split in gaps:
+        first, second = split.split(" - ")
+        assert values[*key, split] == pytest.approx(values[*key, first] - values[*key, second], abs=2e-6)
+    assert protocol == "integration" or gaps
+
+
+def winners(q: PlainItem) -> dict[str, float]:
+    """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is right."""
+    true = max(s for s, r in zip(q.score, q.rows, strict=True) if r["truth"])
+    false = [(s, r["kind"]) for s, r in zip(q.score, q.rows, strict=True) if not r["truth"]]
+    top = max(s for s, _ in false)
+    if not wins(top, true):
+        return {"tie": 1.0} if tie(top, true) else {}
+    kinds = [kind for s, kind in false if tie(s, top)]
+    return {kind: kinds.count(kind) / len(kinds) for kind in kinds}
+
+
+def check_errors(protocol: str, metric: str, of_errors: bool, asked: Iterable[PlainItem], results: Row) -> None:
+    """Each error belongs to the winning text: of the errors (with `of_errors`) or of all predictions."""
+    found: dict[Key, list[dict[str, float]]] = defaultdict(list)
+    base: dict[Key, list[dict[str, float]]] = defaultdict(list)
+    for q in asked:
+        if q.item["protocol"] != protocol or q.reason or (of_errors and not winners(q)):
+            continue
+        key = (q.item["kind"], q.item["split"])
+        found[key].append(winners(q))
+        kinds = [row["kind"] for row in q.rows if not row["truth"]]
+        base[key].append({kind: kinds.count(kind) / (len(kinds) if of_errors else len(q.rows)) for kind in kinds})
+    rows = [row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)]
+    shares: dict[Key, float] = defaultdict(float)
+    for row in rows:
+        key = (row["kind"], row["split"])
+        assert row["items"] == len(found[key])
+        share = statistics.fmean(each.get(row["error"], 0) for each in found[key])
+        assert row["value"] == pytest.approx(share, abs=2e-6)
+        shares[key] += row["value"]
+        if row["error"] == "tie":
+            assert row["chance"] is None
+        else:
+            assert row["chance"] == pytest.approx(statistics.fmean(e.get(row["error"], 0) for e in base[key]), abs=2e-6)
+    assert {row["error"] for row in rows} == {k for each in base.values() for e in each for k in e} | {"tie"}
+    for key, total in shares.items():
+        right = 0.0 if of_errors else find(results, protocol, key[1], kind=key[0], metric="GZSL")["value"]
+        assert total + right == pytest.approx(1, abs=1e-5)

@@ -1,0 +1,25 @@
+"""Accuracies, brittleness and mean scores against their definitions in plain Python."""
+
+from tests.evaluator.protocols.plain import PlainItem, Value, check_rows, wins
+from tests.evaluator.synthetic import Row
+
+
+def expected(q: PlainItem) -> dict[str, Value]:
+    c, n, p = q.of("c", True)[0], q.of("n", False)[0], q.of("p", True)[0]
+
+    def chain(*pairs: tuple[float, float]) -> tuple[bool, bool]:
+        return all(wins(a, b) for a, b in pairs), not any(wins(b, a) for a, b in pairs)
+
+    original, augmented = chain((c, n)), chain((c, n), (p, n))
+    up, down = chain((c, n), (n, p)), chain((p, n), (n, c))
+    brittle = up[0] or down[0]
+    return {
+        "original accuracy": (float(original[0]), original[1] and not original[0], 1 / 2),
+        "augmented accuracy": (float(augmented[0]), augmented[1] and not augmented[0], 1 / 3),
+        "brittleness": (float(brittle), (up[1] or down[1]) and not brittle, 1 / 3),
+        "mean score c": (c, False, None), "mean score n": (n, False, None), "mean score p": (p, False, None),
+    }  # fmt: skip
+
+
+def test_every_row_is_the_definition_in_a_plain_loop(asked: list[PlainItem], results: Row) -> None:
+    check_rows("hard_positives", expected, [("kind",), ("kind", "skill")], asked, results, grouped_by_skill=["replace"])

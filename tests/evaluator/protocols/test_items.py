@@ -1,0 +1,39 @@
+"""Items as arrays: taking some, the best candidates, the order of splits."""
+
+import numpy as np
+import pyarrow as pa
+
+from evaluator.protocols.items import Items, positions, split_rank, strings
+
+
+def _items() -> Items:
+    names, none = np.array(["a", "b"], dtype=object), np.array(["", ""], dtype=object)
+    slots = np.array([["c", "n", "n"], ["0", "1", "1"]], dtype=object)
+    truth = np.array([[True, False, False], [True, False, True]])
+    scores = np.array([[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]], dtype=np.float32)
+    texts = np.array([["t0", "t1", "t2"], ["t3", "t4", "t5"]], dtype=object)
+    return Items(names, names, names, none, none, none, none, np.full((2, 3), 1), scores, truth, ~truth, slots, slots, texts, none)  # fmt: skip
+
+
+def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -> None:
+    best = _items().best_candidates()
+    assert best["true_text"].tolist() == ["t0", "t3"]
+    assert best["false_text"].tolist() == ["t1", "t4"]
+    assert best["false"].round(1).tolist() == [np.float32(0.3).round(1), np.float32(0.4).round(1)]
+
+
+def test_some_items_are_taken_whole() -> None:
+    part = _items().take(np.array([False, True]))
+    assert (len(part), part.item_id.tolist(), part.scores.shape) == (1, ["b"], (1, 3))
+    assert part.scored.tolist() == [True]
+
+
+def test_splits_are_sorted_by_familiarity_then_by_name() -> None:
+    splits = ["zoo", "unseen", "val", "ant", "partial", "seen"]
+    assert sorted(splits, key=split_rank) == ["val", "seen", "partial", "unseen", "ant", "zoo"]
+
+
+def test_null_strings_are_empty_and_missing_values_have_no_position() -> None:
+    column = pa.chunked_array([["a", None], ["b", "a"]])
+    assert strings(column).tolist() == ["a", "", "b", "a"]
+    assert positions(pa.chunked_array([["b", "c", "a"]]), column).tolist() == [2, -1, 0]

@@ -1,0 +1,116 @@
+"""Raw retrieval in folds against its definition in plain Python, with planted ties."""
+
+import statistics
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.measure import measure
+from evaluator.protocols import raw_retrieval
+from evaluator.protocols.registry import load_protocol
+from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
+from generator.dataset.files import read_json, write_json
+from generator.dataset.reader import Dataset
+from tests.evaluator.protocols.plain import tie, wins
+from tests.evaluator.synthetic import Builder, find, planted, write_run
+
+PROTOCOLS = ("systematicity", "productivity")
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Items of systematicity and productivity over many scenes, some with the same captions."""
+    builder = Builder(0, 400)
+    for i in range(700):
+        builder.add("systematicity", "atom", [("c", True, None), *[("n", False, "atom")] * 4])
+        builder.add("productivity", "swap", [("c", True, None), ("n", False, None)], counts=(2, 2, i % 2))
+    captions = [row for row in builder.candidates if row["slot"] == "c"]
+    for row, other in zip(captions[:100:2], captions[2:102:2], strict=True):
+        row["text_id"] = other["text_id"]
+    return builder.write(tmp_path_factory.mktemp("raw") / "dataset")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) -> None:
+    benchmark = Dataset.open(many).benchmark("all")
+    folds = load_protocol(protocol).folds(benchmark)
+    assert folds == sorted(folds, key=lambda f: folds.index(f))
+    split = {r["item_id"]: r["split"] for r in benchmark.items_of(protocol).to_pylist()}
+    atoms = {r["text_id"]: r["n_objects"] + r["n_attributes"] + r["n_relations"] for r in benchmark.texts.to_pylist()}
+    true = defaultdict(set)
+    for r in benchmark.candidates.to_pylist():
+        if r["item_id"] in split and r["truth"]:
+            true[split[r["item_id"]], r["scene_id"]].add(r["text_id"])
+    groups = defaultdict(list)
+    for fold in folds:
+        assert len(set(fold.images)) == len(set(fold.texts)) == len(fold.images) == len(folds[0].images)
+        assert all(text in true[fold.split, image] for image, text in zip(fold.images, fold.texts, strict=True))
+        if protocol == "productivity":
+            assert {atoms[text] for text in fold.texts} == {fold.n}
+        groups[fold.split, fold.n].append(fold)
+    assert {s for s, _ in groups} == {"seen", "partial", "unseen"}
+    assert len({fold.name for fold in folds}) == len(folds)
+    for members in groups.values():
+        assert 1 <= len(members) <= raw_retrieval.MOST
+        assert len({image for fold in members for image in fold.images}) == sum(len(f.images) for f in members)
+    assert min(len(members) for members in groups.values()) == 1
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: str) -> None:
+    rng = np.random.default_rng(4)
+    folder = write_run(many, tmp_path / "run", lambda n: rng.normal(size=n))
+    folds = load_protocol(protocol).folds(Dataset.open(many).benchmark("all"))
+    (folder / "pools").mkdir()
+    scores = {}
+    for fold in folds:
+        n = len(fold.images)
+        matrix = planted(rng, n * n).reshape(n, n) + np.eye(n, dtype=np.float32) * rng.choice([0, 0.2, 200.0], (n, 1))
+        scores[fold.name] = matrix.astype(np.float32)
+    broken, blurred = folds[0], folds[1]
+    scores[broken.name][0, 1] = np.nan
+    for name, matrix in scores.items():
+        np.save(folder / "pools" / f"{name}.npy", matrix)
+    indistinct = {blurred.texts[0]: blurred.texts[1]}
+    record = read_json(folder / "run.json") | {"raw_retrieval": [protocol], "indistinct_texts": indistinct}
+    write_json(folder / "run.json", record)
+    results = measure(folder)
+    for metric, turned in zip(raw_retrieval.METRICS, (False, True), strict=True):
+        for split, n in {(fold.split, fold.n) for fold in folds}:
+            members = [fold for fold in folds if (fold.split, fold.n) == (split, n)]
+            means, right, ties, unscored = [], [], 0, 0
+            for fold in members:
+                matrix = (scores[fold.name].T if turned else scores[fold.name]).astype(float)
+                found = []
+                for i, row in enumerate(matrix):
+                    others = [float(s) for j, s in enumerate(row) if j != i]
+                    if np.isnan(row).any() or (fold is blurred and i < 2):
+                        unscored += 1
+                        continue
+                    best = max(others)
+                    found.append(wins(float(row[i]), best))
+                    ties += tie(float(row[i]), best)
+                means.append(statistics.fmean(found))
+                right += found
+            row = find(results, protocol, split, metric=metric, n=n, kind="raw")
+            assert row["value"] == pytest.approx(statistics.fmean(right), abs=2e-6)
+            assert (row["items"], row["ties"], row["unscored"]) == (len(right), ties, unscored)
+            assert row["chance"] == pytest.approx(1 / len(folds[0].images), abs=1e-6)
+            assert row["average"] == raw_retrieval.MACRO
+            if len(members) > 1:
+                assert row["sd"] == pytest.approx(statistics.stdev(means), abs=2e-6)
+            else:
+                assert row["sd"] is None
+
+
+def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> None:
+    benchmark = Dataset.open(many).benchmark("all")
+    needs = collect_needs(benchmark, PROTOCOLS)
+    assert list(needs.folds) == list(PROTOCOLS)
+    cells = sum(len(i) * len(t) for name, (i, t) in needs.pools.items() if name.startswith("raw-systematicity"))
+    fewer = within_limit(needs, benchmark, LIMIT // cells + 1)
+    assert "systematicity" in fewer.left_out
+    assert not any(name.startswith("raw-systematicity") for name in fewer.pools)
+    assert within_limit(needs, benchmark, 1).left_out == ()

@@ -1,0 +1,63 @@
+"""Figures: every protocol is drawn, as whole SVG, the same each time, with the numbers of the results."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from evaluator.measure import measure
+from evaluator.report.figures import by_complexity, by_count, by_split, figures
+from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Row:
+    root = one_of_each(Builder(0, 240), 60).write(tmp_path_factory.mktemp("all") / "dataset")
+    rng = np.random.default_rng(1)
+    return measure(write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n)))
+
+
+def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
+    drawn = figures([results])
+    protocols = {row["protocol"] for row in results["rows"]}
+    assert len(drawn) == len(protocols) + 3  # by split; and by number of atoms for two of them, by count for one
+    for word in ("integration, OAR", "productivity, neg", "R@1 decomposed, unseen", "n_attributes = 2", "atoms n"):
+        assert any(word in svg for svg in drawn), word
+    assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn)
+
+
+def test_figures_of_several_runs_name_the_models(results: Row) -> None:
+    two = [{**results, "model": name} for name in ("first model", "second model")]
+    assert all(name in svg for svg in by_complexity(two, "integration") for name in ("first model", "second model"))
+    first, second = by_count(two, "skill")
+    assert ("first model" in first, "second model" in second) == (True, True)
+
+
+def test_no_numbers_give_no_figure(results: Row) -> None:
+    assert (
+        by_split([results], "unheard-of") == by_complexity([results], "binary") == by_count([results], "binary") == []
+    )
+
+
+@pytest.mark.full
+def test_every_figure_is_the_same_again(results: Row) -> None:
+    assert figures([results]) == figures([results])
+
+
+def _results(value: float | None) -> dict[str, Any]:
+    row = {
+        "protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
+        "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
+    }  # fmt: skip
+    return {"model": "m", "cells": [], "rows": [{**row, "split": s} for s in ("val", "seen", "partial", "unseen")]}
+
+
+@pytest.mark.parametrize("value", [0.8, None])
+def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None:
+    (svg,) = by_split([_results(value), _results(0.6)], "binary")
+    words = "".join(ElementTree.fromstring(svg).itertext())
+    for word in ("seen", "partial", "unseen", "chance", "accuracy, %"):
+        assert word in words
+    assert "val" not in words
+    assert [svg] == by_split([_results(value), _results(0.6)], "binary")

@@ -1,0 +1,84 @@
+"""Measuring the scores of a run: results.json, the CSV tables, and the protocols that this version does not know."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.measure import measure
+from evaluator.protocols.items import NOT_A_NUMBER
+from generator.dataset.files import read_json, write_json
+from generator.dataset.reader import Dataset
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return one_of_each(Builder(0, 240), 60).write(tmp_path_factory.mktemp("all") / "dataset")
+
+
+@pytest.fixture(scope="module")
+def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(1)
+    return write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n), broken=[3, 50])
+
+
+def test_a_model_that_gives_every_text_the_same_score_ties_on_everything(root: Path, tmp_path: Path) -> None:
+    results = measure(write_run(root, tmp_path / "run", lambda n: np.full(n, 0.25)))
+    for row in results["rows"]:
+        if row["unit"] == "share" and row["average"].startswith("micro"):
+            assert row["value"] == (row["error"] == "tie")
+            assert row["ties"] == (row["items"] if row["error"] in (None, "tie") else 0)
+        if row["unit"] == "difference":
+            assert row["value"] == 0
+            assert row["low"] < 0 < row["high"]  # that two splits agree exactly is no certainty
+    assert {fit["reason"] for fit in results["fits"]} == {"all outcomes are equal"}
+
+
+def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
+    import pandas as pd
+
+    results: Row = measure(folder)
+    assert read_json(folder / "results.json") == results
+    tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
+    assert set(tables) == {"summary", "cells", "fits", "items"}
+    assert len(tables["summary"]) == len(results["rows"])
+    assert len(tables["cells"]) == len(results["cells"])
+    assert len(tables["fits"]) == sum(max(1, len(fit["coefficients"])) for fit in results["fits"])
+    unscored = tables["items"].drop_duplicates("item_id")["unscored"].dropna()
+    assert unscored.tolist() == [NOT_A_NUMBER] * 2
+    assert tables["items"]["item_id"].nunique() == Dataset.open(root).benchmark("all").items.num_rows
+
+
+def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> None:
+    record = read_json(folder / "run.json")
+    write_json(folder / "run.json", {**record, "channels": ["cosine", "itm"], "channel": "cosine"})
+    assert measure(folder, "cosine")["channel"] == measure(folder)["channel"] == "cosine"
+    other = measure(folder, "itm")
+    assert (other["channel"], {row["items"] for row in other["rows"]}) == ("itm", {0})
+    assert_one_sentence(
+        score_command("measure", folder, "--channel", "itn"), "The run has no channel 'itn': did you mean 'itm'?"
+    )
+    write_json(folder / "run.json", record)
+
+
+def test_what_is_not_known_is_named(tmp_path: Path) -> None:
+    builder = Builder(0, 4)
+    for protocol in ("binary", "unheard-of", "unheard-of", "train"):
+        builder.add(protocol, "swap", [("c", True, None), ("n", False, None)])
+    root = builder.write(tmp_path / "dataset")
+    folder = write_run(root, tmp_path / "run", lambda n: np.arange(n, 0, -1.0))
+    assert measure(folder)["unknown_protocols"] == {"unheard-of": 2}
+    done = score_command("measure", folder)
+    assert "Not measured: 2 items of the protocol 'unheard-of', which this version does not know." in done.stdout
+
+
+def test_a_benchmark_of_unknown_protocols_alone_is_one_sentence(tmp_path: Path) -> None:
+    builder = Builder(0, 1)
+    builder.add("unheard-of", "swap", [("c", True, None), ("n", False, None)])
+    root = builder.write(tmp_path / "dataset")
+    done = score_command("run", root, "--model", "open_clip:tiny", "--out", tmp_path / "run")
+    assert_one_sentence(done, "has no items to measure (other protocols it has: 'unheard-of')")
+    for name, near in (("hard_positive", "hard_positives"), ("integratio", "integration"), ("skil", "skill")):
+        assert_one_sentence(score_command("run", root, "--model", "x:y", "--protocol", name), f"did you mean '{near}'?")
