@@ -229,7 +229,7 @@ def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
         agreement = ((rendered["Normal"] @ turn.T) * normals).sum(-1)[both]
         assert np.quantile(agreement, 0.01) > 0.999
         sky += int(nothing.sum())
-    assert (sky > 0) == (each.manifest["request"]["family"] == "clevr-many")
+    assert (sky > 0) == (each.manifest["request"]["family"] == "low")
 
 
 def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -> None:
