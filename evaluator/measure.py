@@ -12,7 +12,7 @@ from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import positions
 from evaluator.protocols.pools import Pool, item_pools
-from evaluator.protocols.registry import PROTOCOLS, load_protocol
+from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import ProtocolResults, Results, Row
 from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
@@ -41,7 +41,7 @@ def measure(folder: Path, channel: str | None = None) -> Results:
 def measure_protocols(run: Run, channel: str | None = None) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
     scores = _read_scores(run, _channel(run, channel))
-    return {name: load_protocol(name).measure(scores) for name in run.record["protocols"]}
+    return {name: find_protocol(name).measure(scores) for name in run.record["protocols"]}
 
 
 def write_results(run: Run, measured: dict[str, ProtocolResults], channel: str | None = None) -> Results:
@@ -69,7 +69,7 @@ def write_results(run: Run, measured: dict[str, ProtocolResults], channel: str |
 def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
     """The protocols of a benchmark that this version does not know, with their number of items."""
     counts = benchmark.items["protocol"].value_counts().to_pylist()
-    return {row["values"]: row["counts"] for row in counts if row["values"] not in (*PROTOCOLS, TRAINING)}
+    return {row["values"]: row["counts"] for row in counts if row["values"] not in (*protocol_names(), TRAINING)}
 
 
 def _channel(run: Run, asked: str | None) -> str:
@@ -86,7 +86,7 @@ def _read_scores(run: Run, channel: str) -> Scores:
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = pq.read_table(path, schema=SCORES)
     table = table.filter(pc.equal(table["channel"], channel))
-    protocols = [load_protocol(name) for name in record["protocols"]]
+    protocols = [find_protocol(name) for name in record["protocols"]]
     pooled = [protocol.name for protocol in protocols if protocol.pools]
     others = [protocol.name for protocol in protocols if not protocol.pools]
 
@@ -100,7 +100,7 @@ def _read_scores(run: Run, channel: str) -> Scores:
         record["indistinct_texts"],
         Candidates(benchmark, others, table, record["indistinct_texts"]),
         item_pools(benchmark, pooled, record.get("sampled_pools", {})),
-        {name: load_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
+        {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from evaluator.measure import measure_protocols, unknown_protocols, write_results
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
-from evaluator.protocols.registry import PROTOCOLS, load_protocol
+from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import ProtocolResults, Results
 from evaluator.report.latex import write_latex
 from evaluator.run_folder import open_run
@@ -30,7 +30,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Request:
-    """What `score run` was asked for. batch None: as memory allows; channel None: the model's first."""
+    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first."""
 
     dataset: Path
     benchmark: str | None
@@ -46,7 +46,7 @@ class Request:
 
 
 def run(request: Request) -> tuple[Path, Results | None]:
-    """Score and measure; returns the run's folder and its results. Raises UserError for whatever cannot be.
+    """Score and measure; returns the run's folder and its results. Raises UserError for a request that cannot be met.
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
@@ -54,7 +54,7 @@ def run(request: Request) -> tuple[Path, Results | None]:
     dataset, benchmark, protocols = _chosen(request)
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
-    begun = _begun(out, identity)
+    unfinished = _read_unfinished(out, identity)
     model = load_model(request.model, request.device)
     channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
     if request.channel not in (None, *channels):
@@ -66,7 +66,7 @@ def run(request: Request) -> tuple[Path, Results | None]:
         needs = within_limit(needs, benchmark, model.passes)
     if isinstance(model, FitsTexts):
         model.fit_texts([benchmark.text_of[text] for text in needs.texts])
-    settings = settings_for(model, request.batch or begun.get("batch"), request.precision, request.workers)
+    settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     certificate = _certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
@@ -76,7 +76,7 @@ def run(request: Request) -> tuple[Path, Results | None]:
         write_json(out / _BEGUN, {**identity, "batch": settings.batch})
 
     def keep_batch(batch: int) -> None:
-        # a run that goes on later makes the same batches, so that its numbers are the same to the last bit
+        # a resumed run makes the same batches, so that its numbers are the same to the last bit
         if process.is_main:
             write_json(out / _BEGUN, {**identity, "batch": batch})
 
@@ -105,9 +105,9 @@ def run(request: Request) -> tuple[Path, Results | None]:
 
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
-    """The dataset, its benchmark, and the protocols to score. Raises UserError where they do not fit one another."""
+    """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not match."""
     for protocol in request.protocols:
-        load_protocol(protocol)  # raises UserError for an unknown name
+        find_protocol(protocol)  # raises UserError for an unknown name
     dataset = Dataset.open(request.dataset)
     benchmark = dataset.benchmark(request.benchmark)
     if benchmark.manifest.get("world") not in (None, dataset.world.digest):
@@ -119,7 +119,7 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
             raise UserError(
                 f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave --protocol out."
             )
-    protocols = request.protocols or tuple(p for p in PROTOCOLS if benchmark.items_of(p).num_rows)
+    protocols = request.protocols or tuple(p for p in protocol_names() if benchmark.items_of(p).num_rows)
     if not protocols:
         found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
         raise UserError(
@@ -129,32 +129,32 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
 
 
 def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) -> None:
-    told = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
-    say("Model: " + "; ".join(told))
+    facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
+    say("Model: " + "; ".join(facts))
     say(f"{describe_cost(model, needs)} Dataset certificate: {certificate}.")
     for line in describe_limits(needs):
         say(line)
 
 
 def _precision(own: Any, chosen: str) -> str:
-    """What a model computed in: its own precision, and what was mixed in."""
+    """The precision that a model computed in: its own, and the one that was mixed in."""
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
 
 
 def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
-    """How often a diffusion model's network ran in this process, in all and an item; None for models that do not count.
+    """How often a diffusion model's network ran in this process, in all and per item; None for models that do not count.
 
-    What was in the cache cost nothing and is not counted.
+    Cached scores cost no evaluation.
     """
     counted = getattr(model, "evaluations", None)
     if counted is None:
         return None
-    say(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} an item.")
+    say(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
 def _say_unscored(measured: dict[str, ProtocolResults]) -> None:
-    """Name the first items that have no score, and say where the others are named."""
+    """Name the first items without a score, and the file that names all."""
     for protocol, each in measured.items():
         unscored = each.items.item_id[~each.items.scored].tolist()
         if unscored:
@@ -166,7 +166,7 @@ def _say_unscored(measured: dict[str, ProtocolResults]) -> None:
 
 
 def _certificate(benchmark: Benchmark) -> str:
-    """What `gen verify` said of these very files: its status, or "not verified"."""
+    """The status that `gen verify` gave these files, or "not verified"."""
     path = benchmark.folder / "verify.json"
     if not path.exists():
         return "not verified"
@@ -177,32 +177,33 @@ def _certificate(benchmark: Benchmark) -> str:
     return str(certificate.get("status")) if current else "not verified since it changed"
 
 
-def _begun(out: Path, identity: dict[str, str]) -> dict[str, Any]:
-    """What an unfinished run in the folder began with, nothing where there is none.
+def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
+    """The identity and batch size of an unfinished run in the folder, empty where there is none.
 
-    Raises UserError when the folder holds something else, or a run of something else.
+    Raises UserError when the folder holds something other than a run, or a run of another model or dataset.
     """
     if not out.exists():
         return {}
     if (out / "run.json").exists():
         _compare(out, read_json(out / "run.json"), identity)
     elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
-        raise UserError(f"{out} holds something else than a run; choose another --out.")
-    begun = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}
-    if begun:
-        _compare(out, begun, identity)
-    return begun
+        raise UserError(f"{out} is not empty and holds no run; choose another --out.")
+    unfinished: dict[str, Any] = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}
+    if unfinished:
+        _compare(out, unfinished, identity)
+    return unfinished
 
 
 def _empty(folder: Path) -> bool:
-    """Whether nothing is in a folder but what processes of a run that is just starting keep there."""
+    """Whether a folder holds nothing but the hidden files of a run that is starting."""
     return all(path.name.startswith(".") for path in folder.iterdir())
 
 
-def _compare(out: Path, begun: dict[str, Any], identity: dict[str, str]) -> None:
+def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, str]) -> None:
+    """Raises UserError when a recorded run is of another model or dataset."""
     for key, value in identity.items():
-        if begun.get(key) != value:
-            raise UserError(f"{out} holds a run of another {key} ({begun.get(key)}); choose another --out.")
+        if recorded.get(key) != value:
+            raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
 
 
 def _check_unchanged(request: Request, name: str, identity: dict[str, str], out: Path) -> None:
@@ -210,7 +211,7 @@ def _check_unchanged(request: Request, name: str, identity: dict[str, str], out:
     dataset = Dataset.open(request.dataset)
     if (dataset.benchmark(name).digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
         raise UserError(
-            f"The dataset {request.dataset} changed while {out} was scored; what is finished is kept: run again with another --out."
+            f"The dataset {request.dataset} changed while {out} was scored; finished scores are cached: run again with another --out."
         )
 
 

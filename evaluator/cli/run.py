@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, JSON
-from evaluator.protocols.registry import PROTOCOLS
+from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import DatasetFolder, result, say
 
 
@@ -23,7 +23,7 @@ from generator.dataset.commands import DatasetFolder, result, say
     "protocols",
     multiple=True,
     metavar="NAME",
-    help=f"Protocol to score: {', '.join(PROTOCOLS)}. Repeat for several.  [default: all that the benchmark has]",
+    help=f"Protocol to score: {', '.join(protocol_names())}. Repeat for several.  [default: all that the benchmark has]",
 )
 @click.option("--out", type=FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
 @click.option(

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
-from evaluator.protocols.registry import load_protocol
+from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
 from evaluator.report.terminal import is_gap
 
@@ -28,7 +28,7 @@ _STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "no
 def figures(results: Sequence[Results]) -> list[str]:
     """The figures of every protocol in the results of one or more runs, as <svg> elements."""
     protocols = dict.fromkeys(row["protocol"] for run in results for row in run["rows"])
-    return [svg for name in protocols for draw in load_protocol(name).figures for svg in draw(results, name)]
+    return [svg for name in protocols for draw in find_protocol(name).figures for svg in draw(results, name)]
 
 
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:

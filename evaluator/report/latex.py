@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluator.protocols.items import COUNTS, SPLITS
 from evaluator.protocols.raw_retrieval import KIND as RAW
-from evaluator.protocols.registry import load_protocol
+from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
 from evaluator.report.terminal import is_gap, percent, signed
 from evaluator.run_folder import tables_folder
@@ -142,7 +142,7 @@ def loads(results: Results, protocol: str) -> list[Table]:
 
 def _document(results: Results, name: str) -> str:
     """The tables of a protocol under one caption."""
-    protocol, rows = load_protocol(name), _rows(results, name)
+    protocol, rows = find_protocol(name), _rows(results, name)
     ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
     caption = (
         f"{name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
-from evaluator.protocols.registry import load_protocol
+from evaluator.protocols.registry import find_protocol
 from generator.dataset.reader import Benchmark
 
 LIMIT = 100_000
@@ -68,7 +68,7 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
         if pool is None:
             contests.setdefault(item, []).append((scene, text))
     pools: list[Pool] = item_pools(benchmark, protocols)
-    folds = {name: found for name in protocols if (found := load_protocol(name).folds(benchmark))}
+    folds = {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
     for found in folds.values():
         pools += found
     pairs = sorted({pair for contest in contests.values() for pair in contest})

@@ -233,7 +233,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(bags: None, drawn: Pat
     (folder / "thesis.tex").write_text("precious")
     model = f"bag:sharp@{drawn}"
     done = score_command("run", drawn, "--model", model, "--out", folder)
-    assert_one_sentence(done, "holds something else than a run; choose another --out")
+    assert_one_sentence(done, "is not empty and holds no run; choose another --out")
     assert_one_sentence(score_command("measure", folder), "is no finished run; give a folder written by `score run`")
     assert_one_sentence(score_command("report", folder), "is no finished run")
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
+from evaluator.protocols import registry
 from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
-from evaluator.protocols.registry import PROTOCOLS
 from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
@@ -50,7 +50,8 @@ def tabulate_best(results: Results, protocol: str) -> list[Table]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(PROTOCOLS, "strict", "tests.evaluator.protocols.test_protocol:Strict")
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    registry.register("strict", "tests.evaluator.protocols.test_protocol:Strict")
     builder = Builder(0, 40)
     for kind in ("swap", "flip") * 40:
         builder.add("strict", kind, [("c", True, None), ("n", False, None)])

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.measure import measure
 from evaluator.protocols import raw_retrieval
-from evaluator.protocols.registry import load_protocol
+from evaluator.protocols.registry import find_protocol
 from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
@@ -35,7 +35,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) -> None:
     benchmark = Dataset.open(many).benchmark("all")
-    folds = load_protocol(protocol).folds(benchmark)
+    folds = find_protocol(protocol).folds(benchmark)
     assert folds == sorted(folds, key=lambda f: folds.index(f))
     split = {r["item_id"]: r["split"] for r in benchmark.items_of(protocol).to_pylist()}
     atoms = {r["text_id"]: r["n_objects"] + r["n_attributes"] + r["n_relations"] for r in benchmark.texts.to_pylist()}
@@ -62,7 +62,7 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
 def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: str) -> None:
     rng = np.random.default_rng(4)
     folder = write_run(many, tmp_path / "run", lambda n: rng.normal(size=n))
-    folds = load_protocol(protocol).folds(Dataset.open(many).benchmark("all"))
+    folds = find_protocol(protocol).folds(Dataset.open(many).benchmark("all"))
     (folder / "pools").mkdir()
     scores = {}
     for fold in folds:
