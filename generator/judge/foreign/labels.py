@@ -41,7 +41,7 @@ def thing_of(words: str) -> Thing:
     """
     *values, category = [word for word in plain(words).split() if word not in _EMPTY] or [""]
     if not category:
-        raise UnreadableLabelError(f"'{words}' names no thing")
+        raise UnreadableLabelError(f"'{words}' names no object")
     return Thing(category, tuple(("attribute", value) for value in sorted(values)))
 
 
@@ -64,7 +64,7 @@ def read_label(text: str) -> Meaning:
             links += [(n, relation, n + 1, True) for n, relation in enumerate(relations, len(things))]
             things += read
     if not things:
-        raise UnreadableLabelError(f"'{text}' names no thing")
+        raise UnreadableLabelError(f"'{text}' names no object")
     return meaning_of(things, links)
 
 
