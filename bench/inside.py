@@ -23,7 +23,7 @@ from PIL import Image
 from generator.render.blender import worker
 from generator.render.job import Job
 from generator.render.prepare import prepare
-from generator.render.run import worker_setup
+from generator.render.run import Rendering, worker_setup
 
 IMAGES, WARM_UP = 24, 4
 _CUT = 0.005  # seconds that Blender's note of a time lacks in the mean: it cuts off what is below a hundredth
@@ -37,12 +37,13 @@ def main() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     family, block, least, most = sys.argv[1:]
     splits = {"train": IMAGES, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    prepared = prepare(Job(family, block, splits, 320, 240, "standard", 0, 0, (int(least), int(most))))
+    prepared = prepare(Job(family, block, splits, 320, 240, 0, 0, (int(least), int(most))))
     spent: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        renderer = worker.Renderer({**worker_setup(prepared, Path(folder)), "cores": [0]})
+        request = {**prepared.request, **Rendering().request}
+        renderer = worker.Renderer({**worker_setup(request, Path(folder)), "cores": [0]})
         _watch(renderer, spent)
-        for planned in list(prepared.planned)[:IMAGES]:
+        for planned in prepared.planned[:IMAGES]:
             start = time.perf_counter()
             renderer.render(planned)
             spent["image"].append(time.perf_counter() - start)

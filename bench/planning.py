@@ -21,7 +21,7 @@ def figures() -> list[Figure]:
 
 
 def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
-    prepared = prepare(Job(family, "3x3", SCENES, 320, 240, "standard", 0, 0, objects))
+    prepared = prepare(Job(family, "3x3", SCENES, 320, 240, 0, 0, objects))
     n = len(prepared.planned)
     return [
         repeated(f"plan, {n:,} scenes of {what}", "ms a scene", lambda: 1e3 / n * seconds(lambda: _plan(prepared))),

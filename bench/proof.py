@@ -50,9 +50,7 @@ def _apart(function, *arguments):  # type: ignore[no-untyped-def]
 
 
 def _job(n: int) -> Job:
-    return Job(
-        "clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, "draft", objects=(3, 4)
-    )
+    return Job("clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, objects=(3, 4))
 
 
 def _write(n: int, root: Path) -> None:
@@ -62,7 +60,7 @@ def _write(n: int, root: Path) -> None:
 
 
 def _prove(n: int, root: Path) -> tuple[float, float, float]:
-    plan = seconds(lambda: prepare(_job(n)))
+    plan = seconds(lambda: prepare(_job(n)).planned)
     verify = seconds(lambda: _clean(root))
     return plan, verify, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

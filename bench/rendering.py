@@ -12,7 +12,7 @@ from bench.figures import Figure
 from generator.render.farm.local import Limits, render_scenes
 from generator.render.job import Job
 from generator.render.prepare import Prepared, prepare
-from generator.render.run import worker_setup
+from generator.render.run import Rendering, worker_setup
 
 RUNS = 3
 EARLY, LATE = 50, 1000
@@ -38,9 +38,9 @@ def _rates() -> list[Figure]:
 
 def _render(width: int, height: int, quality: str, images: int, workers: int) -> tuple[float, float]:
     """Images a second between the first and the last answer, and seconds to the first."""
-    prepared = _prepared(images, width, height, quality)
+    prepared = _prepared(images, width, height)
     with tempfile.TemporaryDirectory() as folder:
-        setup = worker_setup(prepared, Path(folder))
+        setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
         start = time.perf_counter()
         answered = [
             time.perf_counter() for answer in render_scenes(prepared.planned, setup, workers) if "scene" in answer
@@ -48,9 +48,9 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
     return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
 
 
-def _prepared(images: int, width: int, height: int, quality: str) -> Prepared:
+def _prepared(images: int, width: int, height: int) -> Prepared:
     scenes = {"train": images - 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    return prepare(Job("clevr", "3x3", scenes, width, height, quality, 0, 0))
+    return prepare(Job("clevr", "3x3", scenes, width, height))
 
 
 def _parts() -> list[Figure]:
@@ -88,9 +88,9 @@ def _memory() -> list[Figure]:
 
 def _resident(limits: Limits) -> tuple[float, float]:
     """Resident megabytes of the worker that gave the 50th and the 1,000th answer."""
-    prepared, at = _prepared(LATE, 64, 64, "draft"), {}
+    prepared, at = _prepared(LATE, 64, 64), {}
     with tempfile.TemporaryDirectory() as folder:
-        setup = worker_setup(prepared, Path(folder))
+        setup = worker_setup({**prepared.request, **Rendering("draft").request}, Path(folder))
         for number, _ in enumerate(render_scenes(prepared.planned, setup, 1, limits), 1):
             if number in (EARLY, LATE):
                 at[number] = max(_megabytes(child) for child in _children())

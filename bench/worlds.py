@@ -3,7 +3,6 @@
 import hashlib
 import io
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
+from generator.render.farm.attempts import given_up
 from generator.render.job import Job
-from generator.render.prepare import Prepared, prepare
-from generator.render.run import request_of
+from generator.render.prepare import Prepared, plan_world, prepare
+from generator.render.run import Rendering, work_of
 from generator.scene.graph import scene_graph
 
 WIDTH, HEIGHT = 64, 48
@@ -35,19 +35,20 @@ def write_world(
     block_seed: int = 0,
 ) -> Prepared:
     """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
-    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, "draft", seed, block_seed, objects))
+    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects))
     write_planned(root, prepared)
     return prepared
 
 
 def write_planned(root: Path, prepared: Prepared) -> None:
     """Write the world of a plan into `root`."""
-    with WorldWriter(root, request_of(prepared)) as writer:
-        for planned in prepared.planned:
-            with suppress(
-                UserError
-            ):  # one scene in some thousands of ten objects has no room; gen render notes it as failed
+    work = work_of(plan_world(prepared, root), Rendering("draft").request)
+    with WorldWriter(root, work.request) as writer:
+        for planned in work.scenes:
+            try:
                 writer.add(_record(planned, prepared, writer.images))
+            except UserError as error:  # one scene in some thousands of ten objects has no room
+                writer.add(given_up(planned, error.message))
         writer.finish(prepared.text)
 
 
@@ -67,6 +68,7 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
     return {
         "scene_id": planned.scene_id,
         "cluster_id": planned.cluster_id,
+        "twin_of": planned.twin_of,
         "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [0, 0, WIDTH, HEIGHT],
                      "visible_fraction_estimate": 1.0}
                     for i, o in enumerate(scene.objects)],

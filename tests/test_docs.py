@@ -16,7 +16,7 @@ import pytest
 
 from generator.assets.animals import build_animal
 from generator.dataset.declarations import Declared
-from generator.dataset.schema import BENCHMARK_TABLES, PACKED, SCENES, SCORES
+from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan
 from generator.inspection.family.check import check_family
@@ -200,6 +200,7 @@ def test_every_pattern_and_prop_is_documented() -> None:
 @pytest.mark.parametrize(
     ("heading", "schema"),
     [
+        ("## world/plan.parquet", PLAN),
         ("## world/scenes.parquet", SCENES),
         ("## world/packed.parquet", PACKED),
         *((f"## benchmarks/NAME/{name}.parquet", schema) for name, schema in BENCHMARK_TABLES.items()),

@@ -6,6 +6,7 @@ from generator.cli.assets import assets
 from generator.cli.describe import describe
 from generator.cli.export import export
 from generator.cli.merge import merge
+from generator.cli.plan import plan
 from generator.cli.preview import preview
 from generator.cli.render import render
 from generator.cli.split import split
@@ -20,5 +21,5 @@ def main() -> None:
     """Render worlds with held-out combinations and write benchmarks over them."""
 
 
-for command in (render, merge, split, describe, verify, preview, vocab, assets, export):
+for command in (plan, render, merge, split, describe, verify, preview, vocab, assets, export):
     main.add_command(command)

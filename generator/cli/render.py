@@ -1,12 +1,12 @@
 """The command `gen render`."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, SEED, given
+from generator.cli.options import EXPOSED, FOLDER, JSON, given
+from generator.cli.plan import CONTENT, content_options, prepare_content, say_held_out
 from generator.dataset.commands import Bar, DatasetFolder, OutFolder, result, say
 from generator.dataset.errors import UserError
 
@@ -17,31 +17,17 @@ if TYPE_CHECKING:
 
 _WITH_FROM = {"source", "resolution", "quality", "engine", "device", "outputs", "workers", "farm_name", "address", "shards",
               "out", "as_json"}  # fmt: skip
-_OF_PRESET = ("design", "holdout", "block_seed", "objects", "opposites")
 
 
 @click.command()
-@click.option("--preset", help="A published benchmark: bindsplit2026, pearson2025, pearson2025-clean or spare.")
-@DESIGN
-@HOLDOUT
-@click.option("--family", default="clevr", help="World family: a name, or the path of your own TOML file.")
-@click.option(
-    "--assets",
-    help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the family's own, else builtin]",
-)
-@click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10.")
-@click.option(
-    "--scenes",
-    help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two objects once.  "
-    "[default: train=2000, val=100, seen, partial, unseen=300]",
-)
+@click.argument("planned", type=FOLDER, required=False)
+@content_options
 @click.option(
     "--from",
     "source",
     type=DatasetFolder(),
     help="Render the scenes of this dataset again, with another --resolution, --quality or --with, and copy its benchmarks.",
 )
-@click.option("--resolution", default="320x240", help="Width x height in pixels.")
 @click.option(
     "--quality",
     default="standard",
@@ -59,12 +45,6 @@ _OF_PRESET = ("design", "holdout", "block_seed", "objects", "opposites")
     "outputs",
     help="Write these beside the images: masks, depth, normals, boxes, separated by commas (docs/dataset.md).",
 )
-@click.option(
-    "--pairs",
-    is_flag=True,
-    help="Render each scene of val, seen, partial and unseen with a twin in which one binding or relation is exchanged. "
-    "--scenes does not count twins.",
-)
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
 @click.option(
     "--farm",
@@ -76,32 +56,30 @@ _OF_PRESET = ("design", "holdout", "block_seed", "objects", "opposites")
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @click.option("--shard", help="Render only part i of n, as i/n. `gen merge` merges the parts.")
 @click.option("--shards", help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
-@click.option("--seed", type=SEED, default=0, help="Seed of the scenes.")
-@BLOCK_SEED
-@OPPOSITES
 @EXPOSED
-@click.option("--out", type=OutFolder(), help="Folder or URL to write.  [default: a folder named after the options]")
+@click.option(
+    "--out", type=OutFolder(), help="Folder or URL to write.  [default: PLANNED, or a folder named after the options]"
+)
 @JSON
 @click.pass_context
 def render(
-    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None, objects: str,
-    scenes: str | None, source: Path | None, pairs: bool, workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None,
-    seed: int, block_seed: str, opposites: bool, exposed_negatives: bool, out: Path | None, as_json: bool, **images: Any,
+    context: click.Context, planned: Path | None, source: Path | None, quality: str, engine: str, device: str, outputs: str | None,
+    workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, exposed_negatives: bool,
+    out: Path | None, as_json: bool, **content: Any,
 ) -> None:  # fmt: skip
     """Render a world and write the benchmarks for what it holds out.
 
-    If it is stopped, run the same command again to continue.
+    Renders PLANNED, a folder made by `gen plan`, or plans what the options ask for first. If it is stopped, run the same
+    command again to continue.
     """
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.store import settle, shown
-    from generator.holdout.presets import read_preset
-    from generator.holdout.request import design_of, parse_seeds
+    from generator.plan.store import StoredPlan
     from generator.render.device import find_backend
     from generator.render.farm.choice import Farm
     from generator.render.farm.local import default_workers
-    from generator.render.job import Job, parse_objects, parse_resolution
-    from generator.render.prepare import folder_name, prepare
-    from generator.render.run import render_world
+    from generator.render.prepare import plan_world
+    from generator.render.run import Rendering, render_work, work_of
     from generator.render.shards import Storage, parse_shard, parse_size
 
     if address and farm_name == "local":
@@ -110,32 +88,30 @@ def render(
     if source is not None:
         _render_again(context, source, out, farm, as_json)
         return
-    if preset is not None:
-        stated = read_preset(preset)
-        _check_preset(context, preset)
-        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
-        family = family if "family" in given(context) else stated.family
-        scenes = scenes or stated.scenes
-    asked = _ImageOptions(**images)
-    width, height = parse_resolution(asked.resolution)
-    numbers = parse_objects(objects)
-    storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
-    job = Job(
-        family, holdout, scenes, width, height, asked.quality, seed, parse_seeds(block_seed), numbers,
-        parse_outputs(asked.outputs), pairs, storage, find_backend(asked.engine, asked.device), design, opposites, assets,
-    )  # fmt: skip
-    prepared = prepare(job)
-    root = out or Path(folder_name(prepared, preset))
-    each = "" if numbers == (2, 2) else f", {objects} objects each"
+    storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
+    backend = find_backend(engine, device)
+    rendering = Rendering(quality, parse_outputs(outputs), storage, backend).request
+    part = "-shard-{}-of-{}".format(*storage.shard) if storage.shard else ""
+    if planned is not None:
+        _check_planned(context, planned)
+        plan = StoredPlan(planned)
+        folder = planned.resolve()
+        root = out or (folder.with_name(folder.name + part) if part else planned)
+    else:
+        prepared, name = prepare_content(context, **content)
+        root = out or Path(f"{name}{part}")
+        plan = plan_world(prepared, root)
+    work = work_of(plan, rendering)
+    least, most = work.request["objects"]
+    each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     say(
-        f"{len(prepared.scenes):,} images of {width}x{height} ({asked.quality}{each}) into {shown(root)}, "
-        f"{_time(prepared.seconds(farm.workers), job.backend, farm)}."
+        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({quality}{each}) into {shown(root)}, "
+        f"{_time(work.seconds(farm.workers), backend, farm)}."
     )
-    for held_out in prepared.holdouts:
-        say(f"Held out: {design_of(held_out).summary(held_out)}.")
-    world = render_world(prepared, root, farm, Bar())
+    say_held_out(plan)
+    world = render_work(work, plan.root, root, farm, Bar())
     if shard:
         say(f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out DIR")
         name = settle(root)
@@ -144,15 +120,11 @@ def render(
         finish(root, world, exposed_negatives, as_json)
 
 
-@dataclass(frozen=True)
-class _ImageOptions:
-    """The options of `gen render` about images."""
-
-    resolution: str
-    quality: str
-    engine: str
-    device: str
-    outputs: str | None
+def _check_planned(context: click.Context, planned: Path) -> None:
+    """Raise UserError for options that the plan has settled."""
+    for name, option in given(context).items():
+        if name in CONTENT:
+            raise UserError(f"{planned} is planned already, so {option} has no effect; leave it out.")
 
 
 def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
@@ -173,22 +145,12 @@ def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -
     result({"dataset": dataset, "benchmark": first, "scenes": made[first], "benchmarks": made}, as_json, dataset)
 
 
-def _check_preset(context: click.Context, preset: str) -> None:
-    options = given(context)
-    for name in _OF_PRESET:
-        if name in options:
-            raise UserError(
-                f"--preset {preset} sets {options[name]} itself (scenes/presets/{preset}.toml); leave one of the two out."
-            )
-
-
 def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:
     """`gen render --from`: what is not given stays as it was."""
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
     from generator.dataset.store import settle, shown
     from generator.render.device import find_backend
-    from generator.render.estimate import render_seconds
     from generator.render.job import parse_resolution
     from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
     from generator.render.shards import parse_size
@@ -208,11 +170,10 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
         parse_size(asked["shards"]) if "shards" in asked else None,
     )
     root = out or default_folder(opened, changes)
-    work = prepare_rerender(opened, changes, root)
-    seconds = render_seconds(len(work.scenes), work.seconds_a_scene, farm.workers)
+    work = prepare_rerender(opened, changes)
     say(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({work.request['quality']['name']}) into "
-        f"{shown(root)}, scenes and benchmarks of {shown(source)}, {_time(seconds, changes.backend, farm)}."
+        f"{shown(root)}, scenes and benchmarks of {shown(source)}, {_time(work.seconds(farm.workers), changes.backend, farm)}."
     )
     rerender(opened, work, root, farm, Bar())
     names = Dataset.open(root).benchmark_names()

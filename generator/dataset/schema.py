@@ -4,6 +4,33 @@ import pyarrow as pa
 
 FORMAT = "jackalope/1"
 
+PLAN = pa.schema(
+    [
+        ("scene_id", pa.string()),
+        ("cluster_id", pa.string()),
+        ("twin_of", pa.string()),
+        ("part", pa.int32()),
+        ("split", pa.string()),
+        ("named", pa.list_(pa.int32())),
+        ("environment", pa.string()),
+        (
+            "objects",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("category", pa.string()),
+                        ("attributes", pa.map_(pa.string(), pa.string())),
+                        ("depth", pa.int32()),
+                        ("rests_on", pa.int32()),
+                        ("clump", pa.int32()),
+                    ]
+                )
+            ),
+        ),
+        ("exchange", pa.struct([("kind", pa.string()), ("first", pa.int32()), ("second", pa.int32())])),
+    ]
+)
+
 SCENES = pa.schema(
     [
         ("scene_id", pa.string()),

@@ -15,14 +15,24 @@ from filelock import FileLock, Timeout
 
 from generator.dataset.card import write_card
 from generator.dataset.errors import UserError
-from generator.dataset.files import TableWriter, read_json, sha256, write_json, write_sums, write_table, write_text
+from generator.dataset.files import (
+    TableWriter,
+    read_json,
+    sha256,
+    write_bytes,
+    write_json,
+    write_sums,
+    write_table,
+    write_text,
+)
 from generator.dataset.journal import Journal, Record
 from generator.dataset.packing import NOTES, Packer
+from generator.dataset.plan_file import PLAN_FILE, plan_request
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 from generator.dataset.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.sums import SumsWriter
 
-_TABLES = ("scenes.parquet", "vocabulary.toml")
+_TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
 _REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
 
 
@@ -109,6 +119,12 @@ class WorldWriter:
         if self._mirroring is not None and self._packer is None:
             self._mirroring.add(record.get("files", {}))
 
+    def keep_plan(self, folder: Path) -> None:
+        """Copy the plan of the world in another folder, if it has one, where this world has none yet."""
+        source, target = folder / PLAN_FILE, self._folder / PLAN_FILE
+        if source.exists() and not target.exists():
+            write_bytes(target, source.read_bytes())
+
     def finish(self, vocabulary: str) -> None:
         """Write the tables, the sums and last the manifest; then remove the journal and temporary files."""
         self._sweep()
@@ -144,8 +160,9 @@ class WorldWriter:
 
     def _write_sums(self) -> str:
         with SumsWriter(self._folder) as sums:
-            for name in _TABLES if self._packer is None else (*_TABLES, "packed.parquet"):
-                sums.add(name, sha256(self._folder / name))
+            for name in _TABLES:
+                if (self._folder / name).exists():
+                    sums.add(name, sha256(self._folder / name))
             listed = self._packer.tars() if self._packer else self._scene_files()
             for path, digest in listed:
                 sums.add(path, digest)
@@ -161,8 +178,6 @@ class WorldWriter:
         (self._folder / _REQUEST).unlink(missing_ok=True)
 
     def _claim(self) -> None:
-        if self._root.exists() and not self._root.is_dir():
-            raise UserError(f"{self._root} is a file; choose another --out.")
         for name in ("manifest.json", _REQUEST):
             path = self._folder / name
             if path.exists():
@@ -174,11 +189,11 @@ class WorldWriter:
                         f"another block over its images with `gen split`."
                     )
                 return
-        if any(
-            path.is_file() and not path.name.startswith((_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}."))
-            for path in self._root.rglob("*")
-        ):
-            raise UserError(f"{self._root} holds something else than a world; choose another --out.")
+        planned = plan_request(self._folder)
+        if planned is None:
+            check_free(self._root)
+        else:
+            check_plan(self._root, planned, {key: self._request.get(key) for key in planned})
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def _whole(self, record: Record) -> bool:
@@ -290,11 +305,28 @@ def write_index(root: Path) -> None:
     publish(root)
 
 
+def check_free(root: Path) -> None:
+    """Raises UserError where a folder holds something, so that no world can be made in it."""
+    if root.exists() and not root.is_dir():
+        raise UserError(f"{root} is a file; choose another --out.")
+    if any(
+        path.is_file() and not path.name.startswith((_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
+        for path in root.rglob("*")
+    ):
+        raise UserError(f"{root} holds something else than a world; choose another --out.")
+
+
+def check_plan(root: Path, planned: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Raises UserError where the plan in a folder was asked for otherwise than it is now."""
+    if planned != asked:
+        raise UserError(f"{shown(root)} holds another plan: {difference(planned, asked)}; choose another --out.")
+
+
 def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """A clause for an error message: the first difference between the request of a folder and the one asked for."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
-            if key == "vocabulary":
-                return "its vocabulary differs"
+            if key in ("vocabulary", "holdouts"):
+                return f"its {key} differ{'s' * (key == 'vocabulary')}"
             return f"it has {key} = {begun.get(key)}, not {asked.get(key)}"
     return "it differs"

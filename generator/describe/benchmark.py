@@ -21,7 +21,7 @@ from generator.describe.tables import Tables
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import cells
-from generator.plan.plan import Assigned
+from generator.plan.store import Assigned
 from generator.vocabulary.schema import parse_vocabulary
 
 

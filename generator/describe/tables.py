@@ -14,7 +14,7 @@ from generator.describe.protocols.protocol import Protocol
 from generator.describe.rendered_scenes import RenderedScene
 from generator.holdout.membership import Fact, Rule, cluster_of, held_out_facts
 from generator.language.truth import Facts
-from generator.plan.plan import Assigned
+from generator.plan.store import Assigned
 from generator.vocabulary.schema import Vocabulary
 
 

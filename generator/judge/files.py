@@ -16,7 +16,7 @@ from generator.judge.findings import Finding, finding
 from generator.judge.tars import image_fault, packed_paths, tar_faults
 
 Report = Callable[[Finding], None]
-_DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
+DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.
 _OPTIONAL = frozenset({"kind"})
@@ -63,7 +63,7 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
     """The judged columns of a table; if it cannot be read, reports a finding and returns None."""
     try:
         return pa.concat_tables(_parts(path, schema, 100_000))
-    except _DAMAGE as error:
+    except DAMAGE as error:
         report(_unreadable(path, error))
         return None
 
@@ -71,7 +71,7 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of _DAMAGE if the table cannot be read, lacks a column, or has an empty cell where none is allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an empty cell where none is allowed.
     """
     with pq.ParquetFile(path) as file:
         if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
@@ -93,7 +93,7 @@ def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> 
     """The judged columns of a table, `rows` rows at a time; reports a finding where it cannot be read further."""
     try:
         yield from _parts(path, schema, rows)
-    except _DAMAGE as error:
+    except DAMAGE as error:
         report(_unreadable(path, error))
 
 

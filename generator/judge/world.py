@@ -11,6 +11,7 @@ from generator.dataset.schema import SCENES
 from generator.judge.files import file_faults, image_faults, readable_parts, readable_toml
 from generator.judge.findings import Finding, finding
 from generator.judge.geometry import SceneGeometry, Terms, read_scene
+from generator.judge.plan import plan_faults
 from generator.judge.scene_records import record_faults
 from generator.judge.twins import Twins
 
@@ -23,7 +24,8 @@ class World:
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
         self.folder, self.progress = folder, progress
-        self.digest = read_json(folder / "manifest.json").get("sums")
+        manifest = read_json(folder / "manifest.json")
+        self.digest = manifest.get("sums")
         self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress))
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)
@@ -33,6 +35,7 @@ class World:
             self.findings += twins.faults(part)
             self._read(part.filter(pc.equal(part["status"], "ok")))
         self.findings += image_faults(folder, self.shown)
+        self.findings += plan_faults(folder, manifest.get("request", {}).get("shard"))
 
     def _read(self, table: pa.Table) -> None:
         """Read some rows of the scenes table and check their columns against the recorded poses."""

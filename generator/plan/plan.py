@@ -1,70 +1,24 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import overload
 
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 from generator.holdout.class_lists import ClassRule
-from generator.holdout.membership import Rule, arrangements, cluster_of
+from generator.holdout.membership import Rule, arrangements
 from generator.holdout.request import WorldPart, design_of
 from generator.holdout.scene_counts import GRID
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.options import choose
 from generator.plan.class_scenes import ClassScenes
 from generator.plan.content import Content
-from generator.plan.record import Planned
+from generator.plan.packed import Codec, Plan
 from generator.plan.split_scenes import SplitScenes
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.vocabulary.schema import Vocabulary
 
 _BLOCK = 2_000
-
-
-@dataclass(frozen=True)
-class Assigned:
-    """What a scene is made for: its split, and for a label (design gzsl) the objects in the order of the label."""
-
-    split: str
-    named: tuple[int, ...]
-
-
-class Plan(Sequence[Planned]):
-    """Planned scenes by number; each is kept in some dozens of bytes and spelled out when it is asked for."""
-
-    def __init__(self, vocabulary: Vocabulary, tested: str, rows: list[bytes]):
-        self._vocabulary, self._tested, self._rows = vocabulary, tested, rows
-        self._code = _Code(vocabulary)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Planned: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Planned]: ...
-    def __getitem__(self, index: int | slice) -> Planned | list[Planned]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError(index)
-        return self._code.planned(self._rows[number], number, self._tested)
-
-    def __iter__(self) -> Iterator[Planned]:
-        return (self[number] for number in range(len(self)))
-
-    def assigned(self, part: int, splits: Sequence[str]) -> dict[str, Assigned]:
-        """What each scene of a part is made for, by scene_id."""
-        found = {}
-        for number, row in enumerate(self._rows):
-            of, split, named = self._code.purpose(row)
-            if of == part:
-                found[f"{number:06d}"] = Assigned(splits[split], named)
-        return found
 
 
 def plan_scenes(
@@ -84,14 +38,15 @@ def plan_parts(
     attribute kind that is not under test, and of two objects which is in front. Scenes of all splits are shuffled together, so
     that a number says nothing; the grid alone stands in order. Raises UserError when a split has no scene.
     """
-    code = _Code(vocabulary)
+    designs = [design_of(part.holdout) for part in parts]
+    rules = [design.rule(vocabulary, part.holdout) for design, part in zip(designs, parts, strict=True)]
+    splits = dict.fromkeys(split for rule in rules for split in rule.splits)
+    codec = Codec(vocabulary, parts[0].holdout.kind, list(splits))
     rows: list[bytes] = []
-    for number, part in enumerate(parts):
-        design = design_of(part.holdout)
-        rule = design.rule(vocabulary, part.holdout)
+    for number, (part, design, rule) in enumerate(zip(parts, designs, rules, strict=True)):
         if part.counts is None:
             stream = Stream("plan", seed, GRID)
-            rows += _encoded(_grid(vocabulary, part.holdout.kind, stream), number, rule, code, vocabulary, stream)
+            rows += _encoded(_grid(vocabulary, part.holdout.kind, stream), number, rule, codec, vocabulary, stream)
             continue
         for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
             if split not in part.counts:
@@ -100,13 +55,13 @@ def plan_parts(
             stream = Stream("plan", seed, *key)
             try:
                 contents = _contents(rule, split, n, objects, stream)
-                rows += _encoded(contents, number, rule, code, vocabulary, stream)
+                rows += _encoded(contents, number, rule, codec, vocabulary, stream)
             except UserError:
                 if split not in design.may_lack(part.holdout):
                     raise
     if all(part.counts is not None for part in parts):
         rows = Stream("order", seed).shuffled(rows)
-    return Plan(vocabulary, parts[0].holdout.kind, rows)
+    return Plan(codec, rows)
 
 
 def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Content]:
@@ -128,14 +83,14 @@ def _grid(vocabulary: Vocabulary, kind: str, stream: Stream) -> Iterator[Content
 
 
 def _encoded(
-    contents: Iterator[Content], part: int, rule: Rule, code: "_Code", vocabulary: Vocabulary, stream: Stream
+    contents: Iterator[Content], part: int, rule: Rule, codec: Codec, vocabulary: Vocabulary, stream: Stream
 ) -> Iterator[bytes]:
     """The scenes of a split with all that they hold, dressed some thousands at a time."""
     dresser = _Dresser(vocabulary, rule, stream)
     while block := list(islice(contents, _BLOCK)):
         for content, attributes, layout, environment in dresser.dress(block):
-            split = 0 if content.split == GRID else rule.splits.index(content.split)
-            yield code.row(content, attributes, layout, environment, part, split)
+            split = None if content.split == GRID else content.split
+            yield codec.pack(content, attributes, layout, environment, part, split)
 
 
 class _Dresser:
@@ -210,56 +165,3 @@ class _Dresser:
             *(each for binding in content.arrangement for each in zip(("value", "object"), binding, strict=True)),
         ]
         return [tuple(cell(each, place) for each in among) for place in places]
-
-
-class _Code:
-    """Scenes as short rows of small numbers, and back."""
-
-    def __init__(self, vocabulary: Vocabulary):
-        self._things = list(vocabulary.objects)
-        self._environments = list(vocabulary.environments)
-        self._values = {kind: vocabulary.values(kind) for kind in vocabulary.attributes}
-
-    def row(
-        self,
-        content: Content,
-        attributes: Sequence[Mapping[str, str]],
-        layout: Layout,
-        environment: str,
-        part: int,
-        split: int,
-    ) -> bytes:
-        n = len(content.arrangement)
-        numbers = [part, split, self._environments.index(environment), n, len(content.named), *content.named]
-        numbers += [self._things.index(thing) for _, thing in content.arrangement]
-        numbers += [self._values[kind].index(each[kind]) for each in attributes for kind in self._values]
-        numbers += [*layout.depth_order, *self._marks(layout.rests_on, n), *self._marks(layout.clumps, n)]
-        return array("H", numbers).tobytes()
-
-    def purpose(self, row: bytes) -> tuple[int, int, tuple[int, ...]]:
-        """Part, split by number, and the objects in the order of the label."""
-        numbers = array("H", row)
-        return numbers[0], numbers[1], tuple(numbers[5 : 5 + numbers[4]])
-
-    def planned(self, row: bytes, number: int, tested: str) -> Planned:
-        numbers = array("H", row)
-        n, rest = numbers[3], iter(numbers[5 + numbers[4] :])
-        things = [self._things[next(rest)] for _ in range(n)]
-        attributes = [{kind: values[next(rest)] for kind, values in self._values.items()} for _ in range(n)]
-        depth = tuple(next(rest) for _ in range(n))
-        rests_on = tuple(None if mark < 2 else mark - 2 for mark in islice(rest, n))
-        clumps = tuple(mark - 2 for mark in islice(rest, n))
-        return Planned(
-            f"{number:06d}",
-            cluster_of(tuple((each[tested], thing) for each, thing in zip(attributes, things, strict=True))),
-            tuple(zip(things, attributes, strict=True)),
-            depth,
-            self._environments[numbers[2]],
-            rests_on=() if all(each is None for each in rests_on) else rests_on,
-            clumps=() if -2 in clumps else clumps,
-        )
-
-    @staticmethod
-    def _marks(given: Sequence[int | None], n: int) -> list[int]:
-        """0 where nothing is said, 1 for None, else the number and 2."""
-        return [1 if each is None else each + 2 for each in given] if given else [0] * n

@@ -1,14 +1,14 @@
 """How long a render takes and how much space it needs."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
-from generator.render.quality import Quality
-from generator.vocabulary.schema import Vocabulary
+from generator.render.quality import read_quality
+from generator.vocabulary.schema import parse_vocabulary
 
 _BYTES_A_PIXEL = 1.2
 _SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.05, 0.003  # at any image size
@@ -17,20 +17,19 @@ _MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
 _START_UP = 5.0  # seconds that Blender takes to load
 
 
-def seconds_a_scene(width: int, height: int, quality: Quality, outputs: Sequence[str], vocabulary: Vocabulary) -> float:
-    """About how many seconds a scene takes on one core, its objects not counted."""
-    places = vocabulary.environments.values()
+def seconds_a_scene(request: Mapping[str, Any]) -> float:
+    """About how many seconds a scene of a world takes on one core; `request` is that of the world's manifest."""
+    places = parse_vocabulary(request["vocabulary"], "vocabulary.toml").environments.values()
     harder = sum(1 if place.ground is None else _LANDSCAPE for place in places) / len(places)
-    rays = _MICROSECONDS_A_RAY if outputs else 0
-    return width * height * (quality.microseconds * harder + rays) / 1e6 + _SECONDS_A_SCENE
+    rays = _MICROSECONDS_A_RAY if request["outputs"] else 0
+    pixels = request["width"] * request["height"]
+    seconds = pixels * (read_quality(request["quality"]["name"]).microseconds * harder + rays) / 1e6
+    return seconds + _SECONDS_A_SCENE + sum(request["objects"]) / 2 * _SECONDS_AN_OBJECT
 
 
-def render_seconds(scenes: int, seconds_each: float, workers: int, objects: int = 0) -> float:
-    """About how many seconds `scenes` take on as many cores as `workers`.
-
-    `seconds_each` is what `seconds_a_scene` returns, `objects` the number of objects in all scenes together.
-    """
-    return (scenes * seconds_each + objects * _SECONDS_AN_OBJECT) / workers + _START_UP
+def render_seconds(scenes: int, seconds_each: float, workers: int) -> float:
+    """About how many seconds `scenes` take on as many cores as `workers`, each `seconds_each` on one core."""
+    return scenes * seconds_each / workers + _START_UP
 
 
 def duration(seconds: float) -> str:

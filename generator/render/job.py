@@ -1,24 +1,22 @@
-"""What `gen render` was asked for, and the parsing of its options."""
+"""What a world shall hold, as `gen plan` and `gen render` are asked for it, and the parsing of their options."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from generator.dataset.errors import UserError
-from generator.render.device import Backend
-from generator.render.shards import Storage
 
 MOST_OBJECTS = 10
 
 
 @dataclass(frozen=True)
 class Job:
-    """What `gen render` was asked for.
+    """What decides the contents of a world.
 
     `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes` may
-    also be numbers by split, or None for the design's own. `width`, `height`: pixels. `objects`: the fewest and the most
-    per scene. `outputs`: what to write beside the images. `pairs`: whether scenes of evaluation splits get twins, which
-    `scenes` does not count. `storage`: which shard, and tars or files. `assets`: the asset set, None for the family's own.
+    also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
+    `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits get twins, which `scenes`
+    does not count. `assets`: the asset set, None for the family's own.
     """
 
     family: str
@@ -26,14 +24,10 @@ class Job:
     scenes: Mapping[str, int] | str | None
     width: int
     height: int
-    quality: str
     seed: int = 0
     block_seed: int | Sequence[int] = 0
     objects: tuple[int, int] = (2, 2)
-    outputs: tuple[str, ...] = ()
     pairs: bool = False
-    storage: Storage = field(default_factory=Storage)
-    backend: Backend = field(default_factory=Backend)
     design: str = "bindsplit"
     opposites: bool = True
     assets: str | None = None

@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import output_path
+from generator.dataset.plan_file import PLAN_FILE
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.schema import SCENES
@@ -31,6 +32,7 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
                         if record["scene_id"] not in writer.done:
                             _copy_scene(world, record, writer)
                         advance()
+            writer.keep_plan(worlds[0].folder)
             writer.finish(worlds[0].vocabulary_text)
     return World(root / "world")
 
@@ -57,6 +59,8 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
             )
         found[number] = world
     n = first.pop("shards")
+    if len({world.sums.get(PLAN_FILE) for world in worlds}) > 1:
+        raise UserError("The shards have different plans; render them all with the same version of Jackalope.")
     if missing := [f"{i}/{n}" for i in range(1, n + 1) if i not in found]:
         raise UserError(
             f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their folders too."

@@ -1,7 +1,10 @@
-"""Check a job and plan its scenes, before anything is written."""
+"""Check a job and plan its scenes: from what was asked for to a plan in a folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from heapq import nlargest
+from pathlib import Path
 from typing import Any
 
 from generator.assets.lookup import asset_request
@@ -9,35 +12,32 @@ from generator.assets.sets import check_asset
 from generator.dataset.errors import UserError
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
+from generator.holdout.scene_counts import GRID
 from generator.placement.scenes import place_scene
-from generator.plan.minimal_pairs import WithTwins
-from generator.plan.plan import Plan, plan_parts
+from generator.plan.minimal_pairs import with_twins
+from generator.plan.packed import Plan
+from generator.plan.plan import plan_parts
 from generator.plan.record import Planned
-from generator.render.estimate import render_seconds, seconds_a_scene
+from generator.plan.store import StoredPlan, is_planned, write_plan
 from generator.render.job import MOST_OBJECTS, Job, as_tuple
-from generator.render.quality import Quality, read_quality
-from generator.render.shards import ShardScenes
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
-_TRIAL = 8  # scenes of the most objects that are placed before anything is rendered
+_TRIAL = 8  # scenes of the most objects that are placed before a plan is written
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job that has been checked and planned. Nothing is written yet.
+    """A job that has been checked. Nothing is planned or written yet.
 
-    `text`: the vocabulary as TOML. `planned`: all scenes, with twins; `scenes` are those of this shard.
+    `text`: the vocabulary as TOML. `parts`: how many scenes of each split each holdout gets.
     """
 
     job: Job
     text: str
     vocabulary: Vocabulary
-    quality: Quality
     holdouts: list[Holdout]
     parts: list[WorldPart]
-    plan: Plan
-    planned: Sequence[Planned]
     assets: Mapping[str, Any] | None
 
     @property
@@ -45,24 +45,35 @@ class Prepared:
         """The first holdout, mostly the only one."""
         return self.holdouts[0]
 
-    def seconds(self, workers: int) -> float:
-        """About how many seconds rendering takes on as many cores."""
-        objects = sum(len(planned.objects) for planned in self.scenes)
-        return render_seconds(len(self.scenes), self.seconds_a_scene, workers, objects)
+    @cached_property
+    def planned(self) -> Plan:
+        """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
+        plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects)
+        if self.job.pairs:
+            plan = with_twins(plan, design_of(self.holdout).rule(self.vocabulary, self.holdout), self.job.seed)
+        _check_room(plan, self.vocabulary, self.job)
+        return plan
 
     @property
-    def scenes(self) -> ShardScenes:
-        """The scenes that this job renders: all scenes, or those of its shard."""
-        return ShardScenes(self.planned, self.job.storage)
-
-    @property
-    def seconds_a_scene(self) -> float:
-        """About how many seconds a scene takes on one core, its objects not counted."""
-        return seconds_a_scene(self.job.width, self.job.height, self.quality, self.job.outputs, self.vocabulary)
+    def request(self) -> dict[str, Any]:
+        """All that decides the plan, without a path: the request in world/plan.parquet and in the world's manifest."""
+        job = asdict(self.job)
+        del job["assets"]
+        return {
+            **job,
+            "family": self.vocabulary.name,
+            "holdout": ["holdout.json" if spec.endswith(".json") else spec for spec in as_tuple(self.job.holdout)],
+            "block_seed": list(as_tuple(self.job.block_seed)),
+            "scenes_asked": self.job.scenes,
+            "scenes": GRID if self.parts[0].counts is None else [dict(part.counts or {}) for part in self.parts],
+            "holdouts": [holdout.to_dict() for holdout in self.holdouts],
+            "vocabulary": self.text,
+            **({"assets": self.assets} if self.assets else {}),
+        }
 
 
 def prepare(job: Job) -> Prepared:
-    """Check a job and plan its scenes. Raises UserError if the job is impossible."""
+    """Check a job. Raises UserError if it is impossible; what only planning shows is raised by `Prepared.planned`."""
     text = vocabulary_text(job.family)
     if job.assets is not None:
         text = with_assets(text, job.assets)
@@ -70,25 +81,29 @@ def prepare(job: Job) -> Prepared:
     if vocabulary.paints:
         vocabulary = vocabulary.painted_with(kind_asked(as_tuple(job.holdout), vocabulary))
         text = vocabulary.toml()
-    quality = read_quality(job.quality)
     _check_number(job, vocabulary)
     _check_assets(job, vocabulary)
     asked = HoldoutRequest(job.design, as_tuple(job.holdout), as_tuple(job.block_seed), job.opposites, job.scenes)
     holdouts = asked.holdouts(vocabulary)
+    if job.pairs and (len(holdouts) > 1 or not design_of(holdouts[0]).pairs):
+        raise UserError(
+            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one --block-seed and a design "
+            f"with one holdout."
+        )
     parts = asked.parts(holdouts, vocabulary)
-    plan = plan_parts(vocabulary, parts, job.seed, job.objects)
-    planned = _twinned(plan, holdouts, vocabulary, job) if job.pairs else plan
-    _check_room(planned, vocabulary, job)
-    assets = asset_request(vocabulary.asset_meshes, vocabulary.assets)
-    return Prepared(job, text, vocabulary, quality, holdouts, parts, plan, planned, assets)
+    return Prepared(job, text, vocabulary, holdouts, parts, asset_request(vocabulary.asset_meshes, vocabulary.assets))
+
+
+def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
+    """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds something else."""
+    request = prepared.request
+    return StoredPlan(root) if is_planned(root, request) else write_plan(root, request, prepared.planned)
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
-    """The name of the folder to write if the user gives none: what is held out, block seeds, seed, size, shard."""
+    """The name of the folder to write if the user gives none: what is held out, block seeds, seed, size."""
     job = prepared.job
-    stem = preset or _world_name(prepared)
-    shard = "-shard-{}-of-{}".format(*job.storage.shard) if job.storage.shard else ""
-    return f"{stem}-s{job.seed}-{job.width}x{job.height}{shard}"
+    return f"{preset or _world_name(prepared)}-s{job.seed}-{job.width}x{job.height}"
 
 
 def _world_name(prepared: Prepared) -> str:
@@ -116,16 +131,6 @@ def _span(numbers: Sequence[int]) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _twinned(plan: Plan, holdouts: Sequence[Holdout], vocabulary: Vocabulary, job: Job) -> WithTwins:
-    design = design_of(holdouts[0])
-    if len(holdouts) > 1 or not design.pairs:
-        raise UserError(
-            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one --block-seed and a design "
-            f"with one holdout."
-        )
-    return WithTwins(plan, design.rule(vocabulary, holdouts[0]), job.seed)
-
-
 def _check_number(job: Job, vocabulary: Vocabulary) -> None:
     most = vocabulary.placement.most
     if most is not None and job.objects[1] > most:
@@ -145,11 +150,10 @@ def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
         check_asset(vocabulary.assets, name)
 
 
-def _check_room(planned: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
+def _check_room(plan: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
     """Raise UserError if two of the fullest scenes cannot be placed: many would then fail during rendering."""
-    fullest = sorted(planned, key=lambda each: -len(each.objects))[:_TRIAL]
     refused = False
-    for each in fullest:
+    for each in nlargest(_TRIAL, plan, key=lambda planned: len(planned.objects)):
         try:
             place_scene(each, vocabulary, job.seed, 0, job.width, job.height)
         except UserError:

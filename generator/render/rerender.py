@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,9 @@ from generator.dataset.reader import Dataset, World
 from generator.dataset.writer import write_index
 from generator.plan.record import Planned
 from generator.render.device import Backend
-from generator.render.estimate import seconds_a_scene
 from generator.render.farm.choice import Farm
-from generator.render.quality import read_quality
-from generator.render.run import Work, blender_version, carry_out, quality_request
-from generator.vocabulary.schema import parse_vocabulary
+from generator.render.run import Rendering, Work, render_work
+from generator.render.shards import Storage
 
 _RECORDED = ("width", "height", "quality", "outputs", "engine", "device", "blender", "from")
 
@@ -39,7 +37,7 @@ class Changes:
     tar_bytes: int | None = None
 
 
-class Recorded(Collection[Planned]):
+class Recorded:
     """The rendered scenes of a world in the order of its table; holds a few in memory at a time."""
 
     def __init__(self, world: World):
@@ -55,9 +53,6 @@ class Recorded(Collection[Planned]):
                     row["scene_id"], row["cluster_id"], (), (), "", twin_of=row["twin_of"], record=row["scene"]
                 )
 
-    def __contains__(self, planned: object) -> bool:
-        return any(planned == each for each in self)
-
 
 def default_folder(source: Dataset, changes: Changes) -> Path:
     """The folder to render into if the user names none, in the working directory."""
@@ -65,8 +60,8 @@ def default_folder(source: Dataset, changes: Changes) -> Path:
     return Path(f"{source.root.resolve().name}-again-{width}x{height}")
 
 
-def prepare_rerender(source: Dataset, changes: Changes, root: Path) -> Work:
-    """The scenes of `source` as work to render into `root`. Raises UserError if the aspect ratio would change."""
+def prepare_rerender(source: Dataset, changes: Changes) -> Work:
+    """The scenes of `source` as work. Raises UserError if the aspect ratio would change."""
     before = source.world.manifest["request"]
     check_assets(before.get("assets"))
     width, height = _size(source, changes)
@@ -75,24 +70,20 @@ def prepare_rerender(source: Dataset, changes: Changes, root: Path) -> Work:
             f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for which the scenes "
             f"of {source.root} were placed; take a multiple or a fraction of that, such as {2 * before['width']}x{2 * before['height']}."
         )
-    name = changes.quality or before["quality"]["name"]
-    quality = read_quality(name)
-    outputs = before.get("outputs", []) if changes.outputs is None else list(changes.outputs)
-    kept = {key: value for key, value in before.items() if key != "tar_bytes"}
+    rendering = Rendering(
+        changes.quality or before["quality"]["name"],
+        tuple(before["outputs"]) if changes.outputs is None else changes.outputs,
+        Storage(tar_bytes=changes.tar_bytes),
+        changes.backend,
+    )
     request = {
-        **kept, "width": width, "height": height, "quality": quality_request(name), "outputs": outputs, "blender": blender_version(),
-        **asdict(changes.backend),
+        **{key: value for key, value in before.items() if key != "tar_bytes"},
+        "width": width,
+        "height": height,
+        **rendering.request,
         "from": {"world": source.world.digest, **{key: before[key] for key in _RECORDED if key in before}},
-        **({"tar_bytes": changes.tar_bytes} if changes.tar_bytes else {}),
-    }  # fmt: skip
-    setup = {
-        "vocabulary": source.world.vocabulary_text, "quality": quality.model_dump(), "width": width, "height": height,
-        "seed": before["seed"], "folder": str((root / "world").resolve()), "outputs": outputs,
-        "assets": before.get("assets"), **asdict(changes.backend),
-    }  # fmt: skip
-    vocabulary = parse_vocabulary(source.world.vocabulary_text, "vocabulary.toml")
-    seconds = seconds_a_scene(width, height, quality, outputs, vocabulary)
-    return Work(request, source.world.vocabulary_text, Recorded(source.world), setup, seconds)
+    }
+    return Work(request, Recorded(source.world))
 
 
 def _size(source: Dataset, changes: Changes) -> tuple[int, int]:
@@ -117,7 +108,7 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
         for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
         if row["status"] != "ok"
     ]
-    world = carry_out(work, root, farm, progress, failed)
+    world = render_work(work, source.root, root, farm, progress, failed)
     for manifest in sorted(source.root.glob("benchmarks/[!.]*/manifest.json")):
         _copy_benchmark(manifest.parent, root / "benchmarks" / manifest.parent.name, world)
     write_index(root)

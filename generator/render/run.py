@@ -1,8 +1,9 @@
-"""Render a world with worker processes. Continues where an earlier run stopped."""
+"""Render planned scenes with worker processes. Continues where an earlier run stopped."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,80 +12,93 @@ from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
-from generator.holdout.scene_counts import GRID
-from generator.plan.record import Planned
-from generator.render.estimate import check_space
+from generator.plan.record import Scenes
+from generator.plan.store import StoredPlan
+from generator.render.device import Backend
+from generator.render.estimate import check_space, render_seconds, seconds_a_scene
 from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
-from generator.render.job import as_tuple
-from generator.render.prepare import Prepared
 from generator.render.quality import read_quality
+from generator.render.shards import ShardScenes, Storage
 
 logger = logging.getLogger(__name__)
-_TIMEOUT, _TIMES_ESTIMATE = (
-    300.0,
-    20,
-)  # a worker counts as hung after this many seconds plus this many times the estimate
+# A worker counts as hung after this many seconds plus this many times the estimate.
+_TIMEOUT, _TIMES_ESTIMATE = 300.0, 20
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """How to render planned scenes.
+
+    `quality`: a name. `outputs`: what to write beside the images. `storage`: which shard, and tars or files. `backend`:
+    what renders.
+    """
+
+    quality: str = "standard"
+    outputs: tuple[str, ...] = ()
+    storage: Storage = field(default_factory=Storage)
+    backend: Backend = field(default_factory=Backend)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """All that decides the images of given scenes, for a world's manifest.
+
+        Raises UserError if there is no such quality, or if Blender is not installed.
+        """
+        storage = {name: value for name, value in asdict(self.storage).items() if value is not None}
+        return {
+            "quality": quality_request(self.quality),
+            "outputs": list(self.outputs),
+            **asdict(self.backend),
+            **storage,
+            "blender": blender_version(),
+        }
 
 
 @dataclass(frozen=True)
 class Work:
-    """Scenes to render into a world.
-
-    `request`: what decides the world's files, for its manifest. `vocabulary`: TOML. `setup`: what each worker is sent first.
-    """
+    """Scenes to render into a world. `request`: everything that decides the world's files, for its manifest."""
 
     request: Mapping[str, Any]
-    vocabulary: str
-    scenes: Collection[Planned]
-    setup: Mapping[str, Any]
-    seconds_a_scene: float
+    scenes: Scenes
+
+    @cached_property
+    def seconds_a_scene(self) -> float:
+        """About how many seconds a scene takes on one core."""
+        return seconds_a_scene(self.request)
+
+    def seconds(self, workers: int) -> float:
+        """About how many seconds rendering takes on as many cores."""
+        return render_seconds(len(self.scenes), self.seconds_a_scene, workers)
 
 
-def render_world(prepared: Prepared, root: Path, farm: Farm, progress: Progress = SILENT) -> World:
-    """Render the scenes that are missing in `root` and finish the world. Raises UserError as render_scenes does."""
-    setup = worker_setup(prepared, root / "world")
-    work = Work(request_of(prepared), prepared.text, prepared.scenes, setup, prepared.seconds_a_scene)
-    return carry_out(work, root, farm, progress)
+def work_of(plan: StoredPlan, rendering: Mapping[str, Any]) -> Work:
+    """The scenes of a plan to render here, all or those of a shard; `rendering` is the request of a Rendering."""
+    return Work({**plan.request, **rendering}, ShardScenes(plan, rendering.get("shard")))
 
 
-def carry_out(
-    work: Work, root: Path, farm: Farm, progress: Progress, failed: Iterable[Mapping[str, Any]] = ()
+def render_work(
+    work: Work,
+    source: Path,
+    root: Path,
+    farm: Farm,
+    progress: Progress = SILENT,
+    failed: Iterable[Mapping[str, Any]] = (),
 ) -> World:
     """Render the scenes that are missing in `root` and finish the world.
 
-    `failed`: answers for further scenes that are recorded as failed and not rendered. Raises UserError as render_scenes
-    does, and if the disk has no room.
+    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed and
+    not rendered. Raises UserError as render_scenes does, and if the disk has no room.
     """
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:
         if not writer.finished:
+            writer.keep_plan(source / "world")
             _render_rest(work, writer, farm, progress)
             for answer in failed:
                 writer.add(answer)
-            writer.finish(work.vocabulary)
+            writer.finish(work.request["vocabulary"])
     return World(root / "world")
-
-
-def request_of(prepared: Prepared) -> dict[str, Any]:
-    """Everything that decides the files of a world, for its manifest."""
-    job = asdict(prepared.job)
-    backend = job.pop("backend")
-    storage = {name: value for name, value in job.pop("storage").items() if value is not None}
-    job["holdout"], job["block_seed"] = (as_tuple(job[name]) for name in ("holdout", "block_seed"))
-    job["scenes_asked"] = job["scenes"]
-    del job["assets"]
-    job["scenes"] = GRID if prepared.parts[0].counts is None else [dict(part.counts or {}) for part in prepared.parts]
-    return {
-        **job,
-        **backend,
-        **storage,
-        "quality": quality_request(prepared.job.quality),
-        "family": prepared.vocabulary.name,
-        "blender": blender_version(),
-        "vocabulary": prepared.text,
-        **({"assets": prepared.assets} if prepared.assets else {}),
-    }
 
 
 def quality_request(name: str) -> dict[str, Any]:
@@ -102,13 +116,15 @@ def blender_version() -> str:
         ) from None
 
 
-def worker_setup(prepared: Prepared, folder: Path) -> dict[str, Any]:
+def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a worker process is sent first: how to render, and the folder of the world."""
+    kept = ("vocabulary", "width", "height", "seed", "outputs", "engine", "device")
     return {
-        "vocabulary": prepared.text, "quality": prepared.quality.model_dump(), "width": prepared.job.width,
-        "height": prepared.job.height, "seed": prepared.job.seed, "folder": str(folder.resolve()), "outputs": prepared.job.outputs,
-        "assets": prepared.assets, **asdict(prepared.job.backend),
-    }  # fmt: skip
+        **{name: request[name] for name in kept},
+        "quality": read_quality(request["quality"]["name"]).model_dump(),
+        "assets": request.get("assets"),
+        "folder": str(folder.resolve()),
+    }
 
 
 def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress) -> None:
@@ -117,7 +133,7 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
     left = len(scenes) - writer.n_done
     if writer.n_done:
         logger.info(f"{writer.n_done:,} images are already rendered.")
-    setup, failed = dict(work.setup), 0
+    setup, failed = worker_setup(work.request, writer.folder), 0
     limits = Limits(timeout=_TIMEOUT + _TIMES_ESTIMATE * work.seconds_a_scene)
     with progress.track("rendering", len(scenes), writer.n_done) as advance:
         for answer in farm.render(rest, left, setup, limits):

@@ -1,11 +1,12 @@
 """Shards: which scenes to render here, and whether their files go into tars."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from generator.dataset.errors import UserError
-from generator.plan.record import Planned
+from generator.plan.record import Planned, Scenes
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -19,21 +20,18 @@ class Storage:
     tar_bytes: int | None = None
 
 
-class ShardScenes(Collection[Planned]):
-    """The scenes of a plan that are rendered here: all, or every n-th scene if there are n shards."""
+class ShardScenes:
+    """The scenes of a plan that are rendered here: all, or of n shards every n-th scene from the i-th on."""
 
-    def __init__(self, planned: Sequence[Planned], storage: Storage):
-        i, n = storage.shard or (1, 1)
-        self._planned, self._places = planned, range(i - 1, len(planned), n)
+    def __init__(self, planned: Scenes, shard: tuple[int, int] | None):
+        i, n = shard or (1, 1)
+        self._planned, self._first, self._step = planned, i - 1, n
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(range(self._first, len(self._planned), self._step))
 
     def __iter__(self) -> Iterator[Planned]:
-        return (self._planned[place] for place in self._places)
-
-    def __contains__(self, planned: object) -> bool:
-        return any(planned == each for each in self)
+        return islice(self._planned, self._first, None, self._step)
 
 
 def parse_shard(spec: str | None) -> tuple[int, int] | None:

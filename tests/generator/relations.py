@@ -1,17 +1,13 @@
 """A world of all eight relations without rendering, for tests of texts and of the judge."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from bench.worlds import write_planned
 from generator.dataset.reader import Dataset
-from generator.dataset.streams import Stream
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
-from generator.plan.record import Planned
 from generator.render.job import Job
 from generator.render.prepare import Prepared, prepare
-from generator.scene.layouts import draw_layout
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")
@@ -19,17 +15,10 @@ BENCHMARK = "b"
 _COUNTS = {"train": 40, "val": 5, "seen": 60, "partial": 60, "unseen": 40}
 
 
-def laid_out(planned: Planned) -> Planned:
-    """A planned scene with a layout of its own: depth order, stacks and clumps."""
-    layout = draw_layout([name for name, _ in planned.objects], Stream("lay", planned.scene_id), VOCABULARY)
-    return replace(planned, depth_order=layout.depth_order, rests_on=layout.rests_on, clumps=layout.clumps)
-
-
 def prepared(times: int = 1) -> Prepared:
     """A job of a few hundred scenes of two to four objects, or `times` as many."""
     counts = {split: times * n for split, n in _COUNTS.items()}
-    found = prepare(Job("clevr-relations", "3x3", counts, 64, 48, "draft", 0, 0, (2, 4)))
-    return replace(found, planned=[laid_out(each) for each in found.planned])
+    return prepare(Job("clevr-relations", "3x3", counts, 64, 48, 0, 0, (2, 4)))
 
 
 def make_relations_world(root: Path) -> Path:

@@ -30,5 +30,6 @@ def rewrite(source: Path, root: Path, turns: slice = slice(None), **request: Any
                 for path in record["files"]:
                     shutil.copy(world.folder / path, writer.folder / path)
                 writer.add(record)
+        writer.keep_plan(world.folder)
         writer.finish(world.vocabulary_text)
     return root

@@ -20,7 +20,5 @@ def test_an_unknown_protocol_is_refused_with_the_nearest_name() -> None:
 
 
 def test_a_name_is_registered_once() -> None:
-    with pytest.raises(
-        ValueError, match="The protocol 'binary' is already registered"
-    ):
+    with pytest.raises(ValueError, match="The protocol 'binary' is already registered"):
         register("binary", "my_package.binary:Binary")

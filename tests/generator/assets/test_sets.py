@@ -109,9 +109,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     text = CLEVR.replace("\ncone = {", guests, 1)
     vocabulary = parse_vocabulary(text, "mixed.toml")
     assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
-    job = Job(
-        str(toys / "mixed.toml"), "2x2", {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48, "draft"
-    )
+    job = Job(str(toys / "mixed.toml"), "2x2", {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48)
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
         prepare(job)
@@ -166,10 +164,10 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     opened, look = Dataset.open(out), Changes(Backend())
     write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
     with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
-        prepare_rerender(opened, look, tmp_path / "other")
+        prepare_rerender(opened, look)
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
     with pytest.raises(UserError, match="There is no asset set 'toys' here"):
-        prepare_rerender(opened, look, tmp_path / "other")
+        prepare_rerender(opened, look)
     readme = (out / "README.md").read_text()
     assert "- wedge: CC BY-SA 3.0, A. Smith. Images of them are adaptations" in readme
     assert "| meshes | spare, wedge of the asset set `toys`, digest " in readme
@@ -179,4 +177,4 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
     with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
-        prepare(Job("clevr", "3x3", None, 64, 48, "draft", assets="toys"))
+        prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))

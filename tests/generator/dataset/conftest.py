@@ -14,12 +14,12 @@ from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.job import Job
-from generator.render.prepare import prepare
-from generator.render.run import request_of
+from generator.render.prepare import plan_world, prepare
+from generator.render.run import Rendering, work_of
 from generator.scene.graph import scene_graph
 from generator.vocabulary.schema import Vocabulary
 
-JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, "draft", 7, 2)
+JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 7, 2)
 FIRST, OTHER = "color-shape-3x3-b2", "again"
 
 
@@ -42,7 +42,8 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
 def make_dataset(root: Path) -> Path:
     """A dataset of 34 scenes, one of them failed, with two benchmarks; nothing is rendered."""
     prepared = prepare(JOB)
-    with WorldWriter(root, request_of(prepared)) as writer:
+    work = work_of(plan_world(prepared, root), Rendering("draft").request)
+    with WorldWriter(root, work.request) as writer:
         for planned in prepared.planned[:-1]:
             writer.add(record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png"))
         failed = prepared.planned[-1]

@@ -12,7 +12,7 @@ from generator.describe.rendered_scenes import RenderedScene
 from generator.describe.tables import Tables
 from generator.holdout.membership import SplitPlan
 from generator.language.form import Form, Mention
-from generator.plan.plan import Assigned
+from generator.plan.store import Assigned
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, scene_of
 
 CUBE = Form((Mention("cube"),))

@@ -32,7 +32,7 @@ def made(root: Path, **job: Any) -> Path:
     path = root.parent / f"{root.name}.toml"
     path.write_text(family(*job.pop("size", (5, 5))), encoding="utf-8")
     prepared = prepare(
-        Job(job.pop("family", str(path)), job.pop("holdout", ()), job.pop("scenes", "60"), 64, 48, "draft", **job)
+        Job(job.pop("family", str(path)), job.pop("holdout", ()), job.pop("scenes", "60"), 64, 48, **job)
     )
     write_planned(root, prepared)
     write_benchmarks(root, Dataset.open(root).world, False)

@@ -19,7 +19,8 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scenes
-from generator.plan.minimal_pairs import WithTwins
+from generator.plan.minimal_pairs import with_twins
+from generator.plan.packed import Plan
 from generator.plan.plan import plan_scenes
 from generator.plan.record import Planned
 from generator.scene.exchange import exchanged
@@ -36,11 +37,11 @@ COUNTS = {"train": 30, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
 WORLDS = [("clevr", (2, 2)), ("clevr-many", (3, 6))]
 
 
-def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPlan, list[Planned], WithTwins]:
+def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPlan, Plan, Plan]:
     vocabulary = read_vocabulary(family)
     splits = SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))
-    alone = list(plan_scenes(vocabulary, splits, COUNTS, seed, objects))
-    return splits, alone, WithTwins(alone, splits, seed)
+    alone = plan_scenes(vocabulary, splits, COUNTS, seed, objects)
+    return splits, alone, with_twins(alone, splits, seed)
 
 
 def arrangement(objects: Any, kind: str) -> tuple[tuple[str, str], ...]:
@@ -71,7 +72,7 @@ def test_each_scene_of_the_evaluation_splits_is_followed_by_its_twin(family: str
         assert abs(kinds[split, "color"] - kinds[split, None]) <= 1
 
 
-def test_a_plan_with_twins_is_made_anew_from_any_place() -> None:
+def test_a_plan_with_twins_is_the_same_from_any_place() -> None:
     _, _, paired = plan("clevr-many", (3, 6))
     again = plan("clevr-many", (3, 6))[2]
     assert [paired[n] for n in range(len(paired) - 1, -1, -1)] == list(again)[::-1]
@@ -258,12 +259,12 @@ def test_planted_faults_are_found(
 def test_twins_leave_stacks_as_they_are() -> None:
     job = related_scenes(3)
     stacked = twins = 0
-    for each in WithTwins(job.planned, SplitPlan(RELATIONS, job.holdout), 0):
+    for each in with_twins(job.planned, SplitPlan(RELATIONS, job.holdout), 0):
         if each.exchange is not None:
             stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))
             scenes = place_scenes(each, RELATIONS, 0, 0, 96, 96)
-            edges = [scene.graph(RELATIONS).edges(keys=True, data=True) for scene in scenes]
+            edges = [scene_graph(scene, RELATIONS).edges(keys=True, data=True) for scene in scenes]
             stacks = [{(i, j) for i, j, name, data in found if name == "on" and data["holds"]} for found in edges]
             assert stacks[0] == stacks[1]
             stacked += bool(stack)

@@ -17,13 +17,11 @@ from PIL import Image
 from generator.dataset.reader import Dataset
 from generator.dataset.resources import resource
 from generator.holdout.scene_counts import parse_scenes
-from generator.render.estimate import seconds_a_scene
 from generator.render.farm.local import Limits, render_scenes
-from generator.render.job import Job, parse_objects, parse_resolution
+from generator.render.job import Job
 from generator.render.prepare import prepare
-from generator.render.quality import read_quality
-from generator.render.run import worker_setup
-from generator.vocabulary.schema import SHAPES, read_vocabulary
+from generator.render.run import Rendering, worker_setup
+from generator.vocabulary.schema import SHAPES
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 
 
@@ -104,10 +102,10 @@ def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path)
 
 
 def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
-    job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64, "draft", 0, 0)
+    job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64)
     prepared = prepare(job)
     digests: dict[str, str] = {}
-    setup = worker_setup(prepared, tmp_path)
+    setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
     for answer in render_scenes(prepared.planned, setup, workers=1, limits=Limits(timeout=10)):
         if len(digests) == 3:
             children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -233,20 +231,3 @@ def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Rendering cannot start" in done.stderr
     assert "illegal instruction" in done.stderr
-
-
-def test_numbers_of_scenes_and_sizes_are_read() -> None:
-    assert parse_scenes("3000") == parse_scenes(None)
-    assert sum(parse_scenes("777").values()) == 777
-    assert parse_scenes("train=5,seen=6")["partial"] == 300
-    assert parse_resolution("320x240") == (320, 240)
-    assert [parse_objects(spec) for spec in ("2", "3..10", "1..1")] == [(2, 2), (3, 10), (1, 1)]
-
-
-def test_the_time_said_beforehand_knows_of_landscapes_and_that_no_image_is_free() -> None:
-    standard = read_quality("standard")
-    clevr, pug = (
-        [seconds_a_scene(size, size, standard, (), read_vocabulary(name)) for size in (0, 64, 224)]
-        for name in ("clevr", "pug")
-    )
-    assert 0 < clevr[0] == pug[0] < clevr[1] < clevr[2] < pug[2] / 2

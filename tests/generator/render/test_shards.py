@@ -18,7 +18,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.plan.record import Planned
 from generator.render.merge import merge_worlds
-from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
+from generator.render.shards import ShardScenes, parse_shard, parse_size
 from tests.conftest import run_command
 from tests.generator.worlds import rewrite
 
@@ -77,7 +77,7 @@ def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: 
     [
         (lambda parts, whole: parts[:2], "Shards are missing: 3/3"),
         (lambda parts, whole: [*parts, parts[0]], "are both shard 1/3; give each once"),
-        (lambda parts, whole: [*parts, whole], "is no shard but a whole dataset"),
+        (lambda parts, whole: [*parts, whole], "is a whole dataset, not a shard"),
         (lambda parts, whole: [parts[0].parent], "is no dataset"),
     ],
 )
@@ -210,7 +210,7 @@ def test_parts_and_sizes_are_read() -> None:
         with pytest.raises(UserError, match="Expected a size such as 256MB"):
             parse_size(spec)
     plan = [Planned(f"{i:03d}", "", (), (), "") for i in range(10)]
-    turns = [list(ShardScenes(plan, Storage((i, 4)))) for i in (1, 2, 3, 4)]
-    assert sorted(each.scene_id for turn in turns for each in turn) == [each.scene_id for each in plan]
-    assert {len(turn) for turn in turns} == {2, 3}
-    assert list(ShardScenes(plan, Storage())) == plan
+    shards = [ShardScenes(plan, (i, 4)) for i in (1, 2, 3, 4)]
+    assert sorted(each.scene_id for shard in shards for each in shard) == [each.scene_id for each in plan]
+    assert [len(shard) for shard in shards] == [len(list(shard)) for shard in shards] == [3, 3, 2, 2]
+    assert list(ShardScenes(plan, None)) == plan

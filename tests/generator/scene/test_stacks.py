@@ -112,7 +112,7 @@ def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> 
 def test_every_stack_finds_a_place() -> None:
     """The planner may ask for any of them in an image of any shape."""
     counts = {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, "draft", 0, 0, (2, 4))).planned
+    assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 4))).planned
     for lower in VOCABULARY.objects:
         for upper in VOCABULARY.objects:
             if can_carry(VOCABULARY, lower, upper):

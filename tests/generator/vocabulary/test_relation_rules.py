@@ -79,7 +79,7 @@ def test_both_tables_have_the_same_rules() -> None:
 
 
 def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(family: str, tmp_path: Path) -> None:
-    prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, "draft", 0, 0, (2, 4)))
+    prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, 0, 0, (2, 4)))
     vocabulary, seen = prepared.vocabulary, Counter()
     for planned in [prepared.planned[n] for n in range(30)]:
         scene = place_scene(planned, vocabulary, 0, 0, 64, 48)

@@ -13,12 +13,12 @@ from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
 from generator.render.job import Job
 from generator.render.prepare import prepare
-from generator.render.run import worker_setup
+from generator.render.run import Rendering, worker_setup
 from tests.conftest import run_command, run_process
 
 ray = pytest.importorskip("ray")
 
-JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64, "draft", 0, 0)
+JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
 ARGUMENTS = [
     "gen",
     "render",
@@ -69,8 +69,9 @@ def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) -> None:
     prepared = prepare(JOB)
+    setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
     answers = []
-    for answer in Farm(2, ray=True).render(prepared.planned, 10, worker_setup(prepared, tmp_path), Limits(scenes=3)):
+    for answer in Farm(2, ray=True).render(prepared.planned, 10, setup, Limits(scenes=3)):
         if len(answers) in (1, 4):
             os.kill(_workers()[0], signal.SIGKILL)
         answers.append(answer)

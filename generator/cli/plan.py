@@ -1,0 +1,116 @@
+"""The command `gen plan`, and the options that it shares with `gen render`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from generator.cli.options import BLOCK_SEED, DESIGN, FOLDER, HOLDOUT, JSON, OPPOSITES, SEED, given
+from generator.dataset.commands import result, say
+from generator.dataset.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.plan.store import StoredPlan
+    from generator.render.prepare import Prepared
+
+_OF_PRESET = ("design", "holdout", "block_seed", "objects", "opposites")
+_CONTENT_OPTIONS = (
+    click.option("--preset", help="A published benchmark: bindsplit2026, pearson2025, pearson2025-clean or spare."),
+    DESIGN,
+    HOLDOUT,
+    click.option("--family", default="clevr", help="World family: a name, or the path of your own TOML file."),
+    click.option(
+        "--assets",
+        help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the family's own, else builtin]",
+    ),
+    click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."),
+    click.option(
+        "--scenes",
+        help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two objects once.  "
+        "[default: train=2000, val=100, seen, partial, unseen=300]",
+    ),
+    click.option("--resolution", default="320x240", help="Width x height in pixels. Scenes are placed for it."),
+    click.option(
+        "--pairs",
+        is_flag=True,
+        help="Give each scene of val, seen, partial and unseen a twin in which one binding or relation is exchanged. "
+        "--scenes does not count twins.",
+    ),
+    click.option("--seed", type=SEED, default=0, help="Seed of the scenes."),
+    BLOCK_SEED,
+    OPPOSITES,
+)
+CONTENT = frozenset({
+    "preset", "design", "holdout", "family", "assets", "objects", "scenes", "resolution", "pairs", "seed", "block_seed", "opposites",
+})  # fmt: skip
+"""The parameters of these options."""
+
+
+def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that decide what a world holds."""
+    for option in reversed(_CONTENT_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@content_options
+@click.option("--out", type=FOLDER, help="Folder to write.  [default: a folder named after the options]")
+@JSON
+@click.pass_context
+def plan(context: click.Context, out: Path | None, as_json: bool, **content: Any) -> None:
+    """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs no Blender.
+
+    `gen render DIR` renders the planned folder, on this machine or on another.
+    """
+    from generator.render.prepare import plan_world
+
+    prepared, name = prepare_content(context, **content)
+    planned = plan_world(prepared, out or Path(name))
+    say_held_out(planned)
+    counts = planned.counts() or {"grid": len(planned)}
+    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen render {planned.root}")
+    result({"dataset": str(planned.root), "scenes": counts}, as_json, str(planned.root))
+
+
+def say_held_out(planned: "StoredPlan") -> None:
+    """Print what each benchmark of a plan holds out."""
+    from generator.holdout.holdout import Holdout
+    from generator.holdout.request import design_of
+
+    for holdout in map(Holdout.from_dict, planned.request["holdouts"]):
+        say(f"Held out: {design_of(holdout).summary(holdout)}.")
+
+
+def prepare_content(
+    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None, objects: str,
+    scenes: str | None, resolution: str, pairs: bool, seed: int, block_seed: str, opposites: bool,
+) -> tuple["Prepared", str]:  # fmt: skip
+    """The world that the content options ask for, checked, and a name for its folder."""
+    from generator.holdout.presets import read_preset
+    from generator.holdout.request import parse_seeds
+    from generator.render.job import Job, parse_objects, parse_resolution
+    from generator.render.prepare import folder_name, prepare
+
+    if preset is not None:
+        stated = read_preset(preset)
+        _check_preset(context, preset)
+        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
+        family = family if "family" in given(context) else stated.family
+        scenes = scenes or stated.scenes
+    job = Job(
+        family, holdout, scenes, *parse_resolution(resolution), seed, parse_seeds(block_seed), parse_objects(objects), pairs, design,
+        opposites, assets,
+    )  # fmt: skip
+    prepared = prepare(job)
+    return prepared, folder_name(prepared, preset)
+
+
+def _check_preset(context: click.Context, preset: str) -> None:
+    options = given(context)
+    for name in _OF_PRESET:
+        if name in options:
+            raise UserError(
+                f"--preset {preset} sets {options[name]} itself (scenes/presets/{preset}.toml); leave one of the two out."
+            )

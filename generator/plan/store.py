@@ -1,0 +1,133 @@
+"""The plan of a world on disk: world/plan.parquet, written once and read by all that follows."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generator.dataset.errors import UserError
+from generator.dataset.files import write_table
+from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
+from generator.dataset.writer import check_free, check_plan
+from generator.plan.record import Planned, scene_id
+from generator.scene.exchange import Exchange
+
+_ROWS = 500  # in memory at a time
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What a scene is made for: its split, and for a label the objects in the order in which the label names them."""
+
+    split: str
+    named: tuple[int, ...]
+
+
+class StoredPlan:
+    """The plan in a dataset's folder; a few scenes are in memory at a time.
+
+    `request` says what was planned: all that decides the contents of the world, its vocabulary and holdouts included.
+    Raises UserError when there is no plan, or when it is damaged.
+    """
+
+    def __init__(self, root: Path):
+        self.root, self._path = root, root / "world" / PLAN_FILE
+        request = plan_request(root / "world")
+        if request is None:
+            raise UserError(f"{root} has no plan; make one with `gen plan --out {root}`.")
+        self.request: dict[str, Any] = request
+
+    def __len__(self) -> int:
+        return int(pq.read_metadata(self._path).num_rows)
+
+    def __iter__(self) -> Iterator[Planned]:
+        """The planned scenes in order. Raises UserError when the file is damaged."""
+        number = 0
+        try:
+            with pq.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(_ROWS):
+                    for row in batch.to_pylist():
+                        if row["scene_id"] != scene_id(number):  # a name of files
+                            raise ValueError(f"scene {number} is called '{row['scene_id']}'")
+                        yield _planned(row)
+                        number += 1
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            raise UserError(f"{self._path} is damaged ({error}); plan it again into another folder.") from None
+
+    def counts(self) -> dict[str, int]:
+        """How many scenes are made for each split, the most first; those of the grid are made for none."""
+        found = Counter(pq.read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    def assigned(self) -> dict[int, dict[str, Assigned]]:
+        """What scenes are made for, by part and scene_id; empty over the grid."""
+        found: dict[int, dict[str, Assigned]] = {}
+        known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few differ: memory holds each once
+        with pq.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(_ROWS, columns=["scene_id", "part", "split", "named"]):
+                for row in batch.to_pylist():
+                    if row["split"] is not None:
+                        made_for = (row["split"], tuple(row["named"]))
+                        assigned = known.setdefault(made_for, Assigned(*made_for))
+                        found.setdefault(row["part"], {})[row["scene_id"]] = assigned
+        return found
+
+
+def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
+    """Whether a folder holds the plan of a request. Raises UserError where it holds another plan, or anything else."""
+    found = plan_request(root / "world")
+    if found is None:
+        check_free(root)
+        return False
+    check_plan(root, found, json.loads(json.dumps(request)))
+    return True
+
+
+def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
+    """Write the plan of a request into a dataset's folder. It appears whole or not at all."""
+    (root / "world").mkdir(parents=True, exist_ok=True)
+    write_table(root / "world" / PLAN_FILE, map(_row, planned), plan_schema(request))
+    return StoredPlan(root)
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    n = len(planned.objects)
+    layouts = zip(planned.depth_order, planned.rests_on or (None,) * n, planned.clumps or (None,) * n, strict=True)
+    return {
+        "scene_id": planned.scene_id,
+        "cluster_id": planned.cluster_id,
+        "twin_of": planned.twin_of,
+        "part": planned.part,
+        "split": planned.split,
+        "named": planned.named,
+        "environment": planned.environment,
+        "objects": [
+            {"category": category, "attributes": attributes, "depth": depth, "rests_on": lower, "clump": clump}
+            for (category, attributes), (depth, lower, clump) in zip(planned.objects, layouts, strict=True)
+        ],
+        "exchange": planned.exchange._asdict() if planned.exchange else None,
+    }
+
+
+def _planned(row: Mapping[str, Any]) -> Planned:
+    objects = row["objects"]
+    rests_on, clumps = (tuple(each[name] for each in objects) for name in ("rests_on", "clump"))
+    return Planned(
+        row["scene_id"],
+        row["cluster_id"],
+        tuple((each["category"], dict(each["attributes"])) for each in objects),
+        tuple(each["depth"] for each in objects),
+        row["environment"],
+        () if all(lower is None for lower in rests_on) else rests_on,
+        () if None in clumps else clumps,
+        Exchange(**row["exchange"]) if row["exchange"] else None,
+        row["twin_of"],
+        row["part"],
+        row["split"],
+        tuple(row["named"]),
+    )

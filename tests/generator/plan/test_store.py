@@ -1,0 +1,135 @@
+"""world/plan.parquet: what is written is what was planned, the same bytes, and nothing else is taken for a plan."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from generator.dataset.errors import UserError
+from generator.plan.packed import Plan
+from generator.plan.store import StoredPlan, is_planned, write_plan
+from generator.render.job import Job
+from generator.render.prepare import plan_world, prepare
+
+COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
+JOBS: dict[str, dict[str, Any]] = {
+    "pairs": {"family": "clevr", "holdout": "3x3", "pairs": True},
+    "many": {"family": "clevr-many", "holdout": "3x3", "objects": (3, 6), "pairs": True},
+    "stacks": {"family": "clevr-relations", "holdout": "3x3", "objects": (2, 4)},
+    "labels": {"family": "pearson2025", "holdout": ("pearson2025",), "design": "gzsl", "scenes": "300"},
+    "curve": {"family": "clevr", "holdout": ("k4..5",), "design": "coverage"},
+}
+
+
+def job(**more: Any) -> Job:
+    return Job(**{"scenes": COUNTS, "width": 64, "height": 48, **more})
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
+    prepared = prepare(job(**JOBS[name]))
+    stored = plan_world(prepared, tmp_path)
+    assert isinstance(prepared.planned, Plan)
+    assert list(stored) == list(prepared.planned)
+    assert len(stored) == len(prepared.planned)
+    found = {scene_id: (part, each) for part, of in stored.assigned().items() for scene_id, each in of.items()}
+    assert {
+        scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()
+    } == {each.scene_id: (each.part, each.split, each.named) for each in prepared.planned}  # fmt: skip
+
+
+def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
+    prepared = prepare(job(**JOBS["curve"]))
+    stored = plan_world(prepared, tmp_path)
+    for part in (0, 1):
+        rule_counts = {split: n for split, n in COUNTS.items() if any(each.split == split for each in stored)}
+        assigned = [each.split for each in stored.assigned()[part].values()]
+        assert {split: assigned.count(split) for split in assigned} == rule_counts
+    assert next(iter(stored.counts())) == "train"
+
+
+def test_a_grid_is_planned_for_no_split(tmp_path: Path) -> None:
+    family = Path(tmp_path / "small.toml")
+    from tests.generator.designs import family as text
+
+    family.write_text(text(4, 4), encoding="utf-8")
+    stored = plan_world(prepare(job(family=str(family), holdout="2x2", scenes="grid")), tmp_path / "world")
+    assert (len(stored), stored.counts(), stored.assigned()) == (4 * 3 * 4 * 3, {}, {})
+
+
+def test_the_same_request_is_the_same_bytes_and_is_not_planned_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = set()
+    for name in ("one", "other"):
+        plan_world(prepare(job(**JOBS["many"])), tmp_path / name)
+        digests.add(hashlib.sha256((tmp_path / name / "world/plan.parquet").read_bytes()).hexdigest())
+    assert len(digests) == 1
+    monkeypatch.setattr("generator.render.prepare.plan_parts", lambda *_: pytest.fail("planned again"))
+    assert len(plan_world(prepare(job(**JOBS["many"])), tmp_path / "one")) > 0
+
+
+def test_another_plan_and_other_files_are_left_alone(tmp_path: Path) -> None:
+    prepared = prepare(job(**JOBS["pairs"]))
+    plan_world(prepared, tmp_path / "world")
+    assert is_planned(tmp_path / "world", prepared.request)
+    with pytest.raises(UserError, match="holds another plan: it has seed = 0, not 1; choose another --out"):
+        is_planned(tmp_path / "world", prepare(job(seed=1, **JOBS["pairs"])).request)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/thesis.tex").write_text("precious")
+    with pytest.raises(UserError, match="holds something else than a world"):
+        is_planned(tmp_path / "thesis", prepared.request)
+    assert not is_planned(tmp_path / "new", prepared.request)
+
+
+def test_a_request_names_no_path(tmp_path: Path) -> None:
+    first = prepare(job(**JOBS["pairs"]))
+    (tmp_path / "theirs.json").write_text(__import__("json").dumps(first.holdout.to_dict()))
+    again = prepare(job(**{**JOBS["pairs"], "holdout": (str(tmp_path / "theirs.json"),)}))
+    assert str(tmp_path) not in str(again.request)
+    assert again.request["holdouts"] == first.request["holdouts"]
+
+
+def damaged(root: Path, harm: str) -> None:
+    path = root / "world/plan.parquet"
+    if harm == "bytes":
+        path.write_bytes(path.read_bytes()[:-200])
+    elif harm == "columns":
+        table = pq.read_table(path)
+        pq.write_table(table.drop_columns(["split"]), path)
+    elif harm == "metadata":
+        pq.write_table(pq.read_table(path).replace_schema_metadata({}), path)
+    elif harm == "names":  # a scene's id becomes the name of files
+        table = pq.read_table(path)
+        ids = ["../../" + name for name in table["scene_id"].to_pylist()]
+        pq.write_table(table.set_column(0, "scene_id", [ids]), path)
+
+
+@pytest.mark.parametrize("harm", ["bytes", "columns", "metadata", "names"])
+def test_a_damaged_plan_is_refused_in_one_sentence(tmp_path: Path, harm: str) -> None:
+    prepared = prepare(job(**JOBS["pairs"]))
+    plan_world(prepared, tmp_path)
+    damaged(tmp_path, harm)
+    with pytest.raises(UserError, match=r"plan\.parquet is (damaged|not a plan of this version).*another folder\.$"):
+        list(StoredPlan(tmp_path))
+
+
+def test_a_folder_without_a_plan_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no plan; make one with `gen plan --out"):
+        StoredPlan(tmp_path)
+
+
+def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
+    """No more than a row group is in memory."""
+    prepared, given = prepare(job(**JOBS["pairs"])), 0
+
+    def scenes() -> Any:
+        nonlocal given
+        for each in prepared.planned:
+            given += 1
+            yield each
+
+    write_plan(tmp_path, prepared.request, scenes())
+    assert given == len(StoredPlan(tmp_path))
