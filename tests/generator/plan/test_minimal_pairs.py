@@ -29,7 +29,7 @@ from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import run_command
-from tests.generator.judge.test_verify import Rows, edit, judged, said
+from tests.generator.judge.datasets import Rows, edit, judged, said
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
 

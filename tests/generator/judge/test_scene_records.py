@@ -1,12 +1,37 @@
-"""The judge over a world of all eight relations: wrong margins and floating objects are found."""
+"""Scene records that contradict the poses are named."""
 
 import json
 import shutil
 from pathlib import Path
 
 from generator.judge.verify import verify_dataset
-from tests.generator.judge.test_verify import Rows, edit
-from tests.generator.relations import BENCHMARK
+from tests.generator.judge.datasets import Rows, edit, judged, said
+from tests.generator.relations import BENCHMARK as RELATIONS
+
+
+def test_a_wrong_record(copied: Path) -> None:
+    def plant(rows: Rows) -> None:
+        relation = rows[0]["relations"][0]
+        relation["holds"] = not relation["holds"]
+        rows[1]["objects"][0]["category"] = "teapot"
+
+    edit(copied / "world", "scenes", plant)
+    found = said(judged(copied), "wrong record")
+    assert "scene 000000: object 0 left of object 1 is listed as" in found
+    assert "scene 000001: object 0 is listed as teapot" in found
+
+
+def test_a_record_that_is_none(copied: Path) -> None:
+    def plant(rows: Rows) -> None:
+        rows[0]["scene"] = "[]"
+        rows[1]["relations"][0] = rows[1]["relations"][1]
+        rows[2]["relations"][0]["object"] = 7
+
+    edit(copied / "world", "scenes", plant)
+    found = said(judged(copied), "wrong record")
+    assert "scene 000000: its record cannot be read" in found
+    assert "scene 000001: 8 relations are listed, not one for each ordered pair and relation" in found
+    assert "scene 000002: 8 relations are listed" in found
 
 
 def test_wrong_margins_and_what_hovers_are_found(relations_world: Path, tmp_path: Path) -> None:
@@ -34,6 +59,6 @@ def test_wrong_margins_and_what_hovers_are_found(relations_world: Path, tmp_path
         planted[row["scene_id"]] = "above the ground and rests on no object"
 
     edit(copied / "world", "scenes", spoil)
-    findings = verify_dataset(copied, None)[BENCHMARK]["findings"]
+    findings = verify_dataset(copied, None)[RELATIONS]["findings"]
     for scene_id, told in planted.items():
         assert any(scene_id in finding["what"] and told in finding["what"] for finding in findings), (scene_id, told)

@@ -1,0 +1,157 @@
+"""Datasets for tests of the judge: rendered ones to damage, and small ones made by hand."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from generator.dataset.files import read_json, write_json, write_sums
+from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
+from generator.judge.verify import verify_dataset
+
+BENCHMARK = "color-shape-3x3-b0"
+
+Rows = list[dict[str, Any]]
+
+
+def edit(folder: Path, table: str, change: Callable[[Rows], object]) -> None:
+    """Change a table and seal the component again, so that only the judge's reasoning can find it out."""
+    path = folder / f"{table}.parquet"
+    schema = SCENES if table == "scenes" else BENCHMARK_TABLES[table]
+    rows = pq.read_table(path, schema=schema).to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    seal(folder)
+
+
+def seal(folder: Path) -> None:
+    manifest = read_json(folder / "manifest.json")
+    manifest["sums"] = write_sums(folder, {})
+    write_json(folder / "manifest.json", manifest)
+    if folder.name == "world":
+        for other in folder.parent.glob("benchmarks/*/manifest.json"):
+            write_json(other, {**read_json(other), "world": manifest["sums"]})
+
+
+def judged(root: Path) -> dict[str, Any]:
+    certificate = verify_dataset(root, None)[BENCHMARK]
+    assert read_json(root / "benchmarks" / BENCHMARK / "verify.json") == certificate
+    return certificate
+
+
+def said(certificate: dict[str, Any], fault: str) -> str:
+    return " | ".join(finding["what"] for finding in certificate["findings"] if finding["fault"] == fault)
+
+
+def scene_in(benchmark: Path, split: str) -> str:
+    rows = pq.read_table(benchmark / "splits.parquet").to_pylist()
+    return next(row["scene_id"] for row in rows if row["split"] == split)
+
+
+def held_out(benchmark: Path) -> tuple[str, str]:
+    value, thing = read_json(benchmark / "holdout.json")["bindings"][0]
+    return value, thing
+
+
+def add_text(benchmark: Path, text: str, **listed: Any) -> str:
+    """Add a text to the texts table as `gen split` would, without a form; returns its id."""
+    lexicon = Lexicon.of((benchmark.parents[1] / "world/vocabulary.toml").read_text(encoding="utf-8"))
+    said = read_text(text, lexicon)
+    text_id = hashlib.sha256(text.encode()).hexdigest()[:16]
+    counts = {"n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links)}
+    row = {"text_id": text_id, "text": text, "template": "x", "level": said.level, **counts, **listed}
+    edit(benchmark, "texts", lambda rows: rows.append(row))
+    return text_id
+
+
+VOCABULARY = """
+category = "shape"
+[attributes.color]
+red = {}
+blue = {}
+green = {}
+[objects]
+cube = {}
+sphere = {}
+cone = {}
+[relations]
+left = { phrase = "to the left of", rule = "left", margin = 0.2 }
+"""
+
+BLOCK = {"kind": "color", "category": "shape", "bindings": [["red", "cube"], ["red", "sphere"]]}
+
+
+def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tables: Rows) -> Path:
+    """A dataset: the objects of each scene from left to right, as "red cube", 1 m apart; the split of each scene."""
+    folders = root / "world", root / "benchmarks" / BENCHMARK
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (folders[0] / "vocabulary.toml").write_text(VOCABULARY, encoding="utf-8")
+    (folders[0] / "images").mkdir()
+    for number, scene_id in enumerate(scenes):
+        Image.new("L", (1, 1), number).save(folders[0] / f"images/{scene_id}.png")
+    rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
+    tables["splits"] = [{"scene_id": scene_id, "split": split} for scene_id, split in splits.items()]
+    for name, schema in BENCHMARK_TABLES.items():
+        pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
+    write_json(folders[1] / "holdout.json", BLOCK)
+    for folder in reversed(folders):
+        write_json(folder / "manifest.json", {})
+        seal(folder)
+    return root
+
+
+def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
+    things = [
+        {"category": category, "attributes": {"color": color}, "position": [float(i), 0.0, 0.0]}
+        for i, (color, category) in enumerate(objects)
+    ]
+    pairs = [(i, j) for i in range(len(objects)) for j in range(len(objects)) if i != j]
+    return {
+        "scene_id": scene_id,
+        "status": "ok",
+        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
+        "relations": [
+            {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
+        ],
+        "scene": json.dumps({"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}),
+    }  # fmt: skip
+
+
+CROWDS = {
+    "seen": ["blue cube", "green cone", "blue sphere"],
+    "partial": ["red cube", "green cone", "red sphere"],
+    "unseen": ["red cube", "red sphere", "red cube"],
+    "val": ["green cube"],
+}
+
+
+def text_row(text: str) -> dict[str, Any]:
+    said = read_text(text, Lexicon.of(VOCABULARY))
+    return {
+        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": json.dumps(said.to_dict()),
+        "level": said.level, "n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links),
+    }  # fmt: skip
+
+
+def ask(root: Path, scene: str, texts: dict[str, list[tuple[str, bool]]], pool: Rows = [], **item: Any) -> Path:  # noqa: B006
+    """A dataset of one item over a scene, with (text, truth) by slot."""
+    words = {text for slot in texts.values() for text, _ in slot} | {row["text"] for row in pool}
+    rows = {text: text_row(text) for text in sorted(words)}
+    candidates = [
+        {"item_id": "i", "scene_id": scene, "text_id": rows[text]["text_id"], "slot": slot, "truth": truth}
+        for slot, pairs in texts.items()
+        for text, truth in pairs
+    ]
+    pools = [{"pool_id": "pool", "text_id": rows[row["text"]]["text_id"]} for row in pool]
+    items = [{"item_id": "i", "split": scene, **({"pool_id": "pool"} if pool else {}), **item}]
+    splits = {name: name for name in CROWDS}
+    return make(root, CROWDS, splits, texts=list(rows.values()), items=items, candidates=candidates, pools=pools)

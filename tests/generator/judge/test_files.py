@@ -1,0 +1,56 @@
+"""Damaged, missing and unlisted files are named."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.generator.judge.datasets import edit, judged, said, seal
+
+
+def test_an_image_that_neither_files_nor_sums_have(copied: Path) -> None:
+    (copied / "world/images/000007.png").unlink()
+    seal(copied / "world")
+    certificate = judged(copied)
+    assert said(certificate, "missing image") == "scene 000007 has no image"
+    assert certificate["faults"] == {"missing image": 1}
+
+
+def test_a_truncated_image(copied: Path) -> None:
+    image = copied / "world/images/000007.png"
+    image.write_bytes(image.read_bytes()[:-400])
+    certificate = judged(copied)
+    assert "world/images/000007.png does not decode" in said(certificate, "damaged image")
+    assert "world/images/000007.png has other bytes" in said(certificate, "damaged file")
+    assert set(certificate["faults"]) == {"damaged image", "damaged file"}
+
+
+def test_a_missing_and_an_unlisted_file(copied: Path) -> None:
+    (copied / "world/images/000003.png").rename(copied / "world/images/x.png")
+    certificate = judged(copied)
+    assert "000003.png is missing" in said(certificate, "damaged file")
+    assert "images/x.png is not in SHA256SUMS" in said(certificate, "unlisted file")
+
+
+def test_tables_with_missing_cells_or_columns_or_repeated_rows(copied: Path, benchmark: Path) -> None:
+    edit(benchmark, "splits", lambda rows: rows.append(rows[0]))
+    edit(benchmark, "items", lambda rows: rows.append(rows[0]))
+    certificate = judged(copied)
+    assert certificate["faults"]["repeated scene"] == certificate["faults"]["repeated item"] == 1
+    edit(benchmark, "candidates", lambda rows: rows[0].update(truth=None))
+    assert "candidates.parquet cannot be read: it has rows without truth" in said(judged(copied), "damaged file")
+    path = benchmark / "candidates.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["slot"]), path)
+    assert "candidates.parquet cannot be read" in said(judged(copied), "damaged file")
+
+
+def test_candidates_without_a_kind_can_be_judged(copied: Path, benchmark: Path) -> None:
+    path = benchmark / "candidates.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns([name for name in table.column_names if name == "kind"]), path)
+    seal(benchmark)
+    assert judged(copied)["status"] == "clean"
+
+
+def test_an_unreadable_table(copied: Path, benchmark: Path) -> None:
+    (benchmark / "items.parquet").write_bytes(b"PAR1 nonsense")
+    assert "items.parquet cannot be read" in said(judged(copied), "damaged file")

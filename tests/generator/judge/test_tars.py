@@ -1,0 +1,68 @@
+"""Faults of tars: wrong places, other bytes, images that do not decode."""
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from generator.dataset.schema import PACKED
+from generator.judge.tars import image_fault, packed_paths, tar_faults
+
+
+def packed(folder: Path, content: bytes, **listed: object) -> Path:
+    """A world whose only image is in a tar; `listed` changes its row in packed.parquet."""
+    with tarfile.open(folder / "0.tar", "w") as tar:
+        member = tarfile.TarInfo("000000.png")
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    with tarfile.open(folder / "0.tar") as tar:
+        offset = tar.getmembers()[0].offset_data
+    row = {
+        "path": "images/000000.png", "tar": "0.tar", "offset": offset, "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(), **listed,
+    }  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row], schema=PACKED), folder / "packed.parquet")
+    return folder
+
+
+def image() -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (2, 2)).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_whole_tar_has_no_fault(tmp_path: Path) -> None:
+    assert list(tar_faults(packed(tmp_path, image()))) == []
+    assert packed_paths(tmp_path) == {"images/000000.png"}
+
+
+def test_a_world_without_tars_has_no_fault(tmp_path: Path) -> None:
+    assert list(tar_faults(tmp_path)) == []
+    assert packed_paths(tmp_path) == set()
+
+
+def test_wrong_places_and_other_bytes_are_named(tmp_path: Path) -> None:
+    assert list(tar_faults(packed(tmp_path, image(), offset=7))) == [
+        "0.tar: images/000000.png is not where packed.parquet says"
+    ]
+    (fault,) = tar_faults(packed(tmp_path, image(), sha256="0" * 64))
+    assert "other bytes" in fault
+    (fault,) = tar_faults(packed(tmp_path, b"no image"))
+    assert "does not decode" in fault
+
+
+def test_a_missing_tar_and_a_broken_index_are_named(tmp_path: Path) -> None:
+    (packed(tmp_path, image()) / "0.tar").unlink()
+    (fault,) = tar_faults(tmp_path)
+    assert "0.tar cannot be read" in fault
+    (tmp_path / "packed.parquet").write_bytes(b"PAR1")
+    assert "packed.parquet cannot be read" in next(tar_faults(tmp_path))
+
+
+def test_an_image_is_told_from_other_bytes() -> None:
+    assert image_fault(image()) is None
+    assert "does not decode" in str(image_fault(image()[:30]))
