@@ -40,7 +40,7 @@ def measure(folder: Path, channel: str | None = None) -> Results:
 
 def measure_protocols(run: Run, channel: str | None = None) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
-    scores = _read_scores(run, _channel(run, channel))
+    scores = read_scores(run, _channel(run, channel))
     return {name: find_protocol(name).measure(scores) for name in run.record["protocols"]}
 
 
@@ -79,7 +79,7 @@ def _channel(run: Run, asked: str | None) -> str:
     return str(asked or run.record.get("channel") or run.channels[0])
 
 
-def _read_scores(run: Run, channel: str) -> Scores:
+def read_scores(run: Run, channel: str) -> Scores:
     """The scores of one channel of a run."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():

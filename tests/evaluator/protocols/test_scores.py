@@ -1,0 +1,33 @@
+"""The scores of a run as protocols get them: candidates, pools and folds of the protocols that the run scored."""
+
+from pathlib import Path
+
+import numpy as np
+
+from evaluator.measure import read_scores
+from evaluator.protocols.registry import find_protocol
+from evaluator.run_folder import open_run
+from generator.dataset.files import read_json, write_json
+
+
+def test_scores_hold_what_each_protocol_needs(folder: Path) -> None:
+    scores = read_scores(open_run(folder), "cosine")
+    assert (len(scores.pools), dict(scores.folds)) == (0, {})
+    items = scores.items("context")
+    assert set(items.slot.ravel().tolist()) == {"c", "n", "context"}
+    assert np.isfinite(items.scores[items.scored]).all()
+
+
+def test_folds_are_read_where_the_run_scored_them(folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "pools").mkdir(parents=True)
+    (run / "scores.parquet").symlink_to(folder / "scores.parquet")
+    write_json(run / "run.json", {**read_json(folder / "run.json"), "raw_retrieval": ["systematicity"]})
+    opened = open_run(run)
+    scores = read_scores(opened, "cosine")
+    (name, folds), *others = scores.folds.items()
+    assert (name, others) == ("systematicity", [])
+    assert [fold.name for fold in folds] == [f.name for f in find_protocol(name).folds(opened.benchmark)]
+    matrix = np.arange(len(folds[0].images) ** 2, dtype=np.float32).reshape(len(folds[0].images), -1)
+    np.save(run / "pools" / f"{folds[0].name}.npy", matrix)
+    assert np.array_equal(scores.matrix(folds[0]), matrix)
