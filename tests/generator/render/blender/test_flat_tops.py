@@ -4,10 +4,6 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.resources import resource
-
-TEXT = resource("scenes/clevr-relations.toml").read_text(encoding="utf-8")
-
 
 def refused(top: tuple[float, float] | None, foot: float | None, shape: str) -> str | None:
     from types import SimpleNamespace
