@@ -50,6 +50,7 @@ def in_blender() -> Iterator[Callable[..., Any]]:
 def _serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Blender talks
+    importlib.import_module("bpy")  # mathutils and bmesh can be imported only after it
     for line in sys.stdin:
         module, function, arguments = json.loads(line)
         try:
