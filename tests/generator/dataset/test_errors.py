@@ -1,18 +1,14 @@
-"""Errors that the user can mend: exit code 2, one sentence, and a hint."""
+"""The error for mistakes of the user, and the hint that closes its message (exit codes: test_commands.py)."""
 
-import click
-from click.testing import CliRunner
+import pickle
 
 from generator.dataset.errors import UserError, did_you_mean
 
 
-def test_a_user_error_ends_a_command_with_its_sentence_and_code_2() -> None:
-    @click.command()
-    def fails() -> None:
-        raise UserError("Expected 3x3, got 3by3.")
-
-    done = CliRunner().invoke(fails)
-    assert (done.exit_code, done.stderr) == (2, "Error: Expected 3x3, got 3by3.\n")
+def test_an_error_is_its_message_also_from_another_process() -> None:
+    error = pickle.loads(pickle.dumps(UserError("Expected 3x3, got 3by3.")))
+    assert isinstance(error, UserError)
+    assert error.message == str(error) == "Expected 3x3, got 3by3."
 
 
 def test_the_nearest_name_is_suggested_or_all_are_listed() -> None:
