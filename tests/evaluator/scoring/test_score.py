@@ -47,7 +47,7 @@ def _cut(words: int) -> Callable[[str], list[str]]:
 
 
 def _blind_to_shape(text: str) -> list[str]:
-    return ["cube" if word == "cone" else word for word in text.split()]
+    return ["cube" if word in ("cone", "pyramid", "heart") else word for word in text.split()]
 
 
 def _unordered(text: str) -> list[str]:
