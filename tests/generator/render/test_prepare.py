@@ -1,0 +1,56 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.dataset.errors import UserError
+from generator.render.job import Job
+from generator.render.prepare import folder_name, plan_world, prepare
+
+COUNTS = {"train": 6, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
+
+
+def job(**more: Any) -> Job:
+    return Job(**{"family": "clevr", "holdout": "3x3", "scenes": COUNTS, "width": 64, "height": 48, **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({}, "clevr-3x3-b0-s0-64x48"),
+        ({"block_seed": (0, 1, 2), "seed": 7}, "clevr-3x3-b0-2-s7-64x48"),
+        ({"block_seed": (1, 5)}, "clevr-3x3-b1_5-s0-64x48"),
+        ({"family": "clevr-many", "objects": (3, 6), "holdout": "material:shape=2x2"}, None),
+        ({"holdout": (), "design": "coverage", "scenes": None}, "clevr-k1-7-b0-s0-64x48"),
+    ],
+)
+def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str | None) -> None:
+    if name is None:
+        with pytest.raises(UserError, match="material has only 2 values"):
+            prepare(job(**more))
+    else:
+        assert folder_name(prepare(job(**more)), None) == name
+    assert folder_name(prepare(job()), "bindsplit2026") == "bindsplit2026-s0-64x48"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"family": "pug", "objects": (2, 9)}, "has room for"),
+        ({"assets": "0ad"}, "can change nothing; leave it out"),
+        ({"pairs": True, "block_seed": (0, 1)}, "--pairs makes twins for the splits of one holdout"),
+        ({"objects": (1, 1)}, "one object alone poses no question"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(more: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        plan_world(prepare(job(**more)), tmp_path / "world")
+    assert not (tmp_path / "world").exists()
+
+
+def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> None:
+    prepared = prepare(job())
+    stored = plan_world(prepared, tmp_path)
+    assert stored.counts() == {"train": 6, "partial": 3, "seen": 3, "unseen": 3, "val": 2}
+    assert stored.request["holdouts"] == [prepared.holdout.to_dict()]
+    assert prepared.planned is prepared.planned
