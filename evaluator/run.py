@@ -1,7 +1,8 @@
 """A run: one model scored on one benchmark, in a folder of its own."""
 
+import logging
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, within_limit
 from evaluator.scoring.preflight import describe_cost, describe_limits
 from evaluator.scoring.score import score, settings_for
-from generator.dataset.commands import say
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset
 
+logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
 _BEGUN = ".begun.json"
 _NAMED = 5
@@ -45,7 +47,7 @@ class Request:
     full_pools: bool = False
 
 
-def run(request: Request) -> tuple[Path, Results | None]:
+def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
     """Score and measure; returns the run's folder and its results. Raises UserError for a request that cannot be met.
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
@@ -67,6 +69,7 @@ def run(request: Request) -> tuple[Path, Results | None]:
     if isinstance(model, FitsTexts):
         model.fit_texts([benchmark.text_of[text] for text in needs.texts])
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
+    settings = replace(settings, progress=progress if process.is_main else SILENT)
     certificate = _certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
@@ -98,7 +101,7 @@ def run(request: Request) -> tuple[Path, Results | None]:
     remove_parts(out)
     finished = open_run(out)
     measured = measure_protocols(finished)
-    _say_unscored(measured)
+    _log_unscored(measured)
     results = write_results(finished, measured)
     write_latex(results, out)
     return out, results
@@ -130,10 +133,10 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
 
 def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) -> None:
     facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
-    say("Model: " + "; ".join(facts))
-    say(f"{describe_cost(model, needs)} Dataset certificate: {certificate}.")
+    logger.info("Model: " + "; ".join(facts))
+    logger.info(f"{describe_cost(model, needs)} Dataset certificate: {certificate}.")
     for line in describe_limits(needs):
-        say(line)
+        logger.info(line)
 
 
 def _precision(own: Any, chosen: str) -> str:
@@ -149,18 +152,18 @@ def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
     counted = getattr(model, "evaluations", None)
     if counted is None:
         return None
-    say(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
+    logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
-def _say_unscored(measured: dict[str, ProtocolResults]) -> None:
+def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
     """Name the first items without a score, and the file that names all."""
     for protocol, each in measured.items():
         unscored = each.items.item_id[~each.items.scored].tolist()
         if unscored:
             more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
             reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
-            say(
+            logger.info(
                 f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
             )
 

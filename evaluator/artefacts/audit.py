@@ -17,7 +17,7 @@ from evaluator.artefacts.significance import LEVEL, p_above
 from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity
 from evaluator.artefacts.words import ngram_differences, overlap, words
 from evaluator.statistics.intervals import cluster_mean
-from generator.dataset.commands import progress
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 
 CHANCE = 0.5
@@ -39,19 +39,18 @@ class Request:
     device: str | None = None
 
 
-def audit(request: Request) -> dict[str, Any]:
+def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
     """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that cannot be met."""
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
     samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
     encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
     model = load_language_model(request.language_model, samples, request.seed, request.device)
-    with progress() as bar:
-        task = bar.add_task("Auditing", total=len(samples), note="")
-        kinds = []
+    kinds = []
+    with progress.track("auditing", len(samples)) as advance:
         for sample in samples:
-            bar.update(task, note=str(sample.kind))
+            advance(0, str(sample.kind))
             kinds.append(_audit_kind(sample, model, encoder, request.seed))
-            bar.advance(task)
+            advance()
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {

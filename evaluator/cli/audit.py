@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, FILE, JSON
-from generator.dataset.commands import DatasetFolder, result, say
+from generator.dataset.commands import Bar, DatasetFolder, result, say
 
 
 @click.command()
@@ -41,10 +41,12 @@ def audit(
     """
     from evaluator.artefacts.audit import Request
     from evaluator.artefacts.audit import audit as compute
-    from evaluator.artefacts.table import print_audit
+    from evaluator.cli.audit_table import print_audit
     from generator.dataset.files import write_json
 
-    results = compute(Request(dataset, benchmark, protocols, language_model, sentence_encoder, items, seed, device))
+    results = compute(
+        Request(dataset, benchmark, protocols, language_model, sentence_encoder, items, seed, device), Bar()
+    )
     if out:
         write_json(out, results)
         say(f"The audit is in {out}.")

@@ -14,9 +14,9 @@ from generator.dataset.commands import result
 @JSON
 def measure(run: Path, channel: str | None, as_json: bool) -> None:
     """Compute the results of RUN again from its scores, without the model."""
+    from evaluator.cli.results_table import print_table
     from evaluator.measure import measure as compute
     from evaluator.report.latex import write_latex
-    from evaluator.report.terminal import print_table
 
     results = compute(run, channel)
     write_latex(results, run)

@@ -14,8 +14,8 @@ from generator.dataset.commands import result
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Print the results of RUNS and write them to one HTML page with figures and examples."""
+    from evaluator.cli.results_table import print_table
     from evaluator.report.page import write_page
-    from evaluator.report.terminal import print_table
 
     path = out or runs[0] / "report.html"
     results = write_page(runs, path)

@@ -6,7 +6,7 @@ import click
 
 from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, JSON
 from evaluator.protocols.registry import protocol_names
-from generator.dataset.commands import DatasetFolder, result, say
+from generator.dataset.commands import Bar, DatasetFolder, result, say
 
 
 @click.command()
@@ -59,14 +59,14 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
     """
-    from evaluator.report.terminal import print_table
+    from evaluator.cli.results_table import print_table
     from evaluator.run import Request
     from evaluator.run import run as score
 
     request = Request(
         dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools
     )
-    folder, results = score(request)
+    folder, results = score(request, Bar())
     if results is None:
         return
     say(f"Scores and results are in {folder}. Next: score report {folder}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON
-from generator.dataset.commands import Commands, DatasetFolder, result, say
+from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 
 
 @click.group(cls=Commands)
@@ -41,7 +41,7 @@ def scratch(
 
     opened = Dataset.open(dataset)
     recipe = Recipe(seed=seed, negatives=negatives, epochs=epochs or Recipe.epochs)
-    record = train_scratch(opened.world, opened.benchmark(benchmark), recipe, out, device)
+    record = train_scratch(opened.world, opened.benchmark(benchmark), recipe, out, device, Bar())
     first, last = record["losses"][0], record["losses"][-1]
     say(f"Loss {first:.2f} → {last:.2f}. Next: score run {dataset} --model jackalope:{out}")
     result({"model": str(out), "losses": record["losses"]}, as_json, str(out))

@@ -1,13 +1,14 @@
 """Batches that are halved and tried again when memory runs out."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import torch
 
-from generator.dataset.commands import say
 from generator.dataset.errors import UserError
 
+logger = logging.getLogger(__name__)
 _SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,7 +59,7 @@ class BatchSize:
         while self.size >= tried:
             self.size //= 2
         torch.cuda.empty_cache()  # does nothing where no GPU is used
-        say(f"Out of memory: going on with batches of {self.size}.")
+        logger.info(f"Out of memory: going on with batches of {self.size}.")
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
-from evaluator.report.terminal import is_gap
+from evaluator.report.cells import is_gap
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}

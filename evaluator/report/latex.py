@@ -12,7 +12,7 @@ from evaluator.protocols.items import COUNTS, SPLITS
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
-from evaluator.report.terminal import is_gap, percent, signed
+from evaluator.report.cells import is_gap, percent, signed
 from evaluator.run_folder import tables_folder
 from generator.dataset.files import write_text
 

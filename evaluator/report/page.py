@@ -15,8 +15,8 @@ from PIL import Image
 
 from evaluator.protocols.items import SPLITS
 from evaluator.protocols.results import Results
+from evaluator.report.cells import chance, interval, value, varying
 from evaluator.report.figures import figures
-from evaluator.report.terminal import chance, interval, value, varying
 from evaluator.run_folder import Run, open_run, read_results, tables_folder
 from generator.dataset.files import write_text
 

@@ -1,5 +1,6 @@
 """Batched, resumable execution: skips cached inputs, sizes batches to memory, retries after running out of it."""
 
+import logging
 import math
 import os
 import time
@@ -15,8 +16,9 @@ from evaluator.models.device import autocast
 from evaluator.models.memory import BatchSize
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.prefetch import prefetch
-from generator.dataset.commands import progress, say
+from generator.dataset.progress import SILENT, Progress
 
+logger = logging.getLogger(__name__)
 FIRST = 8
 """Size of the first two batches, which are timed to estimate the rest."""
 DEFAULT = 128
@@ -29,13 +31,15 @@ _SHARE = 0.6
 class Settings:
     """How to compute: device, `float32` or `bfloat16`, batch size, and threads that load images.
 
-    `batch` None: as a GPU's memory allows, else 128. `workers` None: one thread per processor core, at most 8.
+    `batch` None: as a GPU's memory allows, else 128. `workers` None: one thread per processor core, at most 8. `progress`:
+    follows the batches.
     """
 
     device: torch.device
     precision: str = "float32"
     batch: int | None = None
     workers: int | None = None
+    progress: Progress = SILENT
 
     @property
     def threads(self) -> int:
@@ -114,18 +118,17 @@ class BatchRunner:
         if not left:
             return
         start, finished = time.perf_counter(), 0
-        with progress() as bar:
-            task = bar.add_task(f"{self._job.item}s", total=self.total, completed=self.total - left, note="")
+        with self._settings.progress.track(f"{self._job.item}s", self.total, self.total - left) as advance:
 
-            def advance(n: int) -> None:
+            def done(n: int) -> None:
                 nonlocal finished
                 finished += n
-                bar.update(task, advance=n, note=f"{_rate(finished / (time.perf_counter() - start))}/s")
+                advance(n, f"{_rate(finished / (time.perf_counter() - start))}/s")
 
-            self._run(batches, advance)
+            self._run(batches, done)
         seconds = time.perf_counter() - start
         if self._process.is_main:
-            say(f"{left:,} {self._job.item}s in {duration(seconds)}: {_rate(left / seconds)} a second.")
+            logger.info(f"{left:,} {self._job.item}s in {duration(seconds)}: {_rate(left / seconds)} a second.")
 
     def _open_batches(self) -> list[list[int]]:
         """This process's batches at the present batch size, without rows that are known."""
@@ -134,13 +137,13 @@ class BatchRunner:
         left = ([row for row in rows if self._job.names[row] not in self._known] for rows in mine)
         return [rows for rows in left if rows]
 
-    def _run(self, batches: Sequence[list[int]], advance: Callable[[int], None] = lambda n: None) -> None:
+    def _run(self, batches: Sequence[list[int]], done: Callable[[int], None] = lambda n: None) -> None:
         for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
             for rows, vectors in self._batch.run(partial(self._compute, images=images), batch, planned=True):
                 names = [self._job.names[row] for row in rows]
                 self._store.put(names, vectors)
                 self._known.update(names)
-                advance(len(names))
+                done(len(names))
 
     def _compute(self, rows: Sequence[int], images: Mapping[str, Any]) -> np.ndarray:
         with autocast(self._settings.device, self._settings.precision):

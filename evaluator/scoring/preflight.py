@@ -1,12 +1,14 @@
 """What a run will cost, stated before it starts: forward passes, and an estimate of the time."""
 
+import logging
 from collections.abc import Sequence
 
 from evaluator.models.contracts import Model, is_pair_scorer
 from evaluator.scoring.batches import FIRST, BatchRunner, duration
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.needs import SAMPLE, Needs
-from generator.dataset.commands import say
+
+logger = logging.getLogger(__name__)
 
 
 def describe_cost(model: Model, needs: Needs) -> str:
@@ -35,9 +37,11 @@ def announce_time(runners: Sequence[BatchRunner], process: Process) -> None:
     seconds = sum(runner.seconds for runner in runners)
     if process.is_main and seconds:
         share = f" for this process's share, one of {process.count}" if process.count > 1 else ""
-        say(
+        logger.info(
             f"About {duration(seconds)}{share}: an estimate from first batches of at most {FIRST}; larger ones are often faster."
         )
     elif process.is_main:
         cached = sum(runner.known for runner in runners)
-        say(f"Nothing is left to compute ({cached:,} were cached)." if cached else "Nothing is left to compute.")
+        logger.info(
+            f"Nothing is left to compute ({cached:,} were cached)." if cached else "Nothing is left to compute."
+        )

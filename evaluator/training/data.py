@@ -8,7 +8,7 @@ import open_clip
 import torch
 from torch import Tensor
 
-from generator.dataset.commands import progress
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 
 
@@ -27,7 +27,9 @@ class TrainingSet:
     negatives: np.ndarray
 
 
-def read_training_set(world: World, benchmark: Benchmark, size: int, context: int) -> TrainingSet:
+def read_training_set(
+    world: World, benchmark: Benchmark, size: int, context: int, progress: Progress = SILENT
+) -> TrainingSet:
     """Read the train split: images scaled on their shorter side to `size` and cropped in the middle."""
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     negative_of: dict[tuple[str, str], str] = {}
@@ -47,19 +49,16 @@ def read_training_set(world: World, benchmark: Benchmark, size: int, context: in
     captions = np.array([[row_of[t] for _, t in pairs[scene]] for scene in scenes])
     negatives = np.array([[row_of.get(negative_of.get(key, ""), -1) for key in pairs[scene]] for scene in scenes])
     tokens = open_clip.SimpleTokenizer(context_length=context)([benchmark.text_of[t] for t in row_of])
-    return TrainingSet(_images(world, scenes, size), tokens, captions, negatives)
+    return TrainingSet(_images(world, scenes, size, progress), tokens, captions, negatives)
 
 
-def _images(world: World, scenes: list[str], size: int) -> Tensor:
+def _images(world: World, scenes: list[str], size: int, progress: Progress) -> Tensor:
     scale = open_clip.transform.image_transform(size, is_train=False).transforms
     crop = [step for step in scale if type(step).__name__ in ("Resize", "CenterCrop")]
     images = torch.empty((len(scenes), 3, size, size), dtype=torch.uint8)
-    with progress() as bar:
-        task = bar.add_task("reading images", total=len(scenes), note="")
-        for i, scene_id in enumerate(scenes):
-            picture = world.image(scene_id)
-            for step in crop:
-                picture = step(picture)
-            images[i] = torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)
-            bar.update(task, advance=1)
+    for i, scene_id in enumerate(progress.each(scenes, "reading images", len(scenes))):
+        picture = world.image(scene_id)
+        for step in crop:
+            picture = step(picture)
+        images[i] = torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)
     return images

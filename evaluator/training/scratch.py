@@ -3,6 +3,7 @@
 The model is an open_clip model and is saved as one, so that any program that reads open_clip's folders can use it.
 """
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,10 +20,12 @@ from torch.nn import functional as F
 
 from evaluator.models.device import best_device, half_precision
 from evaluator.training.data import TrainingSet, read_training_set
-from generator.dataset.commands import progress, say
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
+from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
+
+logger = logging.getLogger(__name__)
 
 # A ResNet with a fine grid under attention pooling, and a causal text transformer with learnt positions: the embedding
 # can depend on the positions of objects and on the order of words.
@@ -49,7 +52,12 @@ class Recipe:
 
 
 def train_scratch(
-    world: World, benchmark: Benchmark, recipe: Recipe, out: Path, device: str | None = None
+    world: World,
+    benchmark: Benchmark,
+    recipe: Recipe,
+    out: Path,
+    device: str | None = None,
+    progress: Progress = SILENT,
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
@@ -61,18 +69,22 @@ def train_scratch(
     torch.manual_seed(recipe.seed)
     target = best_device(device)
     model = open_clip.CLIP(**SMALL).to(target, memory_format=torch.channels_last)
-    data = read_training_set(world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"])
-    say(
+    data = read_training_set(
+        world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"], progress
+    )
+    logger.info(
         f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target})."
     )
-    losses = _fit(model, data, recipe, target)
+    losses = _fit(model, data, recipe, target, progress)
     record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
               "images": len(data.images)}  # fmt: skip
     _save(model, record, out)
     return record
 
 
-def _fit(model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch.device) -> list[float]:
+def _fit(
+    model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch.device, progress: Progress
+) -> list[float]:
     rng = np.random.default_rng(recipe.seed)
     optimizer = torch.optim.AdamW(_groups(model, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True)
     steps = recipe.epochs * (len(data.images) // recipe.batch)
@@ -82,8 +94,7 @@ def _fit(model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch
         )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
     losses: list[float] = []
-    with progress() as bar:
-        task = bar.add_task("training", total=steps, note="")
+    with progress.track("training", steps) as advance:
         for _ in range(recipe.epochs):
             total, batches = 0.0, 0
             for rows in _batches(len(data.images), recipe.batch, rng):
@@ -95,7 +106,7 @@ def _fit(model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch
                 schedule.step()
                 model.logit_scale.data.clamp_(0, 4.6052)
                 total, batches = total + loss.item(), batches + 1
-                bar.update(task, advance=1, note=f"loss {loss.item():.2f}")
+                advance(note=f"loss {loss.item():.2f}")
             losses.append(round(total / batches, 4))
     return losses
 

@@ -138,18 +138,3 @@ class Bar(Progress):
                 bar.advance(task, steps)
 
             yield advance
-
-
-def progress() -> Any:
-    from rich import progress
-    from rich.console import Console
-
-    console = Console(file=sys.stderr)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[note]}"),
-        progress.TimeRemainingColumn(),
-    )
-    return progress.Progress(*columns, console=console, disable=not console.is_terminal)

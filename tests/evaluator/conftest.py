@@ -50,6 +50,12 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.fixture(autouse=True)
+def _logs(caplog: pytest.LogCaptureFixture) -> None:
+    """`caplog` holds what library code logs."""
+    caplog.set_level("INFO")
+
+
 @pytest.fixture
 def bags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers `bag:`, the encoders of encoders.py."""

@@ -22,13 +22,13 @@ def room_for(most: int, sizes: list[int], error: Exception | None = None) -> Cal
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 100])
-def test_every_item_is_computed_once_in_order(most: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptureFixture) -> None:
     batch, sizes = BatchSize(16, "number"), list[int]()
     found = list(batch.run(room_for(most, sizes), range(50)))
     assert [i for part, _ in found for i in part] == list(range(50))
     assert all(total == sum(part) for part, total in found)
     assert max(sizes) == batch.size == {1: 1, 3: 2, 7: 4, 100: 16}[most]
-    assert ("going on with batches of" in capsys.readouterr().err) == (most < 16)
+    assert ("going on with batches of" in caplog.text) == (most < 16)
 
 
 def test_the_size_stays_small() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
+from evaluator.report.cells import percent
 from evaluator.report.latex import escape, latex_tables, pivot, write_latex
-from evaluator.report.terminal import percent
 from generator.dataset.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from evaluator.report.cells import chance, interval, value
 from evaluator.report.page import write_page
-from evaluator.report.terminal import chance, interval, value
 from evaluator.run import Request, run
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command

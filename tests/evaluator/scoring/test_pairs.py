@@ -117,7 +117,7 @@ def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
 
 @pytest.mark.parametrize("room", [1, 3, 31])
 def test_batches_are_halved_when_memory_runs_out(
-    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, room: int, capsys: pytest.CaptureFixture[str]
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, room: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     plenty, cramped = Reader(), Reader(room=room)
     score(plenty, world, benchmark, needs, tmp_path / "plenty", 64, tmp_path / "a")
@@ -126,7 +126,7 @@ def test_batches_are_halved_when_memory_runs_out(
     assert files[0] == files[1]
     assert max(len(pairs) for _, pairs, _ in cramped.calls) <= room
     assert max(Counter(cramped.scored).values()) == 1
-    assert "Out of memory: going on with batches of" in capsys.readouterr().err
+    assert "Out of memory: going on with batches of" in caplog.text
     with pytest.raises(UserError, match="no memory for one pair; choose --device cpu or a smaller model"):
         score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")
 
@@ -161,14 +161,14 @@ def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: p
 
 def test_a_pool_that_costs_too_much_is_sampled_and_said(
     drawn: Path, benchmark: Benchmark, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     texts = whole.pools["grid"][1]
     assert 40 * 900 * Reader.passes > LIMIT > 40 * 900
     assert within_limit(whole, benchmark, 1) == whole
     results = _run(Reader(), drawn, tmp_path / "run", monkeypatch, protocols=())
-    assert "The pool 'grid' is sampled" in (said := capsys.readouterr().err)
+    assert "The pool 'grid' is sampled" in (said := caplog.text)
     assert "--full-pools" in said
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["sampled_pools"] == results["sampled_pools"] == {"grid": SAMPLE}
@@ -205,7 +205,7 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
 
 def test_scores_that_are_no_number_leave_named_items_unscored(
     drawn: Path, world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     bad = collect_needs(benchmark, ["binary"]).pairs[0]
     pixels, text = world.image(bad[0]).tobytes(), benchmark.text_of[bad[1]]
@@ -226,7 +226,7 @@ def test_scores_that_are_no_number_leave_named_items_unscored(
     }
     assert set(unscored) == expected
     assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
-    said = capsys.readouterr().err
+    said = caplog.text
     assert all(item in said for item in unscored)
 
 

@@ -37,9 +37,9 @@ def test_what_is_not_asked_is_said_with_its_option() -> None:
     ],
 )
 def test_the_main_process_tells_the_time(
-    process: Process, seconds: float, said: str, capsys: pytest.CaptureFixture[str]
+    process: Process, seconds: float, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     runner: Any = SimpleNamespace(seconds=seconds, known=7)
     announce_time([runner], process)
-    assert said in (heard := capsys.readouterr().err)
+    assert said in (heard := caplog.text)
     assert bool(heard) == bool(said)

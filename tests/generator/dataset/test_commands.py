@@ -1,60 +1,84 @@
-"""What the command lines share: failures end in one sentence, logs go to stderr, results to stdout."""
+"""What both command lines share: logs on stderr, results on stdout, mistakes in one sentence, exit codes."""
 
 import errno
+import io
 import json
 import logging
+import sys
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
-from generator.dataset.commands import Bar, Commands, DatasetFolder, OutFolder, result
+from generator.dataset.commands import Bar, Commands, DatasetFolder, OutFolder, result, say
 from generator.dataset.errors import UserError
 
-
-def run(error: BaseException | None) -> Result:
-    """A command that logs, gives a result, and fails with an error."""
-
-    @click.group(cls=Commands)
-    def gen() -> None:
-        pass
-
-    @gen.command()
-    @click.option("--json", "as_json", is_flag=True)
-    def work(as_json: bool) -> None:
-        logging.getLogger("generator.anything").info("10 scenes")
-        if error is not None:
-            raise error
-        result({"scenes": 10}, as_json, "Made 10 scenes.")
-
-    return CliRunner().invoke(gen, ["work", "--json"])
+logger = logging.getLogger("generator.render.run")
 
 
-def test_results_go_to_stdout_and_logs_to_stderr() -> None:
-    done = run(None)
-    assert (done.exit_code, json.loads(done.stdout), done.stderr) == (0, {"scenes": 10}, "10 scenes\n")
-    assert not logging.getLogger("generator").handlers
+@click.group(cls=Commands)
+def group() -> None:
+    """A command line."""
+
+
+@group.group(cls=Commands)
+def inner() -> None:
+    """A group in it."""
+
+
+@inner.command()
+@click.argument("end")
+@click.option("--json", "as_json", is_flag=True)
+def work(end: str, as_json: bool) -> None:
+    """Log, then end as asked."""
+    logger.debug("too much detail")
+    logger.info("28 images")
+    logging.getLogger("evaluator").warning("1 failed")
+    say("Next: sleep")
+    endings = {
+        "mistake": UserError("Expected a, got b."), "disk": OSError(errno.ENOSPC, "full", "out"), "stop": KeyboardInterrupt(),
+        "bug": ZeroDivisionError("a bug"), "other": OSError(errno.EIO, "broken"),
+    }  # fmt: skip
+    if end in endings:
+        raise endings[end]
+    result({"n": 28}, as_json, "28")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(group, ["inner", "work", *arguments])
+
+
+def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
+    done = run("well")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "28\n", "28 images\n1 failed\nNext: sleep\n")
+    assert json.loads(run("well", "--json").stdout) == {"n": 28}
+
+
+def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    run("well")
+    logger.info("28 images")
+    assert capsys.readouterr() == ("", "")
+    assert logging.getLogger("generator").handlers == []
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "sentence"),
+    ("end", "code", "said"),
     [
-        (UserError("Expected 3x3, got 3by3."), 2, "Error: Expected 3x3, got 3by3.\n"),
-        (OSError(errno.ENOSPC, "full", "/out/a.png"), 2, "Cannot write /out/a.png: no space is left there."),
-        (KeyboardInterrupt(), 130, "run the same command again to continue"),
+        ("mistake", 2, "Error: Expected a, got b."),
+        ("disk", 2, "Error: Cannot write out: no space is left there. What is finished is kept:"),
+        ("stop", 130, "Stopped. What is finished is kept: run the same command again to continue."),
     ],
 )
-def test_foreseeable_failures_end_in_one_sentence(error: BaseException, code: int, sentence: str) -> None:
-    done = run(error)
-    assert done.exit_code == code
-    assert sentence in done.stderr
-    assert "Traceback" not in done.output
+def test_what_was_foreseen_is_one_sentence(end: str, code: int, said: str) -> None:
+    done = run(end)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert done.stderr.splitlines()[-1].startswith(said)
 
 
-def test_other_errors_are_bugs_and_keep_their_traceback() -> None:
-    assert isinstance(run(ZeroDivisionError()).exception, ZeroDivisionError)
-    assert isinstance(run(OSError(errno.EIO, "broken disk")).exception, OSError)
+@pytest.mark.parametrize("end", ["bug", "other"])
+def test_a_bug_keeps_its_traceback(end: str) -> None:
+    assert isinstance(run(end).exception, ZeroDivisionError | OSError)
 
 
 def test_a_url_is_a_folder_that_stands_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +90,21 @@ def test_a_url_is_a_folder_that_stands_for_it(tmp_path: Path, monkeypatch: pytes
         DatasetFolder().convert(f"file://{tmp_path}/nothing", None, None)
 
 
-def test_a_bar_shows_nothing_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(Bar().each(range(5), "rendering", 5, every=2)) == [0, 1, 2, 3, 4]
-    assert capsys.readouterr().err == ""
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+def test_a_bar_shows_where_stderr_is_a_terminal(
+    stderr: type[io.StringIO], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr())
+    monkeypatch.setenv("TERM", "xterm")
+    with Bar().track("rendering", 5, 2) as advance:
+        advance()
+        advance(2, "1 failed")
+        advance(0)
+    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert all((part in text) is shown for part in ("rendering", "5/5", "1 failed"))
+    assert capsys.readouterr().out == ""

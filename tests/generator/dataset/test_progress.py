@@ -1,31 +1,45 @@
-"""Progress of long work: every row is followed, and nothing is shown unless asked for."""
+"""Long work reports its steps to whoever follows it, and to nobody by default."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from generator.dataset.progress import SILENT, Advance, Progress
 
 
-class Noted(Progress):
-    """Notes each call."""
+class Recorder(Progress):
+    """Notes what it is told."""
 
     def __init__(self) -> None:
-        self.calls: list[object] = []
+        self.steps: list[tuple[int, str]] = []
+        self.started: list[tuple[str, int | None, int]] = []
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
-        self.calls.append((name, total, done))
-        yield lambda steps=1, note="": self.calls.append(steps)
+        self.started.append((name, total, done))
+        yield lambda steps=1, note="": self.steps.append((steps, note))
 
 
-def test_rows_are_yielded_and_counted_in_groups() -> None:
-    noted = Noted()
-    assert list(noted.each("abcde", "reading", 5, every=2)) == list("abcde")
-    assert noted.calls == [("reading", 5, 0), 2, 2, 1]
-    assert sum(each for each in noted.calls if isinstance(each, int)) == 5
+def test_every_row_is_yielded_and_counted() -> None:
+    recorder = Recorder()
+    assert list(recorder.each("abcde", "letters", 5, every=2)) == list("abcde")
+    assert recorder.started == [("letters", 5, 0)]
+    assert sum(steps for steps, _ in recorder.steps) == 5
 
 
-def test_the_silent_one_does_nothing() -> None:
-    assert list(SILENT.each([1, 2], "reading", 2)) == [1, 2]
-    with SILENT.track("work", None) as advance:
-        advance(3, "a note")
+def test_rows_are_counted_when_they_are_done() -> None:
+    recorder = Recorder()
+    rows = recorder.each("ab", "letters", 2)
+    assert next(rows) == "a"
+    assert recorder.steps == []
+    assert next(rows) == "b"
+    assert recorder.steps == [(1, "")]
+
+
+def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with SILENT.track("work", 3, 1) as advance:
+        advance()
+        advance(2, "a note")
+    assert list(SILENT.each([1, 2], "numbers", 2)) == [1, 2]
+    assert capsys.readouterr() == ("", "")

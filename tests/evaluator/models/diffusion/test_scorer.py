@@ -122,7 +122,7 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
 
 
 def test_batches_are_halved_when_memory_runs_out(
-    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is lost, and one evaluation that is too large is said in one sentence."""
     classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=6", "cpu")
@@ -139,7 +139,7 @@ def test_batches_are_halved_when_memory_runs_out(
     total = classifier.evaluations.total
     assert classifier.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
     assert classifier.evaluations.total == 2 * total
-    assert "batches of 2" in capsys.readouterr().err
+    assert "batches of 2" in caplog.text
     room = 0
     with pytest.raises(UserError, match=r"no memory for one evaluation .* smaller model\. What is finished is kept\.$"):
         classifier.score_pairs(images, pairs)

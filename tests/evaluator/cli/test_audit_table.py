@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evaluator.artefacts.audit import CLEAN, HACKABLE
-from evaluator.artefacts.table import print_audit
+from evaluator.cli.audit_table import print_audit
 
 
 def _kind(name: str, verdict: str) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""The cells of a table of results as text: values, intervals, chance levels."""
+
+from collections.abc import Sequence
+from typing import Any
+
+GROUPS = ("error", "kind", "skill", "level", "n")
+
+
+def is_gap(row: dict[str, Any]) -> bool:
+    """Whether a row is the difference between two splits."""
+    return " - " in row["split"]
+
+
+def varying(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The labels in which rows differ."""
+    return [name for name in GROUPS if len({row[name] for row in rows}) > 1]
+
+
+def value(row: dict[str, Any]) -> str:
+    """A row's value: percent, points with a sign, or a score; with its standard deviation where it has one."""
+    number = _number(row["value"], row["unit"])
+    return number if row["sd"] is None else f"{number} ± {_number(row['sd'], 'share')}"
+
+
+def chance(row: dict[str, Any]) -> str:
+    """A row's value by chance."""
+    return _number(row["chance"], row["unit"])
+
+
+def interval(row: dict[str, Any]) -> str:
+    """The interval of a row, in its unit."""
+    if row["low"] is None:
+        return "–"
+    if row["unit"] == "share":
+        return f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"
+    return f"{_number(row['low'], row['unit'])}, {_number(row['high'], row['unit'])}"
+
+
+def _number(number: float | None, unit: str) -> str:
+    if number is None:
+        return "–"
+    return {"share": percent, "difference": signed, "score": "{:.3f}".format}[unit](number)
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage with one decimal, more where it is tiny; a dash where there is none.
+
+    >>> percent(0.87512), percent(2 / 7392), percent(None)
+    ('87.5', '0.027', '–')
+    """
+    if share is None:
+        return "–"
+    value = 100 * share
+    return f"{value:.1f}" if value == 0 or value >= 0.1 else f"{value:.2g}"
+
+
+def signed(share: float) -> str:
+    """A difference of shares in points, with its sign."""
+    return f"{100 * share:+.1f}"
