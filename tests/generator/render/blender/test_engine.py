@@ -8,13 +8,13 @@ def configured() -> dict[str, Any]:
 
     from generator.dataset.errors import UserError
     from generator.render.blender.engine import configure, devices_of, set_samples
-    from generator.render.device import Drive
+    from generator.render.device import Backend
     from generator.render.quality import read_quality
 
     scene, quality = bpy.context.scene, read_quality("standard")
-    configure(scene, quality, 32, 24, 1, Drive("eevee", "cpu"))
+    configure(scene, quality, 32, 24, 1, Backend("eevee", "cpu"))
     found: dict[str, Any] = {"eevee": scene.render.engine}
-    configure(scene, quality, 320, 240, 2, Drive())
+    configure(scene, quality, 320, 240, 2, Backend())
     found |= {"size": [scene.render.resolution_x, scene.render.resolution_y], "threads": scene.render.threads,
               "engine": scene.render.engine, "bounces": scene.cycles.max_bounces == quality.bounces}  # fmt: skip
     set_samples(scene, 64, 0.1, 16)
@@ -26,7 +26,7 @@ def configured() -> dict[str, Any]:
     found["unknown"] = devices_of(preferences, "TPU")
     missing = next((kind for kind in ("metal", "hip", "oneapi") if not devices_of(preferences, kind.upper())), None)
     try:
-        configure(scene, quality, 32, 24, 1, Drive("cycles", missing))
+        configure(scene, quality, 32, 24, 1, Backend("cycles", missing))
     except UserError as error:
         found["refused"] = error.message == f"Blender finds no {missing} device for this worker"
     return found
