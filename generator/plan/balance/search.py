@@ -40,7 +40,7 @@ def search(rows: Rows, stream: Stream) -> int:
     n = len(rows.chosen)
     excess = least = rows.excess()
     best, patience = list(rows.chosen), _PATIENCE
-    while excess and patience > 0:
+    while n and excess and patience > 0:
         at_fault = rows.at_fault()
         moving = {at_fault[stream.below(len(at_fault))] for _ in range(min(_AT_ONCE, len(at_fault)))}
         moving |= {stream.below(n) for _ in range(_OTHERS)}
