@@ -307,3 +307,11 @@ def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost
     assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
     shutil.rmtree(folder)
     assert score_command(*arguments).exit_code == 0
+
+
+def test_a_run_as_a_library_prints_nothing_and_logs_what_it_does(
+    bags: None, drawn: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+    assert capfd.readouterr() == ("", "")
+    assert "texts to encode" in caplog.text

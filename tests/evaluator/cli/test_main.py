@@ -1,19 +1,14 @@
-"""The command `score` as its users meet it: processes, stdout and stderr, help, exit codes."""
+"""The command `score` as its users meet it: start-up, help, exit codes."""
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
 import pytest
 
 from evaluator.cli.main import main
-from evaluator.models.registry import FAMILIES
-from tests.conftest import run_process
-from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.conftest import score_command
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
 
@@ -64,29 +59,6 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], comma
     assert done.stdout.startswith(f"Usage: score {' '.join(path)}")
 
 
-@pytest.mark.full
-def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
-    """The whole way as processes: results on stdout, talk on stderr."""
-    from tests.evaluator.models.test_open_clip import _folder
-
-    model, folder = _folder(tiny(), tmp_path / "model"), tmp_path / "run"
-    arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
-    done = run_process(*arguments, "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads((folder / "results.json").read_text())
-    assert "40 images and 900 texts to encode" in done.stderr
-    assert "GELU" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Path) -> None:
-    done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == "Error: There is no trained model at '/nowhere'; give a folder written by `score train`.\n"
-    assert list(tmp_path.iterdir()) == [tmp_path / "cache"] or list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "arguments",
     [["run"], ["run", "x"], ["run", "x", "--model", "y:z", "--batch-size", "0"], ["measure"], ["report"], ["nonsense"], ["train", "scratch", "x"],
@@ -97,38 +69,3 @@ def test_what_cannot_be_meant_exits_with_2(arguments: list[str]) -> None:
     assert done.exit_code == 2
     assert done.stdout == ""
     assert "Error: " in done.stderr
-
-
-def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    people = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
-    assert people.exit_code == 0
-    for part in ("metric", "seen", "partial", "unseen", "100.0", "chance %", "(dataset not verified)"):
-        assert part in people.stdout
-    assert f"Scores and results are in {folder}. Next: score report {folder}" in people.stderr
-    results = json.loads((folder / "results.json").read_text())
-    for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
-        assert json.loads(score_command(*command, "--json").stdout) == results
-    report = json.loads(score_command("report", folder, "--json").stdout)
-    assert report == {"report": str(folder / "report.html"), "results": [results]}
-
-
-def test_a_run_has_a_folder_of_its_own_by_default(
-    bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    os.symlink(drawn, tmp_path / "w")
-    assert score_command("run", "w", "--model", "bag:sharp@w").exit_code == 0
-    assert (tmp_path / "runs" / "dataset-color-shape-3x3-b0" / "bag_sharp_w" / "results.json").exists()
-
-
-def test_families_are_listed() -> None:
-    assert set(json.loads(score_command("models", "--json").stdout)["families"]) == set(FAMILIES)
-    assert all(usage.usage in score_command("models").stdout for usage in FAMILIES.values())
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "file" / "run")
-    assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1].startswith(f"Error: Cannot write {tmp_path / 'file' / 'run'}: ")

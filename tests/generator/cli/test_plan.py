@@ -9,7 +9,7 @@ import pytest
 
 from generator.dataset.reader import Dataset
 from tests.conftest import FEW, run_command, run_process
-from tests.generator.render.test_run import files
+from tests.generator.render.digests import files
 
 CHEAP = ["--quality", "draft", "--device", "cpu", "--workers", "1"]
 PLANNED = [*FEW, "--resolution", "64x64"]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
-from tests.generator.render.test_run import files, start
+from tests.generator.render.digests import files
+from tests.generator.render.test_run import start
 from tests.paths import CHECKOUT as ROOT
 
 MORE = ["--scenes", "train=44,val=4,seen=4,partial=4,unseen=4", "--workers", "2"]

@@ -1,6 +1,5 @@
 """Shards are merged into the files of one run."""
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,19 +11,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.merge import merge_worlds
 from tests.conftest import run_command
+from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite
-
-
-def files(root: Path) -> dict[str, str]:
-    """Digest of every file of a dataset, by relative path."""
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-@pytest.fixture(scope="module")
-def parts(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("parts")
-    return [rewrite(rendered, folder / str(i), slice(i - 1, None, 3), shard=[i, 3]) for i in (1, 2, 3)]
 
 
 def test_merged_parts_are_the_files_of_one_run(rendered: Path, parts: list[Path], tmp_path: Path) -> None:

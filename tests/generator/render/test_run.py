@@ -1,6 +1,5 @@
 """Real renders in real processes: same bytes whatever the workers, kills and interruptions."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -23,15 +22,7 @@ from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
 from generator.vocabulary.schema import SHAPES
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
-
-
-def files(root: Path) -> dict[str, str]:
-    """Digest of every file of a dataset, by relative path."""
-    return {
-        str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest()
-        for p in sorted(root.rglob("*"))
-        if p.is_file()
-    }
+from tests.generator.render.digests import files
 
 
 def start(*arguments: str | Path) -> subprocess.Popen[bytes]:

@@ -1,6 +1,5 @@
-"""Worlds in parts and in tars: the same files as one run makes, readable by everything that reads a dataset."""
+"""Shards and tars: the same scenes and files as one run makes, readable by everything that reads a dataset."""
 
-import hashlib
 import io
 import json
 import os
@@ -19,21 +18,10 @@ from generator.dataset.reader import Dataset
 from generator.plan.record import Planned
 from generator.render.shards import ShardScenes, parse_shard, parse_size
 from tests.conftest import run_command
+from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite
 
 TAR_BYTES = 100_000
-
-
-def files(root: Path) -> dict[str, str]:
-    """Digest of every file of a dataset, by relative path."""
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-@pytest.fixture(scope="module")
-def parts(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("parts")
-    return [rewrite(rendered, folder / str(i), slice(i - 1, None, 3), shard=[i, 3]) for i in (1, 2, 3)]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,64 @@
+"""`score run`: results on stdout, talk on stderr, mistakes in one sentence."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run_process
+from tests.evaluator.conftest import Tiny, score_command
+
+
+@pytest.mark.full
+def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
+    """The whole way as processes: results on stdout, talk on stderr."""
+    from tests.evaluator.models.test_open_clip import _folder
+
+    model, folder = _folder(tiny(), tmp_path / "model"), tmp_path / "run"
+    arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
+    done = run_process(*arguments, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads((folder / "results.json").read_text())
+    assert "40 images and 900 texts to encode" in done.stderr
+    assert "GELU" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Path) -> None:
+    done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "Error: There is no trained model at '/nowhere'; give a folder written by `score train`.\n"
+    assert list(tmp_path.iterdir()) == [tmp_path / "cache"] or list(tmp_path.iterdir()) == []
+
+
+def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    people = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
+    assert people.exit_code == 0
+    for part in ("metric", "seen", "partial", "unseen", "100.0", "chance %", "(dataset not verified)"):
+        assert part in people.stdout
+    assert f"Scores and results are in {folder}. Next: score report {folder}" in people.stderr
+    results = json.loads((folder / "results.json").read_text())
+    for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
+        assert json.loads(score_command(*command, "--json").stdout) == results
+    report = json.loads(score_command("report", folder, "--json").stdout)
+    assert report == {"report": str(folder / "report.html"), "results": [results]}
+
+
+def test_a_run_has_a_folder_of_its_own_by_default(
+    bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.symlink(drawn, tmp_path / "w")
+    assert score_command("run", "w", "--model", "bag:sharp@w").exit_code == 0
+    assert (tmp_path / "runs" / "dataset-color-shape-3x3-b0" / "bag_sharp_w" / "results.json").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "file" / "run")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].startswith(f"Error: Cannot write {tmp_path / 'file' / 'run'}: ")

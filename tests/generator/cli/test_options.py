@@ -1,0 +1,34 @@
+"""Options that several commands share, and which of them the user gave."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from generator.cli.main import main
+from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given
+
+
+@click.command()
+@HOLDOUT
+@BLOCK_SEED
+@click.option("--seed", type=SEED, default=0)
+@click.pass_context
+def command(context: click.Context, **options: object) -> None:
+    click.echo(sorted(given(context).items()))
+
+
+def test_only_options_on_the_command_line_are_given() -> None:
+    assert CliRunner().invoke(command, []).stdout == "[]\n"
+    done = CliRunner().invoke(command, ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"])
+    assert done.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
+
+
+def test_a_seed_is_not_negative() -> None:
+    assert CliRunner().invoke(command, ["--seed", "-1"]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["render", "plan", "split"])
+def test_the_options_of_a_holdout_are_the_same_everywhere(name: str) -> None:
+    by_name = {each.name: each for each in main.commands[name].params if isinstance(each, click.Option)}
+    assert {"holdout", "design", "block_seed", "opposites"} <= set(by_name)
+    assert "3x3" in str(by_name["holdout"].help)

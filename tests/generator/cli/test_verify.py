@@ -1,0 +1,97 @@
+"""`gen verify`: exit codes, what is printed where, and the examples of docs/verify.md."""
+
+import json
+import re
+import shlex
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from generator.cli.verify import report
+from tests.conftest import run_command
+from tests.generator.judge.datasets import BENCHMARK
+from tests.generator.judge.foreign.label_files import LEAKING, THREE, rows
+from tests.paths import CHECKOUT
+
+
+def test_the_command_exits_1_and_names_the_fault(copied: Path) -> None:
+    image = copied / "world/images/000007.png"
+    image.write_bytes(image.read_bytes()[:100])
+    done = run_command("gen", "verify", copied, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)[BENCHMARK]["status"] == "failed"
+    assert "000007.png" in done.stderr
+
+
+def test_the_splits_of_others_are_judged(tmp_path: Path) -> None:
+    path = tmp_path / "splits.json"
+    path.write_text(
+        json.dumps({"relational": LEAKING, "single": {"train": ["red cube"], "test": ["blue cube"]}}), encoding="utf-8"
+    )
+    done = run_command("gen", "verify", "--splits", path)
+    assert done.returncode == 1
+    assert done.stdout == "relational: failed\nsingle: clean\n"
+    for leak in THREE:
+        assert f"relational: converse leak: {leak}\n" in done.stderr
+    one = run_command("gen", "verify", "--splits", path, "--task", "single", "--json")
+    assert one.returncode == 0
+    assert json.loads(one.stdout)["single"]["splits"] == {"train": 1, "test": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["x", "--splits", "y"], ["x", "--columns", "label=a"], ["--splits", "y", "--benchmark", "b"]]
+)
+def test_a_dataset_or_a_file(tmp_path: Path, arguments: list[str]) -> None:
+    done = run_command("gen", "verify", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "give one of the two" in done.stderr
+
+
+PAGE = CHECKOUT / "docs" / "verify.md"
+
+
+def test_the_examples_of_the_page_say_what_the_command_says(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (given,) = [text for language, text in blocks if language == "json"]
+    spar_answer, answer = [text for language, text in blocks if language == ""]
+    path = tmp_path / "labels.json"
+    path.write_text(given, encoding="utf-8")
+    done = run_command("gen", "verify", "--splits", path)
+    assert [line for line in done.stderr.splitlines() if "leak" in line or "clean" in line] == answer.splitlines()
+    assert spar_answer in "\n".join(spar_of_32(tmp_path / "labels.csv", next(t for _, t in blocks if "--columns" in t)))
+
+
+def spar_of_32(path: Path, command: str) -> list[str]:
+    """What the page's command says of labels as of SPAR: 32 animals, two pairs of textures."""
+    animals = [f"animal{n}" for n in range(32)]
+    header = "character_name,character2_name,character_texture,character2_texture"
+    pairs = [("blue", "red"), ("grass", "stone")]
+    lines = [f"{a},{b},{x},{y}" for a, b in permutations(animals, 2) for x, y in pairs]
+    path.write_text(rows(header, *lines), encoding="utf-8")
+    done = run_command(*shlex.split(command.replace("\\\n", " ")), cwd=path.parent)
+    assert done.returncode == 1
+    return [*done.stderr.splitlines(), ""]
+
+
+def test_findings_notes_and_tables_come_before_the_sentence() -> None:
+    table = [
+        {
+            "split": "test",
+            **{f"{level}{suffix}": 1 for level in ("seen", "partial", "unseen") for suffix in ("", "_unequal")},
+        }
+    ]
+    found = {
+        "a": {
+            "findings": [{"fault": "leak", "what": "row 1"}],
+            "notes": ["n"],
+            "familiarity": {"color": table},
+            "sentence": "failed.",
+        }
+    }
+    lines = list(report(found))
+    assert lines[:2] == ["a: leak: row 1", "a: note: n"]
+    assert "how many of their color bindings training never shows" in lines[2]
+    assert lines[4].split() == ["test", *["1", "(1)"] * 3]
+    assert lines[-1] == "a: failed."
