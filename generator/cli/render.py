@@ -102,7 +102,7 @@ def render(
     else:
         prepared, name = prepare_content(context, **content)
         root = out or Path(f"{name}{part}")
-        plan = plan_world(prepared, root)
+        plan = plan_world(prepared, root, rendering)
     work = work_of(plan, rendering)
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"

@@ -19,7 +19,9 @@ from generator.plan.packed import Plan
 from generator.plan.plan import plan_parts
 from generator.plan.record import Planned
 from generator.plan.store import StoredPlan, is_planned, write_plan
+from generator.render.estimate import check_space
 from generator.render.job import MOST_OBJECTS, Job, as_tuple
+from generator.render.shards import ShardScenes
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
@@ -94,10 +96,18 @@ def prepare(job: Job) -> Prepared:
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(vocabulary.asset_meshes, vocabulary.assets))
 
 
-def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
-    """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds something else."""
+def plan_world(prepared: Prepared, root: Path, rendering: Mapping[str, Any] | None = None) -> StoredPlan:
+    """Write the plan of a job into `root` unless it is there.
+
+    `rendering`: the request of the Rendering that follows, if one does. Raises UserError if `root` holds something else, or
+    if the disk has no room for the images; nothing is written then.
+    """
     request = prepared.request
-    return StoredPlan(root) if is_planned(root, request) else write_plan(root, request, prepared.planned)
+    if is_planned(root, request):
+        return StoredPlan(root)
+    if rendering is not None:
+        check_space(root, len(ShardScenes(prepared.planned, rendering.get("shard"))), {**request, **rendering})
+    return write_plan(root, request, prepared.planned)
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
