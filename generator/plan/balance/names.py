@@ -1,6 +1,7 @@
 """Arrangements in which values and objects become equally frequent, in all and at each place from left to right."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from generator.dataset.streams import Stream
 from generator.holdout.membership import Arrangement
@@ -75,7 +76,7 @@ def replace_names(
 
 
 class _Replacements:
-    """Rows of a search: arrangements of which one name is replaced at a time."""
+    """Rows of a search: arrangements of which one name is replaced, or exchanged with another of its scene, at a time."""
 
     def __init__(
         self, made: Sequence[Arrangement], names: NameCounts, fits: Callable[[Arrangement], bool], stream: Stream
@@ -92,14 +93,16 @@ class _Replacements:
         return [row for row, made in enumerate(self.chosen) if not crowded.isdisjoint(self._names.option(made))]
 
     def move(self, row: int) -> None:
-        """Replace the name at one crowded place by the least frequent one that fits."""
-        old = self.chosen[row]
-        crowded = self._counts.crowded()
-        spots = [(place, role) for place in range(len(old)) for role in (VALUE, OBJECT)]
-        cells = {(place, role): self._names.cells(role, place)[old[place][role]] for place, role in spots}
-        spots = [spot for spot in spots if not crowded.isdisjoint(cells[spot])]
+        """Change the name at one crowded place to the best that fits; rows without a crowded place stay."""
+        old, crowded = self.chosen[row], self._counts.crowded()
+        spots = [
+            (place, role)
+            for place, binding in enumerate(old)
+            for role, name in enumerate(binding)
+            if not crowded.isdisjoint(self._names.cells(role, place)[name])
+        ]
         self._counts.add(self._names.option(old), -1)
-        found = (new for spot in self._stream.shuffled(spots) if (new := self._replaced(old, *spot)))
+        found = (new for spot in self._stream.shuffled(spots) if (new := self._changed(old, *spot)))
         self.chosen[row] = next(found, old)
         self._counts.add(self._names.option(self.chosen[row]))
 
@@ -108,17 +111,35 @@ class _Replacements:
         self._counts.add(self._names.option(choice))
         self.chosen[row] = choice
 
-    def _replaced(self, old: Arrangement, place: int, role: int) -> Arrangement | None:
-        """The arrangement with the least frequent name that fits at a place; None if no name as good as the old one fits."""
-        cells = self._names.cells(role, place)
-        costs = {name: self._counts.cost(cells[name]) for name in self._stream.shuffled(list(cells))}
-        for name in sorted(costs, key=costs.__getitem__):
-            if costs[name] > costs[old[place][role]]:
-                return None
-            new = renamed(old, place, role, name)
-            if name == old[place][role] or new in self._refused:
+    def _changed(self, old: Arrangement, place: int, role: int) -> Arrangement | None:
+        """The arrangement with another name at a place; None if no change fits that is as good as none.
+
+        Replacing a name changes what is counted in all. Exchanging two names of the scene changes the counts at two places
+        only, and mostly fits where no replacement does.
+        """
+        changes = [*self._replacements(old, place, role), *self._exchanges(old, place, role)]
+        for _, new in sorted(self._stream.shuffled([each for each in changes if each[0] <= 0]), key=itemgetter(0)):
+            if new in self._refused:
                 continue
             if self._fits(new):
                 return new
             self._refused.add(new)
         return None
+
+    def _replacements(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
+        """Costs, less that of `old`, and arrangements with another name at a place."""
+        cells, here = self._names.cells(role, place), old[place][role]
+        before = self._counts.cost(cells[here])
+        for name in cells:
+            if name != here:
+                yield self._counts.cost(cells[name]) - before, renamed(old, place, role, name)
+
+    def _exchanges(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
+        """Costs, less that of `old`, and arrangements with the name at a place exchanged with that at another."""
+        cells, here = self._names.cells(role, place), old[place][role]
+        for other, binding in enumerate(old):
+            if (there := binding[role]) != here:
+                theirs = self._names.cells(role, other)
+                after = self._counts.cost(cells[there]) + self._counts.cost(theirs[here])
+                before = self._counts.cost(cells[here]) + self._counts.cost(theirs[there])
+                yield after - before, renamed(renamed(old, place, role, there), other, role, here)
