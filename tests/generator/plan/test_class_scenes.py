@@ -1,0 +1,39 @@
+"""Scenes for class lists: every label as often as every other, named object on either side as often."""
+
+from collections import Counter
+
+import pytest
+
+from generator.dataset.streams import Stream
+from generator.holdout.class_lists import ClassRule
+from generator.holdout.request import draw_holdouts
+from generator.plan.class_scenes import ClassScenes
+from generator.scene.layouts import facts
+from generator.vocabulary.schema import read_vocabulary
+
+VOCABULARY = read_vocabulary("pearson2025")
+RULES = {str(holdout.task): ClassRule(VOCABULARY, holdout) for holdout in draw_holdouts((), "gzsl", VOCABULARY, 0)}
+
+
+@pytest.mark.parametrize("task", ["single", "two-object"])
+def test_labels_are_equally_frequent_and_in_either_order(task: str) -> None:
+    rule = RULES[task]
+    labels = rule.labels("train")
+    scenes = list(ClassScenes(rule).draw("train", 2 * len(labels), Stream("x")))
+    shown = Counter(tuple(scene.arrangement[i] for i in scene.named) for scene in scenes)
+    assert shown == dict.fromkeys(labels, 2)
+    if task == "two-object":
+        assert Counter(scene.named for scene in scenes) == {(0, 1): len(labels), (1, 0): len(labels)}
+
+
+def test_labels_of_a_relation_hold_in_the_layout() -> None:
+    rule = RULES["relational"]
+    labels = rule.related_labels("train")
+    scenes = list(ClassScenes(rule).draw("train", len(labels), Stream("x")))
+    for scene in scenes:
+        first, second = scene.named
+        things = [thing for _, thing in scene.arrangement]
+        held = [
+            (things[i], name, things[j]) for i, name, j in facts(scene.layout, VOCABULARY) if (i, j) == (first, second)
+        ]
+        assert set(held) & set(labels)
