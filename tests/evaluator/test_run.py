@@ -267,7 +267,7 @@ def test_mistakes_about_the_dataset_are_one_sentence(bags: None, drawn: Path, tm
             [drawn, "--benchmark", "color-shape-3x3-b1"],
             "has no benchmark 'color-shape-3x3-b1'; did you mean 'color-shape-3x3-b0'?",
         ),
-        ([drawn, "--protocol", "binry"], "Unknown protocol 'binry': did you mean 'binary'?"),
+        ([drawn, "--protocol", "binry"], "Unknown protocol 'binry'; did you mean 'binary'?"),
     ):
         done = score_command("run", *arguments, "--model", model, "--out", tmp_path / "run")
         assert_one_sentence(done, said)

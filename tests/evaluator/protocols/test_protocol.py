@@ -50,7 +50,7 @@ def tabulate_best(results: Results, protocol: str) -> list[Table]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(registry._REGISTRY, "_places", dict(registry._REGISTRY._places))
     registry.register("strict", "tests.evaluator.protocols.test_protocol:Strict")
     builder = Builder(0, 40)
     for kind in ("swap", "flip") * 40:

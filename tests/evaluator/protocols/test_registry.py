@@ -15,7 +15,7 @@ def test_every_protocol_is_registered_by_its_own_name(name: str) -> None:
 
 
 def test_an_unknown_protocol_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UserError, match="Unknown protocol 'integratio': did you mean 'integration'"):
+    with pytest.raises(UserError, match="Unknown protocol 'integratio'; did you mean 'integration'"):
         find_protocol("integratio")
 
 

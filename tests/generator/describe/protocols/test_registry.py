@@ -62,7 +62,7 @@ class Impossible(Counting):
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(registry._REGISTRY, "_places", dict(registry._REGISTRY._places))
 
 
 @pytest.fixture(scope="module")
