@@ -41,10 +41,9 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
     prepared = _prepared(images, width, height)
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
+        planned = prepared.planned
         start = time.perf_counter()
-        answered = [
-            time.perf_counter() for answer in render_scenes(prepared.planned, setup, workers) if "scene" in answer
-        ]
+        answered = [time.perf_counter() for answer in render_scenes(planned, setup, workers) if "scene" in answer]
     return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
 
 
