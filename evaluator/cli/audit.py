@@ -25,7 +25,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of the extra [language]).",
 )
 @click.option(
-    "--items", type=click.IntRange(min=1), default=5000, help="Largest number of items of each kind, drawn by seed."
+    "--items", type=click.IntRange(min=1), default=5000, help="Largest number of items of each kind; more are sampled by seed."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of items, negatives, folds and intervals.")
 @click.option("--out", type=FILE, help="JSON file to write the results to.")
@@ -35,7 +35,7 @@ def audit(
     dataset: Path, benchmark: str | None, protocols: tuple[str, ...], language_model: str, sentence_encoder: str | None, items: int,
     seed: int, out: Path | None, device: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Test how well a text-only model can answer the items of DATASET: by length, by perplexity, and blind.
+    """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and with a classifier.
 
     Prints one row for each kind of negative.
     """

@@ -14,7 +14,7 @@ from generator.dataset.commands import Commands
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="jackalope", prog_name="score")
 def main() -> None:
-    """Score vision-language models on held-out combinations and report what the scores mean."""
+    """Score vision-language models on held-out combinations and report the results."""
 
 
 for command in (run, measure, report, train, audit, models):

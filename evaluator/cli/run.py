@@ -46,7 +46,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
 @click.option(
     "--full-pools",
     is_flag=True,
-    help="Score whole pools and raw retrieval even with a model that reads image and text together, at any cost.",
+    help="With a pair scorer too, score complete pools and raw retrieval, however long it takes.",
 )
 @DEVICE
 @JSON

@@ -34,7 +34,7 @@ def scratch(
 ) -> None:  # fmt: skip
     """Train a small dual encoder from scratch on the train split of DATASET.
 
-    It sees nothing else, so "unseen" is certain.
+    The model sees no other data, so held-out combinations are certainly unseen.
     """
     from evaluator.training.scratch import Recipe, train_scratch
     from generator.dataset.reader import Dataset

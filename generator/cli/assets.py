@@ -52,13 +52,13 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
 @assets.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", required=True, help="Name of the mesh, used in its set and in families.")
-@click.option("--set", "chosen", default="mine", help="Set to put it into. A new set is made if needed.")
-@click.option("--licence", default="", help="Licence and author; datasets repeat this text.")
+@click.option("--set", "chosen", default="mine", help="Set to import into; created if it does not exist.")
+@click.option("--licence", default="", help="Licence and author. Datasets with this mesh quote the text.")
 @click.option(
     "--facing",
     type=click.Choice(["x", "-x", "y", "-y"]),
     default="-y",
-    help="Direction that it faces when Blender opens the file.",
+    help="Direction in which the mesh faces when Blender opens the file.",
 )
 @click.option(
     "--up", type=click.Choice(["z", "y"]), default="z", help="Axis that points up when Blender opens the file."

@@ -13,7 +13,7 @@ from generator.describe.protocols.registry import protocol_names
 @click.argument("dataset", type=DatasetFolder())
 @click.option(
     "--benchmark",
-    help="Benchmark whose holdout and splits to keep; needed if the benchmarks of DATASET differ in them.",
+    help="Benchmark whose holdout and splits to keep; required if the benchmarks of DATASET differ in them.",
 )
 @click.option("--name", help="Name of the new benchmark.  [default: named after what is held out, with -texts]")
 @click.option(
@@ -27,8 +27,8 @@ from generator.describe.protocols.registry import protocol_names
     "--level",
     "levels",
     multiple=True,
-    help="What graded captions name: L1 (objects), OA (and attributes), OR (and relations) or OAR (all three). Repeat for "
-    "several.  [default: all]",
+    help="What graded captions name: L1 (objects), OA (objects and attributes), OR (objects and relations) or OAR (all three). "
+    "Repeat for several.  [default: all]",
 )
 @click.option(
     "--complexity", default="1..12", help="Number of atoms in a graded caption: one number or a range such as 1..12."
@@ -58,7 +58,7 @@ def describe(
     counts: str | None, captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Write new texts for DATASET: captions of controlled complexity, foils that are false, paraphrases that are true.
+    """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
     Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
     """

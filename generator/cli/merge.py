@@ -17,7 +17,7 @@ from generator.dataset.commands import Bar, DatasetFolder, OutFolder
 def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
     """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
 
-    The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows.
+    The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows it.
     """
     from generator.render.merge import merge_worlds
 

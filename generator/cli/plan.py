@@ -30,11 +30,11 @@ _CONTENT_OPTIONS = (
         help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two objects once.  "
         "[default: train=2000, val=100, seen, partial, unseen=300]",
     ),
-    click.option("--resolution", default="320x240", help="Width x height in pixels. Scenes are placed for it."),
+    click.option("--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."),
     click.option(
         "--pairs",
         is_flag=True,
-        help="Give each scene of val, seen, partial and unseen a twin in which one binding or relation is exchanged. "
+        help="Give scenes of val, seen, partial and unseen a twin in which two objects have exchanged values or positions. "
         "--scenes does not count twins.",
     ),
     click.option("--seed", type=SEED, default=0, help="Seed of the scenes."),

@@ -43,7 +43,7 @@ _WITH_FROM = {"source", "resolution", "quality", "engine", "device", "outputs", 
 @click.option(
     "--with",
     "outputs",
-    help="Write these beside the images: masks, depth, normals, boxes, separated by commas (docs/dataset.md).",
+    help="Also write these for each image: masks, depth, normals, boxes, separated by commas (docs/dataset.md).",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
 @click.option(
@@ -67,10 +67,10 @@ def render(
     workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, exposed_negatives: bool,
     out: Path | None, as_json: bool, **content: Any,
 ) -> None:  # fmt: skip
-    """Render a world and write the benchmarks for what it holds out.
+    """Render a world and write a benchmark for each holdout.
 
-    Renders PLANNED, a folder made by `gen plan`, or plans what the options ask for first. If it is stopped, run the same
-    command again to continue.
+    Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options. If the
+    command is stopped, run it again to continue.
     """
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.store import settle, shown

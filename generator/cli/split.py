@@ -24,7 +24,7 @@ def split(
 ) -> None:  # fmt: skip
     """Write another benchmark over the images of DATASET, with other combinations held out.
 
-    Nothing is rendered. Several block seeds, points of a coverage curve or class lists give several benchmarks.
+    Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one benchmark each.
     """
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown

@@ -18,7 +18,7 @@ from generator.dataset.errors import UserError
     "--splits",
     "labels",
     type=FILE,
-    help="Judge the labels in this CSV or JSON file, made by others, instead of a DATASET.",
+    help="Check the labels in this CSV or JSON file, which others made, instead of a DATASET.",
 )
 @click.option(
     "--columns",
@@ -27,9 +27,9 @@ from generator.dataset.errors import UserError
     "[default: columns named like their role]",
 )
 @click.option(
-    "--task", help="Task to judge in a JSON file that holds labels by split for several tasks.  [default: all]"
+    "--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]"
 )
-@click.option("--train", multiple=True, help="Split that trains. Repeat for several.  [default: train]")
+@click.option("--train", multiple=True, help="Training split. Repeat for several.  [default: train]")
 @click.option(
     "--familiar",
     multiple=True,
@@ -40,10 +40,10 @@ def verify(
     dataset: Path | None, benchmark: str | None, labels: Path | None, columns: tuple[str, ...], task: str | None,
     train: tuple[str, ...], familiar: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Check DATASET: no leak, every positive true, every negative false, equal familiarity, whole files.
+    """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
-    With --splits, check splits that others made: arrangements or images that two splits share (in the same words, in another
-    order, or by converse), values that follow from an object's place, negatives that are true, unequal familiarity.
+    With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same words, in
+    another order, or by converse), values that an object's position gives away, true negatives and unequal familiarity.
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
     """
