@@ -16,14 +16,17 @@ from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import ProtocolResults, Results, Row
 from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
-from evaluator.statistics.bootstrap import DRAWS
+from evaluator.statistics.clusters import SEPARATOR
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import write_json, write_text
 from generator.dataset.reader import Benchmark
 from generator.dataset.schema import SCORES
 
 TRAINING = "train"
-_RULES = {"tie_tolerance": TOLERANCE, "interval": f"95%, cluster bootstrap, {DRAWS} draws, seed 0"}
+_RULES = {
+    "tie_tolerance": TOLERANCE,
+    "interval": "95%, mixed logistic model with effects of clusters and bindings (docs/statistics.md)",
+}
 
 
 def measure(folder: Path, channel: str | None = None) -> Results:
@@ -102,7 +105,21 @@ def read_scores(run: Run, channel: str) -> Scores:
         item_pools(benchmark, pooled, record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
+        _bindings(run),
     )
+
+
+def _bindings(run: Run) -> dict[str, str]:
+    """The bindings of each scene, joined by "|": the value under test and the category of each object."""
+    kind = (run.benchmark.holdout or {}).get("kind")
+    if kind is None:
+        return {}
+    scenes = run.dataset.world.scenes
+    shown = (
+        SEPARATOR.join(sorted(f"{dict(each['attributes']).get(kind, '')} {each['category']}" for each in objects or ()))
+        for objects in scenes["objects"].to_pylist()
+    )
+    return dict(zip(scenes["scene_id"].to_pylist(), shown, strict=True))
 
 
 def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:

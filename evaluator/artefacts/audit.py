@@ -146,7 +146,7 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
         known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
     pairs = make_pairs([q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known)
     blind = blind_test(pairs, seed)
-    estimate = cluster_mean(blind.outcomes, clusters, seed)
+    estimate = cluster_mean(blind.outcomes, clusters)
     return {
         "value": estimate.value, "low": estimate.low, "high": estimate.high, "chance": CHANCE,
         "p": p_above(blind.outcomes, clusters, CHANCE, seed), "learners": blind.learners,

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.statistics.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
 TRUNCATED = "the tokenizer's truncation makes a true text identical to a false one"
@@ -41,13 +42,15 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
+    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
 
     def __len__(self) -> int:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
         """The items where the mask (n,) is true."""
-        return Items(**{field.name: getattr(self, field.name)[mask] for field in fields(self)})
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Items(**{name: column[mask] for name, column in columns.items() if column is not None})
 
     def best_candidates(self) -> dict[str, np.ndarray]:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
@@ -63,6 +66,11 @@ class Items:
             best = np.where(mask, self.scores, -np.inf).argmax(axis=1)
             columns |= {name: self.scores[rows, best], f"{name}_text": self.text_id[rows, best]}
         return columns
+
+    @property
+    def clusters(self) -> Clusters:
+        """What the items share: clusters, scenes and bindings."""
+        return Clusters.of(self.cluster, self.bindings, self.scene_id)
 
     @property
     def scored(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from evaluator.protocols.items import COUNTS, NOT_A_NUMBER, TRUNCATED, positions
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.results import Outcome, Row, result_row
 from evaluator.protocols.scores import Scores
+from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_means
 from generator.dataset.reader import Benchmark
 
@@ -111,9 +112,11 @@ def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Re
     right, tie, reasons = (np.concatenate(column) for column in zip(*outcomes, strict=True))
     scored = reasons == ""
     clusters = np.concatenate([fold.clusters for fold in folds]).astype(str)
+    images = np.concatenate([fold.images for fold in folds]).astype(str)
     chance = 1 / len(folds[0].images)
     means = [float(r[u == ""].mean()) for r, _, u in outcomes if (u == "").any()]
-    estimate = cluster_means(right[scored].astype(float)[:, None], clusters[scored])[0]
+    shared = Clusters.of(clusters[scored], scenes=images[scored])
+    estimate = cluster_means(right[scored].astype(float)[:, None], shared, chance=[chance])[0]
     outcome = Outcome(metric, right.astype(float), tie, np.full(len(right), chance))
     return result_row(
         outcome, labels, estimate, ties=int(tie[scored].sum()), unscored=int((~scored).sum()), average=MACRO,

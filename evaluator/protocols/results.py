@@ -9,9 +9,9 @@ import numpy as np
 
 from evaluator.protocols.comparison import beats, best_score, chance, recall_at_k, tied
 from evaluator.protocols.items import COUNTS, Items, split_rank
+from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
     Estimate,
-    cluster_differences,
     cluster_means,
     means_over_strata,
     paired_difference,
@@ -115,33 +115,34 @@ def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), 
     Unscored items are counted and are in no mean.
     """
     rows: list[list[Row]] = [[] for _ in outcomes]
-    clusters, scored = cluster_codes(items), items.scored
+    clusters, scored = items.clusters, items.scored
     groups = groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None})
     for labels, members in groups:
-        of_split = {}
+        of_split: dict[str, list[Estimate]] = {}
         for named, chosen in members:
             kept = chosen[scored[chosen]]
-            for of_outcome, new in zip(rows, _means(outcomes, clusters, chosen, kept, named), strict=True):
-                of_outcome.append(new)
+            estimates = _means(outcomes, clusters.take(kept), kept)
+            for i, outcome in enumerate(outcomes):
+                rows[i].append(_mean_row(outcome, named, estimates[i], chosen, kept))
             if len(kept):
-                of_split[named["split"]] = kept
+                of_split[named["split"]] = estimates
         if gaps:
-            for of_outcome, found in zip(rows, _gaps(outcomes, clusters, of_split, labels), strict=True):
-                of_outcome += found
+            for i, outcome in enumerate(outcomes):
+                rows[i] += _gaps(outcome, {split: found[i] for split, found in of_split.items()}, labels)
     return [row for of_outcome in rows for row in of_outcome]
 
 
 def tabulate_over_n(items: Items, outcomes: Sequence[Outcome], by: Sequence[str]) -> list[Row]:
     """A row for each outcome, group and split with the unweighted mean over n, and the sample standard deviation over n."""
     rows: list[list[Row]] = [[] for _ in outcomes]
-    clusters, n = cluster_codes(items), atoms(items)
+    clusters, n = items.clusters, atoms(items)
     columns = [outcome.value for outcome in outcomes]
     columns += [part for outcome in outcomes if outcome.parts for part in outcome.parts]
     shares = [i >= len(outcomes) or outcomes[i].unit == "share" for i in range(len(columns))]
     for labels, chosen in _groups(items, [*by, "split"]):
         kept = chosen[items.scored[chosen]]
         values = np.stack([column[kept] for column in columns], axis=1)
-        estimates, means = means_over_strata(values, clusters[kept], n[kept], shares)
+        estimates, means = means_over_strata(values, clusters.take(kept), n[kept], shares)
         parts = iter(estimates[len(outcomes) :])
         for i, outcome in enumerate(outcomes):
             estimate = estimates[i]
@@ -165,6 +166,7 @@ def result_row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -
         "metric": outcome.metric, "error": outcome.error or None, "kind": labels.get("kind"), "skill": labels.get("skill"),
         "level": labels.get("level"), "n": labels.get("n"), **counts, "split": labels["split"], "unit": outcome.unit,
         "average": MICRO, "value": _number(estimate.value), "sd": None, "low": _number(estimate.low), "high": _number(estimate.high),
+        "low_fixed": _number(estimate.low_fixed), "high_fixed": _number(estimate.high_fixed), "p": _number(estimate.p),
         "items": estimate.n_items, "clusters": estimate.n_clusters, "ties": None, "unscored": None, "chance": None,
         **{name: _number(value) if isinstance(value, float) else value for name, value in more.items()},
     }  # fmt: skip
@@ -173,11 +175,6 @@ def result_row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -
 def atoms(items: Items) -> np.ndarray:
     """How many objects, attributes and relations each item's caption names, in all (n,)."""
     return np.maximum(items.counts, 0).sum(axis=1)
-
-
-def cluster_codes(items: Items) -> np.ndarray:
-    """A code (n,) for each item's cluster."""
-    return np.unique(items.cluster.astype(str), return_inverse=True)[1]
 
 
 def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Row, np.ndarray]]:
@@ -205,37 +202,37 @@ def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
     return [label or None for label in known], np.array([code_of[label] for label in getattr(items, name)], dtype=int)
 
 
-def _means(
-    outcomes: Sequence[Outcome], clusters: np.ndarray, chosen: np.ndarray, kept: np.ndarray, labels: Row
-) -> list[Row]:
+def _means(outcomes: Sequence[Outcome], clusters: Clusters, kept: np.ndarray) -> list[Estimate]:
+    """The mean of each outcome over the items of some row numbers, whose clusters are given."""
     values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
-    estimates = cluster_means(values, clusters[kept], shares=[outcome.unit == "share" for outcome in outcomes])
+    chances = [float(outcome.chance[kept].mean()) if len(kept) else np.nan for outcome in outcomes]
+    estimates = cluster_means(
+        values, clusters, shares=[outcome.unit == "share" for outcome in outcomes], chance=chances
+    )
     for i, outcome in enumerate(outcomes):
         if outcome.parts is not None and np.isnan(estimates[i].low):
             first, second = outcome.parts
-            estimates[i] = paired_difference(first[kept], second[kept], clusters[kept])
-    return [
-        result_row(outcome, labels, estimates[i], ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
-            chance=float(outcome.chance[kept if len(kept) else chosen].mean()))
-        for i, outcome in enumerate(outcomes)
-    ]  # fmt: skip
+            estimates[i] = paired_difference(first[kept], second[kept], clusters)
+    return estimates
 
 
-def _gaps(
-    outcomes: Sequence[Outcome], clusters: np.ndarray, of_split: dict[str, np.ndarray], labels: Row
-) -> list[list[Row]]:
-    """The differences between splits of each outcome that is a share."""
-    rows: list[list[Row]] = [[] for _ in outcomes]
-    shares = [i for i, outcome in enumerate(outcomes) if outcome.unit == "share"]
+def _mean_row(outcome: Outcome, labels: Row, estimate: Estimate, chosen: np.ndarray, kept: np.ndarray) -> Row:
+    return result_row(
+        outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
+        chance=float(outcome.chance[kept if len(kept) else chosen].mean()),
+    )  # fmt: skip
+
+
+def _gaps(outcome: Outcome, of_split: dict[str, Estimate], labels: Row) -> list[Row]:
+    """The differences between splits of an outcome that is a share."""
+    if outcome.unit != "share":
+        return []
+    gap, rows = replace(outcome, unit="difference"), []
     for first, second in GAPS:
-        if shares and first in of_split and second in of_split:
-            parts = [
-                (np.stack([outcomes[i].value[kept] for i in shares], axis=1), clusters[kept])
-                for kept in (of_split[first], of_split[second])
-            ]
-            for i, estimate in zip(shares, cluster_differences(parts[0], parts[1]), strict=True):
-                gap = replace(outcomes[i], unit="difference")
-                rows[i].append(result_row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
+        if first in of_split and second in of_split:
+            a, b = of_split[first], of_split[second]
+            estimate = subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters)
+            rows.append(result_row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
     return rows
 
 

@@ -68,7 +68,7 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray]:
         truth=places, false=~places, slot=np.tile(np.array(["c", "n"], dtype=object), (n, 1)),
         candidate_kind=np.full((n, 2), "", dtype=object), text_id=names, unscored=reasons,
     )  # fmt: skip
-    return items, by_chance
+    return scores.with_bindings(items), by_chance
 
 
 def _best_of_pool(

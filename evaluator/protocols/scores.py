@@ -1,7 +1,7 @@
 """The scores that protocols measure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,8 @@ class Scores:
 
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
-    of a pool or fold, float32 (images, texts), nan where a sampled pool has none.
+    of a pool or fold, float32 (images, texts), nan where a sampled pool has none. shown: the bindings of each scene, joined
+    by "|".
     """
 
     benchmark: Benchmark
@@ -26,7 +27,13 @@ class Scores:
     pools: Sequence[Pool]
     folds: Mapping[str, Sequence[Fold]]
     matrix: Callable[[Pool], np.ndarray]
+    shown: Mapping[str, str] = field(default_factory=dict)
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates."""
-        return self.candidates.items(protocol)
+        return self.with_bindings(self.candidates.items(protocol))
+
+    def with_bindings(self, items: Items) -> Items:
+        """The items with the bindings of their scenes."""
+        names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
+        return replace(items, bindings=names)

@@ -1,152 +1,199 @@
-"""Means and differences of outcomes with 95% intervals by cluster: renders of one combination are not independent facts."""
+"""Means and differences of outcomes with intervals: renders of one combination are not independent facts, nor are clusters.
+
+`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead. `low_fixed` and
+`high_fixed` speak of these bindings alone: of new renders of the same combinations (docs/statistics.md).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
+from scipy.special import expit, logit
 
-from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.crossed import CrossedMeans
+from evaluator.statistics.mixed import SMALLEST_P, MixedLogistic
 
 LEVEL = 0.95
-_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and its 95% interval, in the unit of the outcomes, nan where there is none; and what it was computed from."""
+    """A value and its intervals, in the unit of the outcomes, nan where there is none; and what it was computed from.
+
+    p: the two-sided p-value against the value by chance, for a difference against 0; nan where there is none.
+    """
 
     value: float
     low: float
     high: float
     n_items: int
     n_clusters: int
+    low_fixed: float = np.nan
+    high_fixed: float = np.nan
+    p: float = np.nan
 
 
 _NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
+Grouping = Clusters | np.ndarray
+"""Clusters of items with their bindings, or names (n,) of clusters alone."""
 
 
-def cluster_mean(outcomes: np.ndarray, clusters: np.ndarray, seed: int = 0) -> Estimate:
-    """Mean of outcomes (n,) in 0..1 over items (micro), with the percentile interval of 10,000 cluster bootstrap draws.
-
-    Where all clusters have the same mean, the bootstrap interval would have no width. There the interval counts each
-    cluster once: the exact binomial interval for means 0 and 1 (Clopper and Pearson 1934), else Wilson's (1927).
-    """
-    return cluster_means(outcomes[:, None], clusters, seed)[0]
+def cluster_mean(outcomes: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
+    """Mean of outcomes (n,) in 0..1 over items (micro), with intervals of a level in 0..1."""
+    return cluster_means(outcomes[:, None], clusters, level)[0]
 
 
 def cluster_means(
-    outcomes: np.ndarray, clusters: np.ndarray, seed: int = 0, shares: Sequence[bool] | None = None
+    outcomes: np.ndarray,
+    clusters: Grouping,
+    level: float = LEVEL,
+    shares: Sequence[bool] | None = None,
+    chance: Sequence[float] | None = None,
 ) -> list[Estimate]:
-    """`cluster_mean` of each column of outcomes (n, k), all over the same draws.
+    """`cluster_mean` of each column of outcomes (n, k).
 
-    shares (k,) says which columns are in 0..1, by default all. A column that is not gets no interval (nan) where all
-    clusters have the same mean.
+    shares (k,) says which columns are in 0..1, by default all: their interval is that of the mixed logistic model. Others
+    have one of Student's t, none where nothing varies. chance (k,): the values by chance of the shares, for p.
     """
     if len(outcomes) == 0:
         return [_NOTHING] * outcomes.shape[1]
-    sums, sizes = cluster_totals(outcomes, clusters)
-    values = sums.sum(0) / sizes.sum()
-    low, high = np.full((2, len(values)), np.nan)
-    agree = _clusters_agree(sums, sizes)
-    if not agree.all():
-        low, high = np.quantile(bootstrap_means(sums, sizes, seed), _TAILS, axis=0)
-    for column in np.flatnonzero(agree):
-        share = shares is None or shares[column]
-        low[column], high[column] = _binomial_interval(values[column], len(sizes)) if share else (np.nan, np.nan)
-    return [
-        Estimate(float(v), float(a), float(b), len(outcomes), len(sizes))
-        for v, a, b in zip(values, low, high, strict=True)
-    ]
+    clusters = _grouped(clusters)
+    model, means = MixedLogistic(clusters), CrossedMeans(clusters)
+    found = []
+    for i, column in enumerate(outcomes.T.astype(float)):
+        if shares is None or shares[i]:
+            found.append(_share(model, column, clusters, level, np.nan if chance is None else chance[i]))
+        else:
+            found.append(_score(means, column, clusters, level))
+    return found
 
 
 def cluster_difference(
-    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], seed: int = 0
+    first: tuple[np.ndarray, Grouping], second: tuple[np.ndarray, Grouping], level: float = LEVEL
 ) -> Estimate:
-    """Difference of two means, first − second, each of (outcomes, clusters); the two share no cluster.
-
-    Percentile interval over independent draws of both. Where all clusters of one have the same mean, the interval is
-    combined from the intervals of the two means (Newcombe 1998, method 10), since a bootstrap interval would be too narrow.
-    """
-    columns = [(outcomes[:, None], clusters) for outcomes, clusters in (first, second)]
-    return cluster_differences(columns[0], columns[1], seed)[0]
+    """Difference of two means of shares, first − second, each of (outcomes, clusters), its interval combined from both."""
+    a, b = (cluster_mean(*side, level) for side in (first, second))
+    return subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level)
 
 
-def cluster_differences(
-    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], seed: int = 0
-) -> list[Estimate]:
-    """`cluster_difference` of each column of two sets of (outcomes (n, k), clusters (n,)), all over the same draws."""
-    if not (len(first[0]) and len(second[0])):
-        return [_NOTHING] * first[0].shape[1]
-    sides = zip(cluster_means(*first, seed), cluster_means(*second, seed + 1), strict=True)
-    differences = [subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters) for a, b in sides]
-    totals = [cluster_totals(*part) for part in (first, second)]
-    vary = ~np.any([_clusters_agree(*part) for part in totals], axis=0)
-    if vary.any():
-        draws = [bootstrap_means(*part, seed + i) for i, part in enumerate(totals)]
-        low, high = np.quantile(draws[0] - draws[1], _TAILS, axis=0)
-        for column in np.flatnonzero(vary):
-            differences[column] = replace(differences[column], low=float(low[column]), high=float(high[column]))
-    return differences
+def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
+    """Difference of the means of two outcomes (n,) in 0..1 of the same items, first − second.
 
-
-def paired_difference(first: np.ndarray, second: np.ndarray, clusters: np.ndarray, seed: int = 0) -> Estimate:
-    """Difference of the means of two outcomes (n,) of the same items, first − second, over draws of their clusters.
-
-    Where all clusters have the same difference, the interval is combined from the intervals of the two means.
+    Student's t over the differences of items. Where all are equal, the interval is combined from those of the two means.
     """
     outcomes = np.stack([first, second, first.astype(float) - second], axis=1)
-    a, b, estimate = cluster_means(outcomes, clusters, seed, (True, True, False))
-    return estimate if np.isfinite(estimate.low) else subtract(a, b, a.n_items, a.n_clusters)
+    if len(outcomes) and np.ptp(outcomes[:, 2]) > 0:
+        return cluster_means(outcomes[:, 2:], clusters, level, (False,))[0]
+    a, b = cluster_means(outcomes[:, :2], clusters, level)
+    return subtract(a, b, a.n_items, a.n_clusters, level)
 
 
 def means_over_strata(
-    outcomes: np.ndarray, clusters: np.ndarray, strata: np.ndarray, shares: Sequence[bool], seed: int = 0
+    outcomes: np.ndarray, clusters: Grouping, strata: np.ndarray, shares: Sequence[bool], level: float = LEVEL
 ) -> tuple[list[Estimate], np.ndarray]:
     """For each column of outcomes (n, k): the unweighted mean over strata (macro), and the means (strata, k) themselves.
 
-    The draws are of clusters. A draw without items of a stratum averages over the other strata. Where all draws are equal,
-    a share has the interval of `cluster_mean`, and a column that shares (k,) denies has none (nan).
+    The interval of a share is that of the mean over items, in logits around the macro mean, wider by as much as the unequal
+    weights of items make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
     """
     k = outcomes.shape[1]
     if len(outcomes) == 0:
         return [_NOTHING] * k, np.empty((0, k))
+    clusters = _grouped(clusters)
     names, codes = np.unique(strata, return_inverse=True)
-    inside = (codes[:, None] == np.arange(len(names))).astype(float)
-    columns = [inside * column[:, None] for column in outcomes.T]
-    totals, sizes = cluster_totals(np.concatenate([*columns, inside], axis=1), clusters)
-
-    def stratum_means(sums: np.ndarray) -> np.ndarray:
-        parts = sums.reshape(len(sums), k + 1, len(names))
-        with np.errstate(invalid="ignore"):
-            return parts[:, :k] / parts[:, k:]
-
-    means = stratum_means(totals.sum(axis=0, keepdims=True))[0]
-    # outcomes and items of a draw are both divided by its number of clusters, which cancels out
-    draws = np.nanmean(stratum_means(bootstrap_means(totals, np.ones(len(sizes)), seed)), axis=2)
-    low, high = np.quantile(draws, _TAILS, axis=0)
-    for column in np.flatnonzero(np.ptp(draws, axis=0) < 1e-12):
-        value = means[column].mean()
-        low[column], high[column] = _binomial_interval(value, len(sizes)) if shares[column] else (np.nan, np.nan)
-    values = zip(means.mean(axis=1), low, high, strict=True)
-    return [Estimate(float(v), float(a), float(b), len(outcomes), len(sizes)) for v, a, b in values], means.T
+    sizes = np.bincount(codes)
+    means = np.stack([np.bincount(codes, weights=column) / sizes for column in outcomes.T.astype(float)], axis=1)
+    weights = 1 / (len(names) * sizes[codes])
+    wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
+    crossed = CrossedMeans(clusters, weights)
+    estimates = cluster_means(outcomes, clusters, level, shares)
+    for i, estimate in enumerate(estimates):
+        value = float(means[:, i].mean())
+        if shares[i]:
+            estimates[i] = _moved(estimate, value, wider)
+        else:
+            low, high = crossed.interval(outcomes[:, i].astype(float), level)
+            estimates[i] = replace(estimate, value=value, low=low, high=high)
+    return estimates, means
 
 
-def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int) -> Estimate:
-    """The difference a − b, its interval combined from the intervals of both (Newcombe 1998, method 10)."""
+def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:
+    """The difference a − b, its intervals combined from those of both (Newcombe 1998, method 10); p from the interval."""
     value = a.value - b.value
-    low = value - float(np.hypot(a.value - a.low, b.high - b.value))
-    high = value + float(np.hypot(a.high - a.value, b.value - b.low))
-    return Estimate(value, low, high, n_items, n_clusters)
+    low, high = _newcombe(value, (a.value, a.low, a.high), (b.value, b.low, b.high))
+    fixed = _newcombe(value, (a.value, a.low_fixed, a.high_fixed), (b.value, b.low_fixed, b.high_fixed))
+    return Estimate(value, low, high, n_items, n_clusters, *fixed, p_from_interval(value, low, high, level))
 
 
-def _clusters_agree(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Whether all clusters have the same mean, for each column (k,)."""
-    return np.ptp(sums / sizes[:, None], axis=0) == 0
+def p_from_interval(value: float, low: float, high: float, level: float) -> float:
+    """The p-value against 0 of a value whose interval's half-width towards 0 is that many standard errors; nan for nan."""
+    half = value - low if value > 0 else high - value
+    if not np.isfinite(half) or half <= 0:
+        return np.nan
+    z = stats.norm.ppf((1 + level) / 2) * abs(value) / half
+    return max(SMALLEST_P, float(2 * stats.norm.sf(z)))
 
 
-def _binomial_interval(share: float, n: int) -> tuple[float, float]:
-    """The interval of a share of n clusters: exact for 0 and 1, else Wilson's."""
+def _newcombe(value: float, a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
+    return value - float(np.hypot(a[0] - a[1], b[2] - b[0])), value + float(np.hypot(a[2] - a[0], b[0] - b[1]))
+
+
+def _grouped(clusters: Grouping) -> Clusters:
+    return clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
+
+
+def _share(model: MixedLogistic, outcomes: np.ndarray, clusters: Clusters, level: float, chance: float) -> Estimate:
+    """The mean of a share. Where all outcomes are 0 (or 1) the interval starts (ends) there."""
+    value = float(outcomes.mean())
+    posterior = model.posterior(outcomes)
+    low, high = _around(value, *posterior.interval(level))
+    fixed = _around(value, *_binomial(outcomes, clusters, level))
+    p = np.nan if np.isnan(chance) else posterior.p_value(chance)
+    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p)
+
+
+def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
+    low, high = means.interval(outcomes, level)
+    value = float(outcomes.mean())
+    fixed = CrossedMeans(replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])).interval(
+        outcomes, level
+    )
+    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p_from_interval(value, low, high, level))
+
+
+def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
+    """The exact binomial interval (Clopper and Pearson 1934) with as many trials as scenes, or as their agreement leaves."""
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(share * n, n, alpha=1 - LEVEL, method="beta" if share in (0, 1) else "wilson")
+    n, value = len(outcomes), outcomes.mean()
+    residuals = outcomes - value
+    total = np.square(residuals).sum()
+    by_scene = np.square(np.bincount(clusters.scenes, weights=residuals)).sum()
+    trials = n / max(1, by_scene / total) if total > 0 else len(np.unique(clusters.scenes))
+    low, high = proportion_confint(value * trials, trials, alpha=1 - level, method="beta")
     return float(low), float(high)
+
+
+def _around(value: float, low: float, high: float) -> tuple[float, float]:
+    return (0.0 if value == 0 else min(low, value)), (1.0 if value == 1 else max(high, value))
+
+
+def _moved(estimate: Estimate, value: float, wider: float) -> Estimate:
+    """The estimate with another value and both intervals around it, in logits as wide as before times `wider`."""
+
+    def bounds(low: float, high: float) -> tuple[float, float]:
+        if estimate.value in (0, 1):
+            return low, high
+        center = logit(estimate.value)
+        ends = logit(value) + wider * (logit(np.array([low, high])) - center)
+        return float(expit(ends[0])), float(expit(ends[1]))
+
+    low, high = bounds(estimate.low, estimate.high)
+    low_fixed, high_fixed = bounds(estimate.low_fixed, estimate.high_fixed)
+    return replace(estimate, value=value, low=low, high=high, low_fixed=low_fixed, high_fixed=high_fixed, p=np.nan)
+
+
+def _count(clusters: Clusters) -> int:
+    return len(np.unique(clusters.codes))

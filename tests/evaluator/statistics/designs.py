@@ -1,0 +1,28 @@
+"""Designs and outcomes for tests of statistics: the unseen scenes of blocks."""
+
+from itertools import combinations
+
+import numpy as np
+
+from evaluator.statistics.clusters import Clusters
+
+
+def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
+    """Cluster and bindings of each pairing of two values with two objects, as in the unseen scenes of a block."""
+    return [
+        (f"{a}{b}{c}{d}", "|".join(sorted(f"{v} {o}" for v, o in pairs)))
+        for a, b in combinations(range(values), 2)
+        for c, d in combinations(range(objects), 2)
+        for pairs in (((a, c), (b, d)), ((a, d), (b, c)))
+    ]
+
+
+def block_clusters(values: int, objects: int, each: int) -> Clusters:
+    """`each` items of every pairing, in the order of `block_cells`."""
+    cells = block_cells(values, objects)
+    return Clusters.of(np.repeat([c for c, _ in cells], each), np.repeat([b for _, b in cells], each))
+
+
+def outcomes_of(right: np.ndarray, each: int) -> np.ndarray:
+    """Outcomes (cells · each,) of which `right` (cells,) are 1 in each cell."""
+    return (np.arange(each)[None, :] < np.asarray(right)[:, None]).astype(float).ravel()

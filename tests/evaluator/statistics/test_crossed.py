@@ -1,0 +1,54 @@
+"""Student's intervals for weighted means, with variances by moments."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.weightstats import DescrStatsW
+
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.crossed import CrossedMeans
+from tests.evaluator.statistics.designs import block_cells
+
+
+def test_independent_items_have_students_interval() -> None:
+    y = np.random.default_rng(0).normal(3, 2, 40)
+    found = CrossedMeans(Clusters.of(np.arange(40))).interval(y, 0.9)
+    assert found == pytest.approx(stats.t.interval(0.9, 39, y.mean(), stats.sem(y)))
+
+
+def test_clusters_of_equal_items_have_students_interval_over_clusters() -> None:
+    means = np.random.default_rng(1).normal(0, 1, 12)
+    found = CrossedMeans(Clusters.of(np.repeat(np.arange(12), 5))).interval(np.repeat(means, 5), 0.95)
+    assert found == pytest.approx(stats.t.interval(0.95, 11, means.mean(), stats.sem(means)), rel=1e-6)
+
+
+def test_weights_move_the_mean_and_widen_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    y, w = rng.normal(0, 1, 30), rng.random(30)
+    w /= w.sum()
+    low, high = CrossedMeans(Clusters.of(np.arange(30)), w).interval(y, 0.95)
+    equal = CrossedMeans(Clusters.of(np.arange(30))).interval(y, 0.95)
+    assert (low + high) / 2 == pytest.approx(DescrStatsW(y, w).mean)
+    assert high - low > equal[1] - equal[0]
+
+
+def test_where_nothing_varies_there_is_no_interval() -> None:
+    assert np.isnan(CrossedMeans(Clusters.of(np.arange(5))).interval(np.ones(5), 0.95)).all()
+    assert np.isnan(CrossedMeans(Clusters.of(["a"])).interval(np.array([0.3]), 0.95)).all()
+
+
+@pytest.mark.parametrize(("of_binding", "of_cluster"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float, of_cluster: float) -> None:
+    """Nine bindings in nine clusters; 400 draws, so that 92% are three standard errors below 95%."""
+    rng = np.random.default_rng(3)
+    names, bindings = zip(*block_cells(3, 3), strict=True)
+    means = CrossedMeans(Clusters.of(np.repeat(names, 6), np.repeat(bindings, 6)))
+    known = sorted({b for each in bindings for b in each.split("|")})
+    shown = np.array([[b in each.split("|") for b in known] for each in bindings]) / 2**0.5
+    groups = np.unique(names, return_inverse=True)[1]
+    held = 0
+    for _ in range(400):
+        cell = shown @ rng.normal(0, 2**0.5 * of_binding, 9) + rng.normal(0, of_cluster, 9)[groups]
+        low, high = means.interval(np.repeat(cell, 6) + rng.normal(0, 1, 108), 0.95)
+        held += low <= 0 <= high
+    assert held / 400 >= 0.92
