@@ -140,7 +140,6 @@ def test_a_page_is_the_same_bytes_again(half_right: Path) -> None:
 def test_several_runs_share_a_page(
     bags: None, half_right: Path, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()
     monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
     sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
     done = score_command("report", half_right, sharp, "--out", tmp_path / "pages" / "both.html", "--json")
