@@ -103,9 +103,9 @@ def _url_of(root: Path) -> str | None:
     """The URL whose local folder `root` is. A folder that came from elsewhere may hold any `.origin`; it has no URL."""
     try:
         url = (root / ORIGIN).read_text(encoding="utf-8") if (root / ORIGIN).is_file() else ""
-    except UnicodeDecodeError:
+        own = [_place(url, kind).resolve() for kind in (_STAGING, _MIRRORS)] if is_url(url) else []
+    except ValueError:  # neither text nor a name that a folder can have
         return None
-    own = [_place(url, kind).resolve() for kind in (_STAGING, _MIRRORS)] if is_url(url) else []
     return url if root.resolve() in own else None
 
 
