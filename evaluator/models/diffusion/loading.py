@@ -86,7 +86,9 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
                 f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected one of: {', '.join(_LIBRARIES)}."
             )
         if library == "transformers" and str(kind).startswith("Auto"):  # these look for code beside the weights
-            raise UserError(f"The {part} of '{source.name}' is a {kind}; name the class itself in model_index.json.")
+            raise UserError(
+                f"The {part} of '{source.name}' is of the class {kind}, which looks for code; name a class of its own in model_index.json."
+            )
         if (Path(source.place) / part / f"{library}.py").exists():  # diffusers would take it for the library
             raise UserError(
                 f"The {part} of '{source.name}' has code of its own, {library}.py, which is not run; remove it."
