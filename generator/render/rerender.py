@@ -121,7 +121,7 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     """Copy the files that a benchmark lists, and no others."""
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        for name in (SUMS, *source.sums):
+        for name in (SUMS, *source.sums):  # no others: they would be passed on with the result
             file_in(draft, name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source.path(name), file_in(draft, name))
         write_json(draft / "manifest.json", {**source.manifest, "world": world.digest})
