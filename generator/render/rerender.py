@@ -122,6 +122,10 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         for name in (SUMS, *source.sums):  # no others: they would be passed on with the result
+            if not source.path(name).exists():
+                raise UserError(
+                    f"{source.path(name)} is missing; restore it, or make the benchmark again with `gen split`."
+                )
             file_in(draft, name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source.path(name), file_in(draft, name))
         write_json(draft / "manifest.json", {**source.manifest, "world": world.digest})

@@ -134,6 +134,8 @@ def test_only_the_files_that_a_benchmark_lists_are_copied(copied: Path, tmp_path
         "manifest.json",
     }
     (folder / "texts.parquet").unlink()
+    with pytest.raises(UserError, match=r"texts\.parquet is missing; restore it"):
+        _copy_benchmark(dataset.benchmark(name), tmp_path / "other" / name, dataset.world)
     (folder / "texts.parquet").symlink_to(tmp_path / "key")
     with pytest.raises(UserError, match=r"texts\.parquet is a link"):
         _copy_benchmark(dataset.benchmark(name), tmp_path / "other" / name, dataset.world)
