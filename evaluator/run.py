@@ -21,6 +21,7 @@ from evaluator.scoring.preflight import describe_cost, describe_limits
 from evaluator.scoring.score import score, settings_for
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
+from generator.dataset.paths import check_own_files
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset
 
@@ -170,7 +171,7 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
 
 def _certificate(benchmark: Benchmark) -> str:
     """The status that `gen verify` gave these files, or "not verified"."""
-    path = benchmark.folder / "verify.json"
+    path = benchmark.path("verify.json")
     if not path.exists():
         return "not verified"
     certificate = read_json(path)
@@ -187,6 +188,7 @@ def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
     """
     if not out.exists():
         return {}
+    check_own_files(out)
     if (out / "run.json").exists():
         _compare(out, read_json(out / "run.json"), identity)
     elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):

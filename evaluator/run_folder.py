@@ -6,7 +6,9 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.paths import check_name, check_own_files
 from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.store import is_url
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,20 @@ class Run:
 
 
 def open_run(folder: Path) -> Run:
-    """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored."""
+    """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored.
+
+    A run may come from someone else: a URL that it names is not opened, and its folder may hold no links.
+    """
+    check_own_files(folder)
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     record = read_json(folder / "run.json")
-    dataset = Dataset.open(record["dataset"])
+    if is_url(str(record["dataset"])):
+        raise UserError(
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
+            f"it and write its folder there."
+        )
+    dataset = Dataset.open(Path(record["dataset"]))
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
@@ -47,8 +58,12 @@ def read_results(run: Run) -> dict[str, Any]:
 
 
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
-    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels."""
-    return folder / "pools" / (f"{pool}.npy" if number == 0 else f"{pool}.{channel}.npy")
+    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
+
+    Raises UserError unless both names are plain.
+    """
+    name = check_name(pool, "pool's name")
+    return folder / "pools" / (f"{name}.npy" if number == 0 else f"{name}.{check_name(channel, 'channel')}.npy")
 
 
 def tables_folder(folder: Path) -> Path:

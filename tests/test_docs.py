@@ -249,3 +249,14 @@ def test_paths_in_the_architecture_are_there() -> None:
     assert len(named) > 25
     missing = sorted(name for name in named if not (ROOT / name).exists())
     assert not missing
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 30
+    assert {name for name in named if f"def {name}(" not in tests} == set()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and line.count("|") == 4]
+    promises = [line for line in rows if "promise" not in line and "---" not in line and "threat" not in line]
+    assert all("test_" in line for line in promises if not line.startswith(("| who", "| a colleague", "| the same")))

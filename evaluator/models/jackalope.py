@@ -3,14 +3,21 @@
 from pathlib import Path
 
 from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
+from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.paths import check_own_files
 
+_CONFIG = "open_clip_config.json"
+_WRITTEN = {"open_clip_model.safetensors", _CONFIG, "jackalope.json"}
 _TRAINED_ON = ("name", "benchmark", "world", "recipe")
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
-    """Load the folder at `path`. Raises UserError when it does not exist or holds no model trained by `score train`."""
+    """Load the folder at `path`.
+
+    Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
+    """
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
@@ -18,11 +25,18 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
+    check_own_files(folder)
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in _WRITTEN):
+        raise UserError(
+            f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
+        )
     record = read_json(folder / "jackalope.json")
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(
             f"{folder / 'jackalope.json'} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
         )
+    if (folder / _CONFIG).exists():
+        check_plain_sizes(read_json(folder / _CONFIG).get("model_cfg"), path)
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {
         "weights": str(folder),

@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from torch.nn import functional as F
 
 from evaluator.models.device import best_device
+from evaluator.models.open_clip_config import check_open_clip_config
 from evaluator.models.pretrained.source import first_line
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import weights_digest
@@ -137,11 +138,13 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
     given = weights or name
     try:
         with quiet():
+            config = open_clip.get_model_config(name)
+            check_open_clip_config(config, given)
             model, preprocess = open_clip.create_model_from_pretrained(
                 name, weights, force_quick_gelu=quick, device=target, precision="fp32"
             )
-            tokenizer = open_clip.get_tokenizer(name)
-            config = open_clip.get_model_config(name)
+            by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
+            tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
     except _NOT_TENSORS as error:
         raise UserError(
             f"'{given}' is not a checkpoint of tensors alone ({first_line(error)}); give a file saved by open_clip."

@@ -64,7 +64,7 @@ class AssetWorker:
         if self._process is None:
             self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  (it lives as long as the process)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "generator.render.blender.asset_worker"],
+                [sys.executable, "-P", "-m", "generator.render.blender.asset_worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
             )  # fmt: skip
         return self._process

@@ -62,12 +62,13 @@ def describe(
 
     Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
     """
+    from generator.dataset.paths import check_benchmark_name
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
     from generator.describe.benchmark import describe as write
     from generator.describe.benchmark import kept_splits
     from generator.describe.protocols.train import parse_statistics
-    from generator.describe.request import Request, check_name, check_request
+    from generator.describe.request import Request, check_request
     from generator.holdout.holdout import Holdout
     from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
@@ -86,7 +87,7 @@ def describe(
     check_request(request)
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
-    name = check_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
+    name = check_benchmark_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
     done = write(dataset, opened.world, holdout, name, request, kept_splits(opened, holdout), progress=Bar())
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")

@@ -26,10 +26,11 @@ def split(
 
     Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one benchmark each.
     """
+    from generator.dataset.paths import check_benchmark_name
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
     from generator.describe.benchmark import describe
-    from generator.describe.request import check_name, first_request
+    from generator.describe.request import first_request
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 
@@ -42,7 +43,7 @@ def split(
         )
     made = {}
     for each in holdouts:
-        called = check_name(name) if name else design_of(each).benchmark_name(each)
+        called = check_benchmark_name(name) if name else design_of(each).benchmark_name(each)
         request = first_request(each, exposed_negatives)
         made[called] = describe(dataset, opened.world, each, called, request, progress=Bar()).scenes
         say(f"Held out: {design_of(each).summary(each)}.")

@@ -151,7 +151,7 @@ def _reading(benchmarks: Mapping[str, Manifest], in_tars: bool) -> str:
     image = "image" if in_tars else "image_path"
     return f"""## Reading
 
-In this folder, with Jackalope installed:
+With Jackalope installed, in this folder, with Python started as `python -P`, which imports nothing from here:
 
 ```python
 from generator.dataset.reader import Dataset

@@ -29,9 +29,16 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def draft_of(path: Path) -> Path:
+    """A name beside `path` to write to and rename. What stands there is removed, since a link would be followed."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    return draft
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file beside its place and rename it, so that no reader finds half of it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_of(path)
     try:
         draft.write_bytes(data)
         os.replace(draft, path)
@@ -49,7 +56,7 @@ def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema
 
     Raises pyarrow.ArrowInvalid when a row does not fit the schema.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_of(path)
     try:
         with pq.ParquetWriter(draft, schema, compression="zstd") as file:
             for batches in _grouped(_batches(rows, schema)):

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.dataset.files import sha256, write_table
+from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
 from generator.dataset.tars import Member, TarWriter, member_name
 
@@ -46,7 +47,7 @@ class Packer:
         """
         (self._folder / "shards").mkdir(exist_ok=True)
         for row in self._rows():
-            (self._folder / row["path"]).unlink(missing_ok=True)
+            file_in(self._folder, row["path"]).unlink(missing_ok=True)
         rest = (record for record in records if not self.holds(record["scene_id"]))
         scene = next(rest, None)
         while scene is not None:
@@ -76,7 +77,7 @@ class Packer:
 
     def _members(self, record: Mapping[str, Any]) -> list[Member]:
         """The members of a tar for one scene: its files, and its row of scenes.parquet as JSON."""
-        files = [(member_name(path), (self._folder / path).read_bytes()) for path in sorted(record["files"])]
+        files = [(member_name(path), file_in(self._folder, path).read_bytes()) for path in sorted(record["files"])]
         return [*files, (f"{record['scene_id']}.json", scene_json(record))]
 
     def _note(self, note: dict[str, Any]) -> None:

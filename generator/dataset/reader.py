@@ -16,7 +16,8 @@ from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
-from generator.dataset.outputs import ObjectBoxes, decode, output_path
+from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
+from generator.dataset.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 from generator.dataset.store import fetch, is_url, mirror
 
@@ -24,21 +25,26 @@ from generator.dataset.store import fetch, is_url, mirror
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
-    Raises UserError when it is unfinished, of another format, or when a table's bytes are not those of its sums.
+    Raises UserError when it is unfinished, of another format, when a table's bytes are not those of its sums, and when a
+    file is a link or a name in a table could leave the folder (generator.dataset.paths).
     """
 
     def __init__(self, folder: Path, resume: str):
         self.folder = folder
-        if not (folder / "manifest.json").exists():
+        if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
-        self.manifest = read_json(folder / "manifest.json")
+        self.manifest = read_json(self.path("manifest.json"))
         if self.manifest.get("format") != FORMAT:
             raise UserError(
                 f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version."
             )
-        if not (folder / SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
+        if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)
+
+    def path(self, name: str) -> Path:
+        """The path of a file of this component, which need not exist. Raises UserError when it leaves the folder."""
+        return file_in(self.folder, name)
 
     @property
     def digest(self) -> str:
@@ -47,18 +53,24 @@ class Component:
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table:
         """A table of this component. Raises UserError when its bytes are not those of its sum."""
-        path = self.folder / f"{name}.parquet"
-        if not path.exists() or sha256(path) != self.sums.get(path.name):
-            raise UserError(f"{path} is damaged or missing; restore it or make it again.")
-        return pq.read_table(path, schema=schema)
+        path = self._whole(name)
+        table = pq.read_table(path, schema=schema)
+        check_names(table, path)
+        return table
 
     def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
         """Some columns of a table of this component, a few rows at a time. Raises UserError as `table` does."""
-        path = self.folder / f"{name}.parquet"
+        path = self._whole(name)
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows, columns=list(columns)):
+                check_names(batch, path)
+                yield batch
+
+    def _whole(self, name: str) -> Path:
+        path = self.path(f"{name}.parquet")
         if not path.exists() or sha256(path) != self.sums.get(path.name):
             raise UserError(f"{path} is damaged or missing; restore it or make it again.")
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(rows, columns=list(columns))
+        return path
 
 
 class World(Component):
@@ -75,7 +87,7 @@ class World(Component):
     @property
     def vocabulary_text(self) -> str:
         """The vocabulary of the world's family, as TOML."""
-        return (self.folder / "vocabulary.toml").read_text(encoding="utf-8")
+        return self.path("vocabulary.toml").read_text(encoding="utf-8")
 
     def image_path(self, scene_id: str) -> Path:
         """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they lie."""
@@ -83,7 +95,7 @@ class World(Component):
             raise UserError(
                 f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
             )
-        return self.folder / "images" / f"{scene_id}.png"
+        return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB. Raises UserError when its file is missing, or its bytes are not those of its sum."""
@@ -93,7 +105,7 @@ class World(Component):
     @property
     def outputs(self) -> tuple[str, ...]:
         """The pixel outputs of the world: some of `masks`, `depth`, `normals`, `boxes` (generator.dataset.outputs)."""
-        return tuple(self.manifest["request"].get("outputs", ()))
+        return parse_outputs(",".join(self.manifest["request"].get("outputs", ())))
 
     def mask(self, scene_id: str) -> np.ndarray:
         """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the scene.
@@ -149,7 +161,7 @@ class World(Component):
         return data
 
     def _bytes(self, path: str, place: "_Place | None") -> bytes:
-        where = self.folder / (place.tar if place else path)
+        where = self.path(place.tar if place else path)
         if not where.exists():
             return b""
         with where.open("rb") as file:
@@ -193,7 +205,7 @@ class Benchmark(Component):
     @cached_property
     def holdout(self) -> dict[str, Any] | None:
         """The held-out block (holdout.json); None for a benchmark without one."""
-        path = self.folder / "holdout.json"
+        path = self.path("holdout.json")
         return read_json(path) if path.exists() else None
 
     def holdout_block(self) -> dict[str, Any]:
@@ -230,11 +242,12 @@ class Dataset:
         root = mirror(path) if isinstance(path, str) and is_url(path) else Path(path)
         if not (root / "world").is_dir():
             raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
-        return cls(root, World(root / "world"))
+        return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """Names of the benchmarks over this world, sorted."""
-        return sorted(path.name for path in (self.root / "benchmarks").glob("[!.]*") if path.is_dir())
+        """Names of the benchmarks over this world, sorted. Raises UserError when one could leave its folder."""
+        folders = folder_in(self.root, "benchmarks").glob("[!.]*")
+        return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
         """The benchmark of that name, or without a name the only one. Raises UserError when there is none or a choice."""
@@ -247,7 +260,7 @@ class Dataset:
             name = names[0]
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
-        return Benchmark(self.root / "benchmarks" / name)
+        return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
     def block(self, name: str | None = None) -> dict[str, Any]:
         """The held-out block of the benchmark of that name, or without a name the one that all share. Raises UserError otherwise."""

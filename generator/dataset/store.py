@@ -1,6 +1,7 @@
 """Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a local folder in the user's cache.
 
-A URL has no renames, so manifests are written last: a component is finished when its manifest exists.
+A URL has no renames, so manifests are written last: a component is finished when its manifest exists. The file `.origin`
+of a local folder names its URL, and counts only where this module made that folder for that URL.
 """
 
 import hashlib
@@ -16,9 +17,11 @@ from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
+from generator.dataset.paths import check_benchmark_name, file_in
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
+_STAGING, _MIRRORS = "staging", "mirrors"
 _PARALLEL = 8  # transfers at a time
 
 T = TypeVar("T")
@@ -39,7 +42,7 @@ class Store:
     def __init__(self, url: str):
         import fsspec  # few datasets are at a URL
 
-        self.url = url.rstrip("/")
+        self.url = _plain(url)
         self._fs, self._root = self._try("opened", lambda: fsspec.core.url_to_fs(self.url))
 
     def read(self, path: str) -> bytes | None:
@@ -87,19 +90,28 @@ class Store:
 
 def origin_of(root: Path) -> Store | None:
     """The store whose local folder `root` is; None for any other folder."""
-    path = root / ORIGIN
-    return Store(path.read_text(encoding="utf-8")) if path.exists() else None
+    url = _url_of(root)
+    return None if url is None else Store(url)
 
 
 def shown(root: Path) -> str:
     """The name of a dataset in messages: its URL if it has one, else its folder."""
-    path = root / ORIGIN
-    return path.read_text(encoding="utf-8") if path.exists() else str(root)
+    return _url_of(root) or str(root)
+
+
+def _url_of(root: Path) -> str | None:
+    """The URL whose local folder `root` is. A folder that came from elsewhere may hold any `.origin`; it has no URL."""
+    try:
+        url = (root / ORIGIN).read_text(encoding="utf-8") if (root / ORIGIN).is_file() else ""
+        own = [_place(url, kind).resolve() for kind in (_STAGING, _MIRRORS)] if is_url(url) else []
+    except ValueError:  # neither text nor a name that a folder can have
+        return None
+    return url if root.resolve() in own else None
 
 
 def staging(url: str) -> Path:
     """The local folder in which a dataset for a URL is made; finished components are fetched from the URL."""
-    return _local_folder(url, "staging")
+    return _local_folder(url, _STAGING)
 
 
 def mirror(url: str) -> Path:
@@ -107,7 +119,7 @@ def mirror(url: str) -> Path:
 
     Raises UserError when there is no finished world.
     """
-    root = _local_folder(url, "mirrors")
+    root = _local_folder(url, _MIRRORS)
     if not (root / "dataset.json").exists():
         raise UserError(
             f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render --out` was given."
@@ -118,18 +130,22 @@ def mirror(url: str) -> Path:
 def settle(root: Path) -> str:
     """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages."""
     name = shown(root)
-    if (root / ORIGIN).exists():
+    if _url_of(root) is not None:
         shutil.rmtree(root)
     return name
 
 
 def fetch(root: Path, path: str) -> None:
-    """Fetch a file of a dataset from its URL, if it exists; does nothing for a dataset without a URL."""
+    """Fetch a file of a dataset from its URL, if it exists; does nothing for a dataset without a URL.
+
+    Raises UserError when the path leaves the dataset.
+    """
     store = origin_of(root)
+    place = file_in(root, path)
     data = store.read(path) if store else None
     if data is not None:
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(root / path, data)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(place, data)
 
 
 def fetch_all(root: Path) -> None:
@@ -146,19 +162,20 @@ def fetch_all(root: Path) -> None:
 def publish_file(root: Path, path: str) -> None:
     """Copy one file to the dataset's URL; does nothing for a dataset without a URL."""
     if (store := origin_of(root)) is not None:
-        store.write(path, root / path)
+        store.write(path, file_in(root, path))
 
 
 def publish(root: Path) -> None:
     """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
-    Images that exist there in the same size are skipped: they were copied when they were rendered.
+    Images that exist there in the same size are skipped: they were copied when they were rendered. Links are skipped too.
     """
     store = origin_of(root)
     if store is None:
         return
     there = store.sizes()
-    paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_file()]
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink())
+    paths = [path.relative_to(root).as_posix() for path in files]
     paths = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
     first = [path for path in paths if path.rpartition("/")[2] not in _LAST]
     _clear(store, there, paths)
@@ -186,10 +203,19 @@ def _send(store: Store, root: Path, paths: Iterable[str]) -> None:
             pass
 
 
+def _plain(url: str) -> str:
+    return url.rstrip("/")
+
+
+def _place(url: str, kind: str) -> Path:
+    """The local folder for a URL, which need not exist: its name is a digest of the URL."""
+    name = hashlib.sha256(_plain(url).encode()).hexdigest()[:16]
+    return user_cache_path("jackalope") / kind / name / _plain(url).rpartition("/")[2]
+
+
 def _local_folder(url: str, kind: str) -> Path:
     store = Store(url)
-    name = hashlib.sha256(store.url.encode()).hexdigest()[:16]
-    root = user_cache_path("jackalope") / kind / name / store.url.rpartition("/")[2]
+    root = _place(url, kind)
     root.mkdir(parents=True, exist_ok=True)
     write_text(root / ORIGIN, store.url)
     index = store.read("dataset.json")
@@ -206,7 +232,7 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
     draft.write_bytes(index)
     listed = read_json(draft)
     shutil.rmtree(root / "benchmarks", ignore_errors=True)
-    for folder in ("world", *(f"benchmarks/{name}" for name in listed["benchmarks"])):
+    for folder in ("world", *(f"benchmarks/{check_benchmark_name(name)}" for name in listed["benchmarks"])):
         fetch(root, f"{folder}/{SUMS}")
         for name in read_sums(root / folder):
             if "/" not in name:
@@ -243,7 +269,7 @@ class Mirroring:
             self._under_way = [each for each in self._under_way if not each.done()]
             for path in paths:
                 where = f"world/{path}"
-                self._under_way.append(self._pool.submit(self._store.write, where, self._root / where))
+                self._under_way.append(self._pool.submit(self._store.write, where, file_in(self._root, where)))
 
     def close(self) -> None:
         """Wait for running copies and cancel those that have not started."""

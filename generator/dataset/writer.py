@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,9 @@ from generator.dataset.files import (
     write_text,
 )
 from generator.dataset.journal import Journal, Record
+from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
+from generator.dataset.paths import check_benchmark_name, check_own_files, file_in
 from generator.dataset.plan_file import PLAN_FILE, plan_request
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 from generator.dataset.store import ORIGIN, Mirroring, publish, shown
@@ -53,6 +56,7 @@ class WorldWriter:
         self._mirroring: Mirroring | None = None
 
     def __enter__(self) -> "WorldWriter":
+        check_own_files(self._root)
         self._claim()
         try:
             self._lock.acquire(timeout=0)
@@ -113,15 +117,20 @@ class WorldWriter:
         already. Files that a failed scene left are removed.
         """
         if "failed" in record:
-            for left in self._folder.glob(f"*/{record['scene_id']}.*"):
-                left.unlink()
+            for left in self._paths(record["scene_id"]):
+                file_in(self._folder, left).unlink(missing_ok=True)
         self._journal.add(record)
         if self._mirroring is not None and self._packer is None:
             self._mirroring.add(record.get("files", {}))
 
+    def _paths(self, scene_id: str) -> Iterator[str]:
+        """The paths of a scene's files within the world."""
+        yield f"images/{scene_id}.png"
+        yield from (output_path(output, scene_id) for output in self._request.get("outputs", ()))
+
     def keep_plan(self, folder: Path) -> None:
         """Copy the plan of the world in another folder, if it has one, where this world has none yet."""
-        source, target = folder / PLAN_FILE, self._folder / PLAN_FILE
+        source, target = file_in(folder, PLAN_FILE), self._folder / PLAN_FILE
         if source.exists() and not target.exists():
             write_bytes(target, source.read_bytes())
 
@@ -203,7 +212,8 @@ class WorldWriter:
             return True
         paths = record.get("files", {})
         return bool(paths) and all(
-            (self._folder / path).exists() and sha256(self._folder / path) == digest for path, digest in paths.items()
+            (place := file_in(self._folder, path)).exists() and sha256(place) == digest
+            for path, digest in paths.items()
         )
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,12 +238,14 @@ class BenchmarkWriter:
     """
 
     def __init__(self, root: Path, name: str):
-        self.folder = root / "benchmarks" / name
+        self.folder = root / "benchmarks" / check_benchmark_name(name)
         self._root, self._draft = root, root / "benchmarks" / f".{name}.{os.getpid()}"
         self._tables: dict[str, TableWriter] = {}
 
     def __enter__(self) -> "BenchmarkWriter":
-        for abandoned in self.folder.parent.glob(f".{self.folder.name}.*"):
+        check_own_files(self._root)
+        drafts = re.compile(rf"\.{re.escape(self.folder.name)}\.[0-9]+")
+        for abandoned in (each for each in self.folder.parent.glob(".*") if drafts.fullmatch(each.name)):
             shutil.rmtree(abandoned)
         self._draft.mkdir(parents=True)
         self._tables = {
@@ -297,7 +309,8 @@ def write_index(root: Path) -> None:
     """
     world = root / "world" / "manifest.json"
     benchmarks = {
-        path.parent.name: read_json(path)["sums"] for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
+        check_benchmark_name(path.parent.name): read_json(path)["sums"]
+        for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
     }
     index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
     write_json(root / "dataset.json", index)

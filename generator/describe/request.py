@@ -1,6 +1,5 @@
 """What texts a benchmark is asked to have, and the checks of that request."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,10 +66,3 @@ def check_request(request: Request) -> None:
 def requested_protocols(request: Request) -> list[str]:
     """The names of the requested protocols, in the order of the registry."""
     return [name for name in protocol_names() if request.protocols is None or name in request.protocols]
-
-
-def check_name(name: str) -> str:
-    """The name of a benchmark, if it can name a folder. Raises UserError."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise UserError(f"Expected the benchmark's name to be letters, digits, '.', '_' and '-', got '{name}'.")
-    return name

@@ -9,6 +9,7 @@ from generator.judge.declared_leaks import undeclared_findings
 from generator.judge.findings import Finding, finding
 from generator.judge.items import item_findings
 from generator.judge.leaks import leak_findings
+from generator.judge.names import name_findings
 from generator.judge.pools import pool_findings
 from generator.judge.recorded_labels import label_findings
 from generator.judge.split_membership import split_findings
@@ -25,6 +26,7 @@ def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     world_findings,  # the world is the one that the benchmark names
+    name_findings,  # names that become names of files are plain
     text_findings,  # texts have their ids, forms and counts
     split_findings,  # scenes are in the splits that the holdout gives them
     class_findings,  # class lists (design gzsl): labels are of the list of their split

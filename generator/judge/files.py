@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_sums, sha256
+from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
 from generator.judge.findings import Finding, finding
 from generator.judge.tars import image_fault, packed_paths, tar_faults
@@ -35,7 +36,11 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
     for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
-        path = folder / name
+        try:
+            path = file_in(folder, name)
+        except UserError as error:
+            yield finding("unsafe path", f"{folder.name}/{SUMS} lists {name!r}: {error}")
+            continue
         if not path.exists():
             yield finding("damaged file", f"{folder.name}/{name} is missing")
         elif sha256(path) != expected:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import tarfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from generator.dataset.errors import UserError
+from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED
 
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
@@ -29,8 +32,8 @@ def tar_faults(folder: Path) -> Iterator[str]:
         yield f"packed.parquet cannot be read: {error}"
     for tar, rows in listed.items():
         try:
-            yield from (f"{tar}: {fault}" for fault in _faults(folder / tar, rows))
-        except _DAMAGE as error:
+            yield from (f"{tar}: {fault}" for fault in _faults(file_in(folder, tar), rows))
+        except (*_DAMAGE, UserError) as error:
             yield f"{tar} cannot be read: {error}"
 
 
@@ -44,7 +47,11 @@ def packed_paths(folder: Path) -> set[str]:
 
 def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
     with tarfile.open(path) as tar:
-        members = {(member.offset_data, member.size): member.name for member in tar.getmembers()}
+        found = tar.getmembers()
+    yield from (
+        f"its member {each.name!r} would not unpack as a file of a scene" for each in found if not _is_plain(each)
+    )
+    members = {(member.offset_data, member.size): member.name for member in found}
     with path.open("rb") as file:
         for row in rows:
             name = members.get((row["offset"], row["size"]))
@@ -58,6 +65,11 @@ def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
                 yield f"{row['path']} has other bytes than when it was made"
             elif name.endswith(".png") and (fault := image_fault(data)):
                 yield f"{row['path']} {fault}"
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    """Whether a member is a regular file that unpacks beside its tar."""
+    return member.isreg() and re.fullmatch(r"[0-9]+(\.[A-Za-z0-9]+)+", member.name) is not None
 
 
 def image_fault(data: bytes) -> str | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
+from generator.dataset.paths import check_benchmark_name, check_own_files
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
@@ -27,8 +28,9 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
 
     Returns the certificates by benchmark name: `status` (clean, as declared or failed), `sentence`, `findings` ({fault,
     what}), `faults` (numbers by fault), `declared_leaks`, `counts`, and the digests of world and benchmark. Raises UserError
-    if there is no dataset, no finished world or no benchmark.
+    if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
     """
+    check_own_files(root)
     fetch_all(root)
     world_folder = root / "world"
     if not world_folder.is_dir():
@@ -41,7 +43,7 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
     world = World(world_folder, progress)
     certificates = {}
     for each in names:
-        folder = root / "benchmarks" / each
+        folder = root / "benchmarks" / check_benchmark_name(each)
         if not (folder / "manifest.json").exists():
             Dataset.open(root).benchmark(each)
         certificates[each] = _judge(world, folder)

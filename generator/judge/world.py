@@ -1,5 +1,6 @@
 """The world that a judged benchmark lies over: its files and its scenes, each judged once."""
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,6 +34,11 @@ class World:
         twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
             self.findings += twins.faults(part)
+            self.findings += [
+                finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
+                for scene_id in part["scene_id"].to_pylist()
+                if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
+            ]
             self._read(part.filter(pc.equal(part["status"], "ok")))
         self.findings += image_faults(folder, self.shown)
         self.findings += plan_faults(folder, manifest.get("request", {}).get("shard"))

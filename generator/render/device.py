@@ -79,7 +79,7 @@ def _may_have_gpu() -> bool:
 
 def _probe(what: str) -> dict[str, Any]:
     """What generator/render/blender/probe.py prints, or {"broken": reason} if it prints nothing."""
-    command = [sys.executable, "-m", "generator.render.blender.probe", what]
+    command = [sys.executable, "-P", "-m", "generator.render.blender.probe", what]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
         return dict(json.loads(done.stdout))

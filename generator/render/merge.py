@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.outputs import output_path
+from generator.dataset.paths import file_in
 from generator.dataset.plan_file import PLAN_FILE
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
@@ -88,7 +89,7 @@ def _records(world: World) -> Iterator[dict[str, Any]]:
 
 def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
     for path in record.get("files", {}):
-        data, goal, source = world.read(path), writer.folder / path, world.folder / path
+        data, goal, source = world.read(path), file_in(writer.folder, path), world.path(path)
         goal.parent.mkdir(exist_ok=True)
         goal.unlink(missing_ok=True)
         try:

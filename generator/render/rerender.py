@@ -9,9 +9,10 @@ from typing import Any
 
 from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
+from generator.dataset.files import SUMS, write_json
+from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
-from generator.dataset.reader import Dataset, World
+from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
 from generator.plan.record import Planned
 from generator.render.device import Backend
@@ -72,7 +73,7 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
         )
     rendering = Rendering(
         changes.quality or before["quality"]["name"],
-        tuple(before["outputs"]) if changes.outputs is None else changes.outputs,
+        source.world.outputs if changes.outputs is None else changes.outputs,
         Storage(tar_bytes=changes.tar_bytes),
         changes.backend,
     )
@@ -109,17 +110,25 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
         if row["status"] != "ok"
     ]
     world = render_work(work, source.root, root, farm, progress, failed)
-    for manifest in sorted(source.root.glob("benchmarks/[!.]*/manifest.json")):
-        _copy_benchmark(manifest.parent, root / "benchmarks" / manifest.parent.name, world)
+    for name in source.benchmark_names():
+        if file_in(source.root, f"benchmarks/{name}/manifest.json").exists():
+            _copy_benchmark(source.benchmark(name), root / "benchmarks" / name, world)
     write_index(root)
     return world
 
 
-def _copy_benchmark(source: Path, target: Path, world: World) -> None:
+def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
+    """Copy the files that a benchmark lists, and no others."""
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        shutil.copytree(source, draft, ignore=shutil.ignore_patterns(".*", "manifest.json", "verify.json"))
-        write_json(draft / "manifest.json", {**read_json(source / "manifest.json"), "world": world.digest})
+        for name in (SUMS, *source.sums):  # no others: they would be passed on with the result
+            if not source.path(name).exists():
+                raise UserError(
+                    f"{source.path(name)} is missing; restore it, or make the benchmark again with `gen split`."
+                )
+            file_in(draft, name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source.path(name), file_in(draft, name))
+        write_json(draft / "manifest.json", {**source.manifest, "world": world.digest})
         if target.exists():
             shutil.rmtree(target)
         os.replace(draft, target)

@@ -9,6 +9,7 @@ from evaluator.measure import measure
 from evaluator.run_folder import open_run, pool_path, read_results
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.synthetic import Builder, write_run
 
 
@@ -50,3 +51,37 @@ def test_lost_scores_are_refused(folder: Path) -> None:
 def test_only_the_first_channel_of_a_pool_has_a_plain_name() -> None:
     assert pool_path(Path("run"), "grid", "itm", 0) == Path("run/pools/grid.npy")
     assert pool_path(Path("run"), "grid", "itc", 1) == Path("run/pools/grid.itc.npy")
+
+
+@pytest.mark.parametrize("command", ["measure", "report"])
+def test_a_url_in_a_run_is_not_opened(folder: Path, tmp_path: Path, command: str) -> None:
+    """A sender could make `score report` fetch and write what lies at any URL."""
+    there = tmp_path / "there"
+    (there / "world").mkdir(parents=True)
+    (there / "dataset.json").write_text("{}")
+    record = read_json(folder / "run.json")
+    for url in (f"file://{there}", "memory://bucket/world", "simplecache::file:///x"):
+        write_json(folder / "run.json", {**record, "dataset": url})
+        assert_one_sentence(
+            score_command(command, folder), f"names a dataset at a URL ({url})", "write its folder there"
+        )
+    assert not (tmp_path / "cache" / "jackalope").exists()
+
+
+@pytest.mark.parametrize("place", ["tables", "pools", "results.json", "scores.parquet", "run.json"])
+def test_a_run_with_a_link_is_not_read_or_written(folder: Path, tmp_path: Path, place: str) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    if (folder / place).is_file():
+        (folder / place).unlink()
+    (folder / place).symlink_to(private)
+    with pytest.raises(UserError, match=f"{place} is a link, and links are not followed"):
+        measure(folder)
+    assert list(private.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../private", "a/b", "", "*", "a.b"])
+def test_pools_and_channels_have_plain_names(name: str) -> None:
+    for pool, channel in ((name, "itm"), ("grid", name)):
+        with pytest.raises(UserError, match="letters, digits"):
+            pool_path(Path("run"), pool, channel, 1)

@@ -69,20 +69,29 @@ def _read_index(source: Source) -> dict[str, Any]:
 
 
 def _check_components(source: Source, index: dict[str, Any], network: type[Network]) -> None:
-    """Raises UserError when a component is not listed, comes from an unknown library, or is missing from the folder."""
+    """Raises UserError when a component is not listed, comes from an unknown library or with code of its own, or is missing from the folder."""
     import diffusers
 
     pipeline = getattr(diffusers, index["_class_name"])
     needed, _ = pipeline._get_signature_keys(pipeline)
-    for part in sorted(set(needed).difference(_UNUSED)):
-        library, _ = index.get(part) or _ABSENT
+    listed = {part for part, entry in index.items() if isinstance(entry, list | tuple)}
+    for part in sorted(listed.union(needed).difference(_UNUSED)):
+        library, kind = index.get(part) or _ABSENT
         if library is None:
-            if part in network.optional:
+            if part in network.optional or part not in needed:
                 continue
             raise UserError(f"The pipeline '{source.name}' has no {part}; give one that is complete.")
         if library not in _LIBRARIES:
             raise UserError(
                 f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected one of: {', '.join(_LIBRARIES)}."
+            )
+        if library == "transformers" and str(kind).startswith("Auto"):  # these look for code beside the weights
+            raise UserError(
+                f"The {part} of '{source.name}' is of the class {kind}, which looks for code; name a class of its own in model_index.json."
+            )
+        if (Path(source.place) / part / f"{library}.py").exists():  # diffusers would take it for the library
+            raise UserError(
+                f"The {part} of '{source.name}' has code of its own, {library}.py, which is not run; remove it."
             )
         if source.is_folder and not (Path(source.place) / part).is_dir():
             raise UserError(f"The pipeline '{source.name}' lacks the folder '{part}'; copy or download it whole.")

@@ -130,7 +130,21 @@ def read_config(source: Source) -> dict[str, Any]:
         config: dict[str, Any] = transformers.PreTrainedConfig.get_config_dict(source.place, revision=source.revision)[
             0
         ]
+    if kernel := _kernel(config):
+        raise UserError(
+            f"The config.json of '{source.name}' asks for the code '{kernel}' of the Hub, which is not run; take attn_implementation out."
+        )
     return config
+
+
+def _kernel(config: Mapping[str, Any]) -> str | None:
+    """The repository from which a configuration would load its attention; None where transformers has it itself."""
+    for key, value in config.items():
+        if isinstance(value, Mapping) and (found := _kernel(value)):
+            return found
+        if "attn_implementation" in key and isinstance(value, str) and "/" in value:
+            return value
+    return None
 
 
 def _drop(model: Any, module: str) -> None:

@@ -48,6 +48,10 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
             if (folder / "open_clip_config.json").exists():
                 mend = f"name a folder of open_clip as open_clip:local-dir:{name}"
             raise UserError(f"The folder '{name}' has no {index}; {mend}.")
+        if (folder / "adapter_config.json").exists():
+            raise UserError(
+                f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
+            )
         return Source(name, str(folder), None, option)
     repository, _, revision = name.partition("@")
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", repository) or repository.startswith("."):

@@ -22,6 +22,8 @@ _START, _STOP = 300.0, 60.0  # seconds that a worker may take to load Blender an
 class WorkerProcess:
     """Runs generator.render.blender.worker on some cores: JSON lines go to its stdin and come from its stdout.
 
+    The working directory may be a dataset of someone else's, so nothing is imported from it (`-P`).
+
     `job`: the scene that it is rendering. `made`: how many it has answered. `ready`: whether Blender has loaded.
     `deadline`: the time (time.monotonic) by which it must answer.
     """
@@ -32,7 +34,7 @@ class WorkerProcess:
         self._timeout, self._partial, self._hung = timeout, b"", False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the worker)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "generator.render.blender.worker"],
+            [sys.executable, "-P", "-m", "generator.render.blender.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -5,7 +5,7 @@ import selectors
 import socket
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, chdir, suppress
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -53,7 +53,10 @@ def _connect(address: str | None) -> None:
     try:
         if colon:
             socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        with chdir(
+            "/"
+        ):  # workers import from the directory in which this is called, which may be someone else's dataset
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError) as error:
         raise UserError(
             f"--address {address}: no Ray cluster answers there ({error}); start one with `ray start --head`, or leave "

@@ -59,3 +59,26 @@ def test_a_damaged_record_is_refused(model: Path, text: str) -> None:
     (model / "jackalope.json").write_text(text)
     with pytest.raises(UserError, match=r"jackalope\.json is damaged"):
         load_model(f"jackalope:{model}", "cpu")
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "own.py", "a.bin", "open_clip_model.pth", "sub"])
+def test_a_folder_that_holds_anything_else_is_refused(model: Path, name: str) -> None:
+    (model / name).mkdir() if name == "sub" else (model / name).write_text("")
+    with pytest.raises(UserError, match=f"holds {name}, which `score train` does not write"):
+        load_model(f"jackalope:{model}", "cpu")
+
+
+def test_a_folder_with_a_link_is_refused(model: Path) -> None:
+    (model / "jackalope.json").rename(model.parent / "record.json")
+    (model / "jackalope.json").symlink_to(model.parent / "record.json")
+    with pytest.raises(UserError, match="is a link"):
+        load_model(f"jackalope:{model}", "cpu")
+
+
+def test_a_configuration_that_names_a_tokenizer_is_refused(model: Path) -> None:
+    path = model / "open_clip_config.json"
+    config = json.loads(path.read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "some/one"
+    path.write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"has hf_tokenizer_name = 'some/one', and `score train` writes numbers alone"):
+        load_model(f"jackalope:{model}", "cpu")

@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from generator.assets import process
 from generator.assets.process import AssetWorker
 from generator.dataset.errors import UserError
+from tests.hostile_folder import make_hostile
 
 POPEN = subprocess.Popen
 REFUSES = 'import sys; [print(\'{"refused": "no."}\', flush=True) for line in sys.stdin]'
@@ -37,3 +40,11 @@ def test_a_crash_and_a_hang_are_explained(monkeypatch: pytest.MonkeyPatch) -> No
     started(monkeypatch, "import time; time.sleep(60)")
     with AssetWorker() as worker, pytest.raises(UserError, match="gave no answer in 0 s"):
         worker.ask({})
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = make_hostile(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with AssetWorker() as worker, suppress(UserError):
+        worker.ask({"nonsense": True})
+    assert not trace.exists()

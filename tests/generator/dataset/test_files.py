@@ -1,6 +1,8 @@
 """Files that are written whole or not at all, and tables row by row."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,3 +70,17 @@ def test_sums_name_every_file_but_hidden_ones_and_manifests(tmp_path: Path) -> N
     digest = write_sums(tmp_path, {"a.txt": "known"})
     assert read_sums(tmp_path) == {"a.txt": "known", "sub/b.txt": sha256(tmp_path / "sub/b.txt")}
     assert digest == sha256(tmp_path / "SHA256SUMS")
+
+
+@pytest.mark.parametrize(
+    "write", [lambda path: write_json(path, {"a": 1}), lambda path: write_table(path, [], pa.schema([]))]
+)
+def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    """A sender who guesses the number of our process could lay a link where a draft will be written."""
+    (tmp_path / "key").write_text("private")
+    (tmp_path / "d").mkdir()
+    for name in (f".x.{os.getpid()}", "x"):
+        (tmp_path / "d" / name).symlink_to(tmp_path / "key")
+    write(tmp_path / "d" / "x")
+    assert (tmp_path / "key").read_text() == "private"
+    assert not (tmp_path / "d" / "x").is_symlink()

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from generator.dataset import packing
+from generator.dataset.errors import UserError
 from generator.dataset.files import sha256
 from generator.dataset.packing import Packer, scene_json
 
@@ -74,3 +75,22 @@ def test_a_scene_is_its_row_as_json() -> None:
     assert shown["objects"][0]["attributes"] == {"color": "red"}
     assert shown["objects"][0]["visible_fraction_estimate"] is None
     assert "files" not in shown
+
+
+@pytest.mark.parametrize("path", ["../key", "../../key", "/etc/passwd", "images/../../key"])
+def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path: str) -> None:
+    """Packing removes the files that the notes of an earlier packing list, and reads those of the records."""
+    world = tmp_path / "d" / "world"
+    records = scenes(world)
+    for key in (tmp_path / "key", tmp_path / "d" / "key"):
+        key.write_text("private")
+    (world / packing.NOTES).write_text(
+        json.dumps({"tar": "t", "sha256": "0", "last": "", "rows": [{"path": path}]}) + "\n"
+    )
+    with pytest.raises(UserError, match="is no path within that folder"):
+        Packer(world, 20_480).pack(records)
+    (world / packing.NOTES).unlink()
+    with pytest.raises(UserError, match="is no path within that folder"):
+        Packer(world, 20_480).pack([{**records[0], "files": {path: "0"}}])
+    assert (tmp_path / "key").exists()
+    assert (tmp_path / "d" / "key").exists()

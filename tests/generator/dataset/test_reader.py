@@ -2,16 +2,22 @@
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import CANDIDATES
+from generator.dataset.schema import CANDIDATES, PACKED
 from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command
+from tests.generator.dataset.conftest import FIRST
+from tests.generator.judge.datasets import edit, seal
 from tests.paths import SHARED
 
 SUGARCREPE = SHARED / "data" / "sugarcrepe" / "swap_att.json"
@@ -147,3 +153,122 @@ def test_damaged_scenes_cannot_be_split_again(copied: Path) -> None:
     done = run_command("gen", "split", copied, "--block-seed", "5")
     assert done.returncode == 2
     assert "scenes.parquet is damaged" in done.stderr
+
+
+@pytest.fixture
+def received(made: Path, tmp_path: Path) -> Path:
+    """A dataset of someone else's beside a private folder of ours."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key").write_text("private")
+    return Path(shutil.copytree(made, tmp_path / "received"))
+
+
+def link(path: Path, target: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda dataset: dataset.world.image("000000"),
+        lambda dataset: dataset.world.image_path("000000"),
+        lambda dataset: dataset.world.read("images/000000.png"),
+    ],
+)
+def test_an_image_that_is_a_link_is_not_read(received: Path, read: Callable[[Dataset], object]) -> None:
+    image = received / "world/images/000000.png"
+    (received.parent / "private" / "same.png").write_bytes(image.read_bytes())  # even where its digest is right
+    link(image, received.parent / "private" / "same.png")
+    with pytest.raises(UserError, match=r"000000\.png is a link, and links are not followed"):
+        read(Dataset.open(received))
+
+
+@pytest.mark.parametrize(
+    "name", ["world/vocabulary.toml", "world/manifest.json", "world/SHA256SUMS", "world/scenes.parquet"]
+)
+def test_a_file_that_is_a_link_or_a_pipe_is_not_read(received: Path, name: str) -> None:
+    def read() -> None:
+        world = Dataset.open(received).world
+        assert world.vocabulary_text
+        assert world.scenes
+
+    link(received / name, received.parent / "private" / "key")
+    with pytest.raises(UserError, match="is a link"):
+        read()
+    (received / name).unlink()
+    os.mkfifo(received / name)
+    with pytest.raises(UserError, match="is no regular file"):
+        read()
+
+
+@pytest.mark.parametrize("folder", ["world", "benchmarks", f"benchmarks/{FIRST}"])
+def test_a_folder_that_is_a_link_is_not_entered(received: Path, folder: str) -> None:
+    moved = received.parent / "private" / "moved"
+    shutil.move(received / folder, moved)
+    (received / folder).symlink_to(moved)
+    with pytest.raises(UserError, match="is a link"):
+        Dataset.open(received).benchmark(FIRST)
+
+
+@pytest.mark.parametrize("path", ["../../private/key", "/etc/passwd", "images/../../../private/key"])
+def test_no_path_leads_out_of_the_world(received: Path, path: str) -> None:
+    data = (received.parent / "private" / "key").read_bytes()
+    sums = received / "world" / "SHA256SUMS"
+    sums.write_text(f"{hashlib.sha256(data).hexdigest()}  {path}\n" + sums.read_text())
+    manifest = json.loads((received / "world/manifest.json").read_text())
+    manifest["sums"] = hashlib.sha256(sums.read_bytes()).hexdigest()
+    (received / "world/manifest.json").write_text(json.dumps(manifest))
+    world = Dataset.open(received).world
+    with pytest.raises(UserError, match="is no path within that folder"):
+        world.read(path)
+
+
+@pytest.mark.parametrize("tar", ["../../private/key", "/etc/passwd", ".."])
+def test_no_tar_lies_outside_the_world(received: Path, tar: str) -> None:
+    data = (received.parent / "private" / "key").read_bytes()
+    row = {
+        "path": "images/000000.png",
+        "tar": tar,
+        "offset": 0,
+        "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    pq.write_table(pa.Table.from_pylist([row], schema=PACKED), received / "world/packed.parquet")
+    seal(received / "world")
+    with pytest.raises(UserError, match="is no path within that folder"):
+        Dataset.open(received).world.read("images/000000.png")
+
+
+@pytest.mark.parametrize("name", ["../../private/key", "*", "a/b", "000000\n", "x"])
+def test_a_scene_is_named_by_digits(received: Path, name: str) -> None:
+    edit(received / "world", "scenes", lambda rows: rows[0].update(scene_id=name))
+    world = Dataset.open(received).world
+    with pytest.raises(UserError, match=r"scenes\.parquet has the scene_id "):
+        assert world.scenes
+    with pytest.raises(UserError, match=r"scenes\.parquet has the scene_id "):
+        list(world.batches("scenes", ["scene_id"]))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("splits", "split"), ("items", "protocol"), ("items", "pool_id"), ("pools", "pool_id")]
+)
+def test_names_that_become_files_are_plain(received: Path, table: str, column: str) -> None:
+    edit(received / "benchmarks" / FIRST, table, lambda rows: rows[0].update({column: "../../private"}))
+    with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} '\.\./\.\./private', expected"):
+        getattr(Dataset.open(received).benchmark(FIRST), table)
+
+
+def test_a_benchmark_with_an_odd_name_is_refused(received: Path) -> None:
+    (received / "benchmarks" / "a\nb").mkdir()
+    with pytest.raises(UserError, match="Expected the benchmark's name to be letters, digits"):
+        Dataset.open(received).benchmark_names()
+
+
+def test_a_world_says_only_outputs_that_there_are(received: Path) -> None:
+    path = received / "world/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["request"]["outputs"] = ["../../../private"]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match="unknown output"):
+        assert Dataset.open(received).world.outputs

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fsspec
@@ -11,7 +11,7 @@ import pytest
 
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.dataset.store import Store, fetch_all, mirror, publish, settle, staging
+from generator.dataset.store import Store, fetch_all, mirror, publish, publish_file, settle, shown, staging
 from generator.describe.benchmark import describe
 from generator.describe.first_benchmarks import write_benchmarks
 from generator.describe.request import first_request
@@ -135,12 +135,16 @@ def test_reading_takes_only_the_images_that_are_asked_for(rendered: Path, url: s
     assert opened.world.image("000007").tobytes() == here.world.image("000007").tobytes()
 
 
-def test_a_dataset_that_changed_at_its_url_is_taken_anew(rendered: Path, url: str) -> None:
+def test_a_dataset_that_changed_at_its_url_is_taken_anew(
+    rendered: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make(rendered, url)
-    first = mirror(url)
-    other = shutil.copytree(first, first.parent / "other")
+    mirror(url)
     holdout = Holdout.from_dict(Dataset.open(rendered).block())
-    describe(other, Dataset.open(other).world, holdout, "second", first_request(holdout))  # as from another machine
+    with monkeypatch.context() as other_machine:
+        other_machine.setenv("XDG_CACHE_HOME", str(tmp_path / "other cache"))
+        other = mirror(url)
+        describe(other, Dataset.open(other).world, holdout, "second", first_request(holdout))
     assert Dataset.open(url).benchmark_names() == ["color-shape-3x3-b0", "second"]
 
 
@@ -211,3 +215,90 @@ def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert files(tmp_path / "there") == files(tmp_path / "here")
     assert done.stdout.strip() == url
+
+
+def forged_origin(folder: Path, url: str) -> None:
+    (folder / ".origin").write_text(url)
+
+
+def test_an_origin_in_a_folder_from_elsewhere_is_no_origin(copied: Path, tmp_path: Path) -> None:
+    """A sender's .origin named a place to write to, and the folder was removed once it was 'published'."""
+    forged_origin(copied, f"file://{tmp_path}/site-packages")
+    done = run_command("gen", "split", copied, "--holdout", "3x3", "--block-seed", "1")
+    assert done.returncode == 0, done.stderr
+    assert "site-packages" not in done.stdout + done.stderr
+    assert not (tmp_path / "site-packages").exists()
+    assert settle(copied) == str(copied)
+    assert (copied / "world" / "manifest.json").exists()
+    fetch_all(copied)
+    publish(copied)
+    assert not (tmp_path / "site-packages").exists()
+
+
+@pytest.mark.parametrize(
+    "place", ["mirrors/0123456789abcdef/there", "staging/0123456789abcdef/there", "elsewhere/there"]
+)
+def test_an_origin_in_the_cache_counts_only_in_the_folder_of_its_url(
+    rendered: Path, tmp_path: Path, place: str
+) -> None:
+    folder = tmp_path / "cache" / "jackalope" / place
+    shutil.copytree(rendered, folder)
+    forged_origin(folder, f"file://{tmp_path}/there")
+    publish(folder)
+    assert not (tmp_path / "there").exists()
+    assert shown(folder) == str(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"no url", b"file://\0"])
+def test_an_origin_that_is_no_url_is_ignored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".origin").write_bytes(content)
+    assert shown(tmp_path) == str(tmp_path)
+
+
+def test_links_are_never_published(rendered: Path, url: str, tmp_path: Path) -> None:
+    make(rendered, url)
+    root = mirror(url)
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key").write_text("private")
+    (root / "world" / "key.txt").symlink_to(tmp_path / "private" / "key")
+    (root / "world" / "keys").symlink_to(tmp_path / "private")
+    before = set(at(url))
+    publish(root)
+    assert set(at(url)) == before
+    with pytest.raises(UserError, match="is a link"):
+        publish_file(root, "world/key.txt")
+
+
+def tamper(url: str, path: str, change: Callable[[str], str], tmp_path: Path) -> None:
+    """Change a file at a URL as its owner could, and seal its folder again."""
+    text = change((Store(url).read(path) or b"").decode())
+    (tmp_path / "changed").write_text(text)
+    Store(url).write(path, tmp_path / "changed")
+
+
+@pytest.mark.parametrize(
+    "line", ["../../pwned", "../pwned", "/tmp/pwned-by-a-test", "images/../../../pwned", "..", "."]
+)
+def test_a_sum_that_leaves_the_dataset_is_not_fetched(rendered: Path, tmp_path: Path, line: str) -> None:
+    url = f"file://{tmp_path}/a/b/c/there"
+    make(rendered, url)
+    for folder in (tmp_path / "a/b/c/there", tmp_path / "a/b/c", tmp_path / "a/b"):
+        (folder / "pwned").write_text("payload")
+    tamper(url, "world/SHA256SUMS", lambda text: f"{'0' * 64}  {line}\n{text}", tmp_path)
+    before = {path for path in tmp_path.rglob("*") if path.name == "pwned"}
+    done = run_command("gen", "verify", url)
+    assert done.returncode == 2, done.stdout
+    assert f"names the file 'world/{line}', which is no path within that folder" in done.stderr
+    assert {path for path in tmp_path.rglob("*") if path.name == "pwned"} == before
+    assert not Path("/tmp/pwned-by-a-test").exists()
+
+
+@pytest.mark.parametrize("name", ["../../../pwned", "..", "/tmp/pwned", "a/b", ""])
+def test_a_benchmark_whose_name_leaves_the_dataset_is_not_fetched(rendered: Path, tmp_path: Path, name: str) -> None:
+    url = f"file://{tmp_path}/there"
+    make(rendered, url)
+    tamper(url, "dataset.json", lambda text: json.dumps({**json.loads(text), "benchmarks": {name: "0"}}), tmp_path)
+    done = run_command("gen", "verify", url)
+    assert done.returncode == 2, done.stdout
+    assert "Expected the benchmark's name to be letters, digits" in done.stderr
+    assert not list(tmp_path.rglob("pwned"))

@@ -11,6 +11,7 @@ from generator.exports.hf import export_hf
 from generator.exports.samples import Samples
 from generator.exports.webdataset import export_webdataset
 from tests.conftest import run_command
+from tests.generator.judge.datasets import edit
 
 
 @pytest.mark.parametrize("command", ["hf", "webdataset"])
@@ -40,3 +41,18 @@ def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> 
     export_webdataset(samples, 1 << 20, tmp_path / "tars")
     for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
         assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()
+
+
+@pytest.mark.parametrize("command", ["hf", "webdataset", "clevr"])
+@pytest.mark.parametrize("split", ["../../../private", "/tmp/x", "a/b"])
+def test_a_split_that_names_another_folder_is_not_exported(
+    copied: Path, tmp_path: Path, command: str, split: str
+) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    edit(next((copied / "benchmarks").iterdir()), "splits", lambda rows: [row.update(split=split) for row in rows])
+    done = run_command("gen", "export", command, copied, "--out", tmp_path / "a" / "b" / "out")
+    assert done.returncode == 2
+    assert "splits.parquet has the split" in done.stderr
+    assert list(private.iterdir()) == []
+    assert not (tmp_path / "a" / "b" / "out").exists()

@@ -1,9 +1,16 @@
 """Damaged, missing and unlisted files are named."""
 
+import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
+from generator.dataset.errors import UserError
+from generator.dataset.files import read_json, write_json
+from generator.judge.verify import verify_dataset
 from tests.generator.judge.datasets import edit, judged, said, seal
 
 
@@ -54,3 +61,28 @@ def test_candidates_without_a_kind_can_be_judged(copied: Path, benchmark: Path) 
 def test_an_unreadable_table(copied: Path, benchmark: Path) -> None:
     (benchmark / "items.parquet").write_bytes(b"PAR1 nonsense")
     assert "items.parquet cannot be read" in said(judged(copied), "damaged file")
+
+
+@pytest.mark.parametrize("name", ["../../private", "/etc/passwd", "images/../../../private"])
+def test_a_listed_path_that_leaves_the_folder_is_found_and_not_read(copied: Path, benchmark: Path, name: str) -> None:
+    private = copied.parent / "private"
+    private.write_text("private")
+    for folder in (copied / "world", benchmark):
+        sums = folder / "SHA256SUMS"
+        sums.write_text(f"{hashlib.sha256(b'private').hexdigest()}  {name}\n" + sums.read_text())
+        manifest = read_json(folder / "manifest.json")
+        write_json(folder / "manifest.json", {**manifest, "sums": hashlib.sha256(sums.read_bytes()).hexdigest()})
+    certificate = judged(copied)
+    assert certificate["status"] == "failed"
+    assert f"world/SHA256SUMS lists {name!r}" in said(certificate, "unsafe path")
+    assert f"{benchmark.name}/SHA256SUMS lists {name!r}" in said(certificate, "unsafe path")
+
+
+@pytest.mark.parametrize("place", ["world/images/extra.png", "benchmarks/link", "link", "world/link"])
+@pytest.mark.parametrize(
+    "make", [lambda path: path.symlink_to("/etc/passwd"), lambda path: path.symlink_to("/etc"), os.mkfifo]
+)
+def test_a_dataset_with_a_link_or_a_pipe_is_not_judged(copied: Path, place: str, make: Callable[[Path], None]) -> None:
+    make(copied / place)
+    with pytest.raises(UserError, match=f"{place} is (a link|no regular file)"):
+        verify_dataset(copied, None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from PIL import Image
 
 from generator.dataset.schema import PACKED
@@ -66,3 +67,35 @@ def test_a_missing_tar_and_a_broken_index_are_named(tmp_path: Path) -> None:
 def test_an_image_is_told_from_other_bytes() -> None:
     assert image_fault(image()) is None
     assert "does not decode" in str(image_fault(image()[:30]))
+
+
+@pytest.mark.parametrize("tar", ["../0.tar", "/etc/passwd", ".."])
+def test_a_tar_outside_the_world_is_not_opened(tmp_path: Path, tar: str) -> None:
+    (tmp_path / "world").mkdir()
+    packed(tmp_path / "world", image(), tar=tar)
+    (tmp_path / "world" / "0.tar").rename(tmp_path / "0.tar")
+    (fault,) = tar_faults(tmp_path / "world")
+    assert "is no path within that folder" in fault
+
+
+def _member(name: str, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, "/etc/passwd"
+    return member
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        _member("../000000.png"), _member("/etc/000000.png"), _member("000000/../../x.png"), _member("x.png"),
+        _member("000001.png", tarfile.SYMTYPE), _member("000001.png", tarfile.LNKTYPE), _member("000001.png", tarfile.FIFOTYPE),
+        _member("000001.png", tarfile.DIRTYPE),
+    ],
+    ids=lambda member: f"{member.name} {member.type!r}",
+)  # fmt: skip
+def test_a_member_that_would_unpack_elsewhere_is_found(tmp_path: Path, member: tarfile.TarInfo) -> None:
+    packed(tmp_path, image())
+    with tarfile.open(tmp_path / "0.tar", "a") as tar:
+        tar.addfile(member)
+    (fault,) = tar_faults(tmp_path)
+    assert f"{member.name!r} would not unpack as a file of a scene" in fault

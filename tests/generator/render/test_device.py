@@ -14,6 +14,7 @@ from generator.dataset.reader import Dataset
 from generator.render import device
 from generator.render.device import Backend, find_backend
 from tests.conftest import run_command, run_process
+from tests.hostile_folder import make_hostile
 from tests.paths import CHECKOUT
 
 FAKE_BPY = """
@@ -171,3 +172,10 @@ def test_a_world_of_eevee_has_the_same_scenes_and_masks_and_the_same_bytes_again
     assert same == {path for path in cycles.sums if not path.startswith("images/")}
     assert run_command("gen", "verify", tmp_path / "eevee").returncode == 0
     assert "--engine eevee" in (tmp_path / "eevee" / "README.md").read_text(encoding="utf-8")
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = make_hostile(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    device._probe("devices")
+    assert not trace.exists()

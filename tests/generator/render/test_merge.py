@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.merge import merge_worlds
 from tests.conftest import run_command
+from tests.generator.judge.datasets import edit
 from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite
 
@@ -68,3 +70,15 @@ def test_parts_of_another_world_and_damaged_ones_are_refused(rendered: Path, par
     (damaged / "world/images/000002.png").write_bytes(b"")
     with pytest.raises(UserError, match=r"000002\.png is damaged or missing"):
         merge_worlds([*parts[:2], damaged], tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["../../../private/key", "*", "/etc/passwd"])
+def test_a_shard_whose_scenes_have_other_names_is_refused(parts: list[Path], tmp_path: Path, name: str) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.png").write_text("private")
+    received = Path(shutil.copytree(parts[1], tmp_path / "received"))
+    edit(received / "world", "scenes", lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"))
+    done = run_command("gen", "merge", parts[0], received, parts[2], "--out", tmp_path / "out" / "whole")
+    assert done.returncode == 2
+    assert "scenes.parquet has the scene_id" in done.stderr
+    assert (tmp_path / "private" / "key.png").read_text() == "private"

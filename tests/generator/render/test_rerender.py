@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.reader import Dataset
+from generator.render.rerender import _copy_benchmark
 from tests.conftest import run_command
 
 
@@ -114,3 +116,26 @@ def test_into_itself_or_from_nothing_is_refused(source: Path, tmp_path: Path) ->
     assert "choose another --out" in done.stderr
     done = run_command("gen", "render", "--from", tmp_path, "--out", tmp_path / "x")
     assert re.search(r"is no dataset", done.stderr)
+
+
+def test_only_the_files_that_a_benchmark_lists_are_copied(copied: Path, tmp_path: Path) -> None:
+    """A link in a received benchmark became a copy of a private file, which was then passed on."""
+    (tmp_path / "key").write_text("private")
+    dataset = Dataset.open(copied)
+    (name,) = dataset.benchmark_names()
+    folder = copied / "benchmarks" / name
+    (folder / "extra.txt").symlink_to(tmp_path / "key")
+    (folder / "own.py").write_text("")
+    _copy_benchmark(dataset.benchmark(name), tmp_path / "new" / name, dataset.world)
+    benchmark = dataset.benchmark(name)
+    assert {path.name for path in (tmp_path / "new" / name).iterdir()} == {
+        *benchmark.sums,
+        "SHA256SUMS",
+        "manifest.json",
+    }
+    (folder / "texts.parquet").unlink()
+    with pytest.raises(UserError, match=r"texts\.parquet is missing; restore it"):
+        _copy_benchmark(dataset.benchmark(name), tmp_path / "other" / name, dataset.world)
+    (folder / "texts.parquet").symlink_to(tmp_path / "key")
+    with pytest.raises(UserError, match=r"texts\.parquet is a link"):
+        _copy_benchmark(dataset.benchmark(name), tmp_path / "other" / name, dataset.world)

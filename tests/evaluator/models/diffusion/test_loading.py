@@ -104,3 +104,53 @@ def test_incomplete_pipelines(folders: Callable[[str], Path], tmp_path: Path) ->
     save_file(tensors, encoder, metadata={"format": "pt"})
     assert "text_encoder" in (said := refused(str(folder)))
     assert "fc1.weight (1 in all)" in said
+
+
+@pytest.mark.parametrize(
+    ("part", "library"),
+    [
+        ("scheduler", "diffusers"),
+        ("tokenizer", "transformers"),
+        ("unet", "diffusers"),
+        ("text_encoder", "transformers"),
+    ],
+)
+def test_a_file_that_stands_for_a_library_is_not_run(
+    folders: Callable[[str], Path], tmp_path: Path, part: str, library: str
+) -> None:
+    """diffusers takes scheduler/diffusers.py for the library that model_index.json names."""
+    folder = Path(shutil.copytree(folders("epsilon"), tmp_path / "a"))
+    (folder / part / f"{library}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w')\n")
+    assert f"has code of its own, {library}.py, which is not run" in refused(str(folder))
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_tokenizer_that_brings_its_class_is_refused(
+    folders: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers would ask whether to run it, and whoever says yes would have run it."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    folder = changed(folders("epsilon"), tmp_path / "a", tokenizer=["transformers", "AutoTokenizer"])
+    (folder / "tokenizer" / "own.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w')\nclass Own: pass\n")
+    (folder / "tokenizer" / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", None]}})
+    )
+    assert "is of the class AutoTokenizer, which looks for code" in refused(str(folder))
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("name", [["pipeline", "StableDiffusionPipeline"], "pipeline", ["own", "Own"]])
+def test_a_pipeline_of_its_own_is_refused(folders: Callable[[str], Path], tmp_path: Path, name: object) -> None:
+    folder = changed(folders("epsilon"), tmp_path / "a", _class_name=name)
+    for file in ("pipeline.py", "own.py"):
+        (folder / file).write_text(f"open({str(tmp_path / 'trace')!r}, 'w')\n")
+    assert "not a text-to-image pipeline that is read here" in refused(str(folder))
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_component_that_no_pipeline_needs_may_not_bring_a_library(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = changed(folders("epsilon"), tmp_path / "a", extra=["os", "system"])
+    assert "of the library 'os', whose code is not run here" in refused(str(folder))

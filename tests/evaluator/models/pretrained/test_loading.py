@@ -1,14 +1,17 @@
 """Models of transformers that cannot be loaded, or do not fit what a family reads."""
 
+import ast
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from evaluator.models.pretrained.loading import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
@@ -17,6 +20,7 @@ from generator.dataset.errors import UserError
 from tests.evaluator.tiny_models import (
     make_vilt,
 )
+from tests.paths import CHECKOUT
 
 WANTED = Wanted("vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES)
 
@@ -130,3 +134,70 @@ def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Pat
     loaded = load_pretrained(str(folder), "cpu", unused)
     assert loaded.model.vilt.pooler is None
     assert loaded.key() == load_pretrained(str(vilt), "cpu", unused).key()
+
+
+def _with_code(folder: Path, trace: Path) -> Path:
+    """Every file of the folder that may name code names the file own.py, which leaves a trace."""
+    (folder / "own.py").write_text(f"open({str(trace)!r}, 'w')\nclass Own: pass\n")
+    names = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoImageProcessor", "AutoProcessor", "AutoFeatureExtractor")
+    auto = {name: ["own.Own", None] if name == "AutoTokenizer" else "own.Own" for name in names}
+    for path in {*folder.glob("*config.json"), folder / "preprocessor_config.json", folder / "processor_config.json"}:
+        settings = json.loads(path.read_text()) if path.exists() else {}
+        for part in (settings, settings.get("image_processor"), settings.get("tokenizer")):
+            if part is not None:
+                part["auto_map"] = auto
+        for key in ("tokenizer_class", "image_processor_type", "processor_class", "feature_extractor_type"):
+            if key in settings:
+                settings[key] = "Own"
+        path.write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("fixture", "spec"),
+    [("vilt", "vilt:"), ("blip", "blip:"), ("blip", "hf:"), ("blip", "vqa:"), ("gpt2", "blind:lm:")],
+)
+def test_code_that_any_file_names_is_never_run(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixture: str, spec: str
+) -> None:
+    """Not even where whoever is asked says yes."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    trace = tmp_path / "trace"
+    folder = _with_code(Path(shutil.copytree(request.getfixturevalue(fixture), tmp_path / "model")), trace)
+    with suppress(UserError):  # refused, or loaded with the library's own classes
+        load_model(f"{spec}{folder}", "cpu")
+    assert not trace.exists()
+
+
+def test_the_trap_of_code_works(vilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    folder = _with_code(Path(shutil.copytree(vilt, tmp_path / "model")), tmp_path / "trace")
+    with suppress(Exception):  # it stops once the code has run
+        transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+    assert (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"attn_implementation": "someone/attention"}, {"text_config": {"_attn_implementation": "a/b:f"}}]
+)
+def test_code_of_the_hub_in_place_of_attention_is_refused(vilt: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
+    folder = Path(shutil.copytree(vilt, tmp_path / "model"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+    with pytest.raises(UserError, match=r"asks for the code '.*/.*' of the Hub, which is not run"):
+        load_model(f"vilt:{folder}", "cpu")
+    (folder / "config.json").write_text(json.dumps(config | {"attn_implementation": "eager"}))
+    load_model(f"vilt:{folder}", "cpu")
+
+
+def test_every_loader_refuses_code() -> None:
+    """Whatever calls `from_pretrained` says trust_remote_code=False, or gives a class of diffusers, which never asks."""
+    calls = {
+        f"{path.relative_to(CHECKOUT)}": ast.unparse(node)
+        for path in (CHECKOUT / "evaluator").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+        and "trust_remote_code=False" not in ast.unparse(node) and "**where" not in ast.unparse(node)
+    }  # fmt: skip
+    assert set(calls) == {"evaluator/models/diffusion/loading.py"}

@@ -66,3 +66,11 @@ def test_the_first_line_of_an_error() -> None:
     assert first_line(ValueError("one.\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError"
     assert len(first_line(ValueError("x" * 1000))) == 160
+
+
+def test_an_adapter_of_another_model_is_refused(tmp_path: Path) -> None:
+    """Its configuration names the model to load, which the user did not."""
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "some/one"}')
+    with pytest.raises(UserError, match="holds an adapter of another model; merge it"):
+        find_source(str(tmp_path), "hf:")

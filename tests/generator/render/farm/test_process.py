@@ -1,5 +1,6 @@
 """A worker process as its parent sees it; the workers here are scripts that speak the protocol, without Blender."""
 
+import ast
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,8 @@ from generator.dataset.errors import UserError
 from generator.plan.record import Planned
 from generator.render.farm import process
 from generator.render.farm.process import WorkerProcess
+from tests.hostile_folder import make_hostile
+from tests.paths import CHECKOUT
 
 ECHO = """
 import json, sys
@@ -80,3 +83,32 @@ def test_a_worker_that_is_overdue_is_killed(tmp_path: Path, monkeypatch: pytest.
     killed, reason = started.end()
     assert not killed
     assert "gave no answer" in reason
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The card of a dataset tells people to run commands in its folder."""
+    trace = make_hostile(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    each = WorkerProcess({"nonsense": True}, [0], 30)  # it ends over its settings, before it loads Blender
+    while each.answers() is not None:
+        pass
+    assert "generator/render/blender/worker.py" in _errors(each)
+    each.end()
+    assert not trace.exists()
+
+
+def _errors(each: WorkerProcess) -> str:
+    each._errors.seek(0)
+    return each._errors.read().decode()
+
+
+def test_every_process_of_ours_leaves_the_working_directory_out() -> None:
+    started = [
+        ast.unparse(node)
+        for package in ("generator", "evaluator")
+        for path in (CHECKOUT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.List) and "sys.executable" in ast.unparse(node)
+    ]
+    assert len(started) == 3
+    assert all(each.startswith("[sys.executable, '-P', '-m', ") for each in started)

@@ -3,11 +3,14 @@
 import hashlib
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import generator
 from generator.dataset.reader import Dataset
 from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
@@ -15,6 +18,7 @@ from generator.render.job import Job
 from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
 from tests.conftest import run_command, run_process
+from tests.hostile_folder import make_hostile
 
 ray = pytest.importorskip("ray")
 
@@ -105,3 +109,15 @@ def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no Ray cluster answers there" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.full
+def test_workers_import_nothing_from_the_working_directory(tmp_path: Path) -> None:
+    trace = make_hostile(tmp_path)
+    code = (
+        "import ray\nfrom generator.render.farm.ray import _connect\n_connect(None)\n"
+        "remote = ray.remote(num_cpus=1)(lambda: __import__('generator').__file__)\nprint(ray.get(remote.remote()))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.strip().endswith(str(Path(generator.__file__))), done.stderr
+    assert not trace.exists()
