@@ -155,7 +155,9 @@ def _read_table(path: Path) -> list[Answers]:
     correct = _correct(columns["correct"], columns["item"], path)
     for name in ("item", "cluster"):
         if (columns[name] == "").any():
-            raise UserError(f"{path} has rows without '{name}'; give every item one, and independent items a cluster each.")
+            raise UserError(
+                f"{path} has rows without '{name}'; give every item one, and independent items a cluster each."
+            )
     models = columns.get("model", np.full(len(correct), path.stem, dtype=object))
     found = []
     for model in dict.fromkeys(models.tolist()):

@@ -9,7 +9,7 @@ from generator.dataset.commands import Bar, result, say
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUNS...")
+@click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--detect",
     type=click.FloatRange(min=0, max=100, min_open=True),

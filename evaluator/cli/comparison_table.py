@@ -40,8 +40,8 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     _print(console, f"{certain} of {len(rows)} differences are significant.{more}")
     _print(
         console,
-        "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; by group: the same with whole groups as units. q: "
-        f"by group, after Benjamini and Hochberg over pairs of models; * q ≤ {comparison['q']:g}. detectable: the smallest difference "
+        "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; p by group: the same with whole groups as units; "
+        f"q by group: after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. detectable: the smallest difference "
         "that is shown in 80% of cases.",
         "dim",
     )
@@ -85,8 +85,8 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
         "items",
         "groups",
         "p",
-        "by group",
-        "q",
+        "p by group",
+        "q by group",
         "detectable",
         *needed,
     ):

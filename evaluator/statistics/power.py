@@ -10,6 +10,8 @@ from math import ceil, sqrt
 import numpy as np
 
 LEVEL, POWER = 0.05, 0.8
+FEWEST_CLUSTERS = 5
+"""With fewer the test by cluster cannot reach the level: n clusters that all agree have p = 2⁻ⁿ."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ def _correlation(values: np.ndarray, code: np.ndarray, sizes: np.ndarray) -> flo
 def items_for(difference: float, discordance: float, clusters: int) -> float:
     """How many independent items show a difference (0..1) at the level .05, two-sided, in 80% of cases.
 
-    No difference is possible with less discordance, so the discordance is at least the difference. Infinite with one cluster.
+    No difference is possible with less discordance, so the discordance is at least the difference. Infinite with fewer than
+    five clusters.
     """
-    if clusters < 2:
+    if clusters < FEWEST_CLUSTERS:
         return np.inf
     from scipy.stats import t
 
@@ -82,13 +85,19 @@ def items_for(difference: float, discordance: float, clusters: int) -> float:
 
 
 def smallest_difference(design: PairedDesign) -> float | None:
-    """The smallest difference (0..1) that a design shows in 80% of cases; None where it shows none."""
+    """The smallest difference (0..1) that a design shows in 80% of cases; None where it shows none.
+
+    A difference of 1 is always shown with five clusters or more.
+    """
     from scipy.optimize import brentq
+
+    if design.clusters < FEWEST_CLUSTERS:
+        return None
 
     def lacking(difference: float) -> float:
         return items_for(difference, design.discordance, design.clusters) - design.effective_items
 
-    return float(brentq(lacking, 1e-9, 1)) if lacking(1) <= 0 else None
+    return float(brentq(lacking, 1e-9, 1)) if lacking(1) <= 0 else 1.0
 
 
 def block_seeds_for(difference: float, design: PairedDesign) -> int:
@@ -104,6 +113,6 @@ def renders_for(difference: float, design: PairedDesign) -> int | None:
     """How many items in the same clusters show a difference (0..1); None where no number of them does."""
     needed = items_for(difference, design.discordance, design.clusters)
     shared = needed * design.cluster_size * design.correlation / design.items
-    if shared >= 1:
+    if np.isinf(needed) or shared >= 1:
         return None
     return max(design.clusters, ceil(needed * (1 - design.correlation) / (1 - shared)))
