@@ -20,7 +20,7 @@ from generator.dataset.commands import Bar, result, say
 @click.option("--out", type=FILE, help="CSV file to write all rows to.")
 @JSON
 def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
-    """Compare the models of RUNS on the items that all of them answered, and say which differences hold.
+    """Compare models on the same items and say which differences hold.
 
     Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster, and
     split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of one model.

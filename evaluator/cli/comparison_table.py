@@ -11,7 +11,7 @@ from rich.table import Table
 from evaluator.report.cells import signed
 
 SHORT = 10
-_LABELS = ("protocol", "kind", "split")
+_LABELS = ("protocol", "metric", "kind", "split")
 Row = dict[str, Any]
 
 
@@ -28,16 +28,21 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     for line in _left_out(comparison["items"]):
         _print(console, line)
     rows = comparison["rows"]
-    shown = rows if full else _shortest([row for row in rows if row["split"] != "val"])
+    shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
     _print_table(console, _rows_table(shown, letters, comparison["detect"]))
-    _print_flips(console, comparison["flips"], letters)
+    flips = [flip for flip in comparison["flips"] if flip["significant"]]
+    for flip in flips if full else flips[:SHORT]:
+        _print(console, _flip(flip, letters), "bold")
     if full or len(letters) > 2:
         asked = [tuple(row[name] for name in _LABELS) for row in shown]
         rankings = [each for each in comparison["rankings"] if tuple(each[name] for name in _LABELS) in asked]
         _print_table(console, _rankings_table(rankings, letters))
     certain = sum(row["leader"] is not None for row in rows)
-    more = "" if len(shown) == len(rows) else f" {len(shown)} are shown; --full shows all."
-    _print(console, f"{certain} of {len(rows)} differences are significant.{more}")
+    more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
+    _print(
+        console,
+        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of {len(comparison['flips'])}.{more}",
+    )
     _print(
         console,
         "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; p by group: the same with whole groups as units; "
@@ -116,21 +121,15 @@ def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> Table:
     return table
 
 
-def _print_flips(console: Console, flips: Sequence[Row], letters: dict[str, str]) -> None:
-    """A line for each significant flip."""
-    for flip in flips:
-        if flip["significant"]:
-            first, second = letters[flip["first"]], letters[flip["second"]]
-            leads = [
-                f"{first if difference > 0 else second} leads on {split} by {100 * abs(difference):.1f}"
-                for split, difference in zip(flip["splits"], flip["differences"], strict=True)
-            ]
-            where = ", ".join(flip[name] for name in ("protocol", "kind") if flip[name])
-            _print(
-                console,
-                f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}.",
-                "bold",
-            )
+def _flip(flip: Row, letters: dict[str, str]) -> str:
+    """A sentence on a flip."""
+    first, second = letters[flip["first"]], letters[flip["second"]]
+    leads = [
+        f"{first if difference > 0 else second} leads on {split} by {100 * abs(difference):.1f}"
+        for split, difference in zip(flip["splits"], flip["differences"], strict=True)
+    ]
+    where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
+    return f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
 
 
 def _table(title: str | None = None) -> Table:

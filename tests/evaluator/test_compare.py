@@ -14,6 +14,7 @@ from evaluator.statistics.paired import paired_test
 from evaluator.statistics.power import block_seeds_for, paired_design, renders_for, smallest_difference
 from generator.dataset.errors import UserError
 from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
+from tests.paths import CHECKOUT
 
 
 def write(path: Path, correct: dict[str, np.ndarray], groups: int = 10) -> str:
@@ -100,6 +101,28 @@ def test_rows_are_in_the_order_of_results(runs: list[Path]) -> None:
     assert [row["split"] for row in rows if (row["protocol"], row["kind"]) == ("binary", "flip")] == splits
     assert len({row["protocol"] for row in rows}) == 9
     assert "block_seeds_needed" not in rows[0]
+
+
+def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    a, b = (write(tmp_path / f"{name}.csv", {"s": rng.random(60) < 0.6, "u": rng.random(60) < 0.5}) for name in "ab")
+    before, turned = compare([a, b])["rows"], compare([b, a])["rows"]
+    for row, other in zip(before, turned, strict=True):
+        assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
+        assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
+        same = ("p", "p_groups", "q", "q_groups", "leader", "discordance", "design_effect", "detectable")
+        assert [row[key] for key in same] == [other[key] for key in same]
+    table = pd.read_csv(b).sample(frac=1, random_state=0)
+    table.to_csv(b, index=False)
+    assert compare([a, b])["rows"] == before
+
+
+def test_every_key_is_documented(runs: list[Path]) -> None:
+    page = (CHECKOUT / "docs" / "compare.md").read_text(encoding="utf-8")
+    comparison = compare([f"{run.name}={run}" for run in runs[:2]], detect=0.02)
+    row, flip, ranked = comparison["rows"][0], comparison["flips"][0], comparison["rankings"][0]
+    for key in (*comparison, *row, *flip, *comparison["items"], *ranked, *ranked["models"][0]):
+        assert f"`{key}`" in page, key
 
 
 def test_rows_are_written_as_csv(runs: list[Path], tmp_path: Path) -> None:

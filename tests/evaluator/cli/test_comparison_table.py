@@ -21,9 +21,9 @@ def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -
     ranks = [
         {"model": name, "mean": 0.5, "rank": i + 1, "low": 1, "high": models} for i, name in enumerate(MODELS[:models])
     ]
-    questions = {(row["protocol"], row["kind"], row["split"]): row for row in rows}.values()
+    questions = {row["split"]: row for row in rows}.values()
     flip = {
-        "protocol": "binary", "kind": "swap", "first": MODELS[0], "second": MODELS[1], "splits": ["seen", "unseen"], "differences": [0.25, -0.125],
+        "protocol": "binary", "metric": "accuracy", "kind": "swap", "first": MODELS[0], "second": MODELS[1], "splits": ["seen", "unseen"], "differences": [0.25, -0.125],
         "p_flip": 0.0125,
     }  # fmt: skip
     return {
@@ -31,7 +31,7 @@ def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -
         "items": {"items": 1300, "compared": 1200, "missing": {"x": {"items": 99, "first": ["i1", "i2", "i3"]}}, "unscored": {},
                   "mismatched": {"split": {"items": 1, "first": ["i9"]}}},
         "q": 0.05, "detect": detect, "rows": rows, "flips": [{**flip, "significant": True}, {**flip, "kind": "hidden", "significant": False}],
-        "rankings": [{**{name: row[name] for name in ("protocol", "kind", "split")}, "models": ranks} for row in questions],
+        "rankings": [{**{name: row[name] for name in ("protocol", "metric", "kind", "split")}, "models": ranks} for row in questions],
     }  # fmt: skip
 
 
@@ -46,8 +46,8 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
         "The split differs between runs for 1 item (i9).",
         "75.0", "50.0", "+25.0*", "+25.0 ", "+12.5, +37.5", "< .0001", ".0125", ".0250", "6.2", "none", "1,234", "never",
         "block seeds for 2", "items for 2",
-        "Flip in binary, swap: A leads on seen by 25.0, B leads on unseen by 12.5; p_flip .0125.",
-        "1 of 2 differences are significant.",
+        "Flip in binary, accuracy, swap: A leads on seen by 25.0, B leads on unseen by 12.5; p_flip .0125.",
+        "Significant differences: 1 of 2. Significant flips: 1 of 2.\n",
     ):  # fmt: skip
         assert part in printed, part
     for part in ("…\n", "hidden", "Ranks", "--full"):
@@ -60,8 +60,10 @@ def test_ten_rows_with_the_smallest_q_are_shown_in_their_order_or_all(capsys: py
     print_comparison(_comparison(rows))
     printed = capsys.readouterr().out
     shown = [f"split{i:02}" for i in range(15) if i * 7 % 15 < 10]
-    assert [line.split()[2] for line in printed.splitlines() if line.lstrip().startswith("binary")] == shown
-    assert "16 of 16 differences are significant. 10 are shown; --full shows all." in printed
+    assert [line.split()[3] for line in printed.splitlines() if line.lstrip().startswith("binary")] == shown
+    assert (
+        "Significant differences: 16 of 16. Significant flips: 1 of 2. 10 rows are shown; --full shows all." in printed
+    )
     print_comparison(_comparison(rows), full=True)
     printed = capsys.readouterr().out
     assert all(row["split"] in printed for row in rows)
