@@ -39,11 +39,11 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
     - `models`: the sources of each model, several where it was trained with several seeds.
     - `items`: what is compared and what is left out (see `match`).
     - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1; `difference` is
-      `first` − `second`, means over the seeds; `p` is McNemar's, `p_groups` the same by cluster, `q` and `q_groups` are both after
-      Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with `q_groups` of at most .05, else None.
-      Of several seeds the pair of runs with the largest `p_groups` stands in the row. `detectable` is the smallest difference
+      `first` − `second`, means over the seeds; `p` is McNemar's, `p_clusters` the same by cluster, `q` and `q_clusters` are both after
+      Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with `q_clusters` of at most .05, else None.
+      Of several seeds the pair of runs with the largest `p_clusters` stands in the row. `detectable` is the smallest difference
       that is shown in 80% of cases.
-    - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p_groups of the
+    - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p_clusters of the
       two, and whether it is `significant`: the leads on both splits are.
     - `rankings`: the models of each question by rank, with intervals.
 
@@ -103,12 +103,12 @@ def _compare_pairs(matched: Matched, labels: Row, chosen: np.ndarray, detect: fl
         {**labels, "first": a, "second": b, **_compare_two(correct[a], correct[b], clusters, detect)}
         for a, b in combinations(correct, 2)
     ]
-    for p, q in (("p", "q"), ("p_groups", "q_groups")):
+    for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
         for row, value in zip(rows, adjusted([row[p] for row in rows]), strict=True):
             row[q] = value
     for row in rows:
         leader = row["first"] if row["difference"] > 0 else row["second"]
-        row["leader"] = leader if row["q_groups"] <= Q else None
+        row["leader"] = leader if row["q_clusters"] <= Q else None
     return rows
 
 
@@ -122,7 +122,7 @@ def _compare_two(first: np.ndarray, second: np.ndarray, clusters: np.ndarray, de
         "items": estimate.n_items, "clusters": estimate.n_clusters, "first_mean": _number(means[0].mean()),
         "second_mean": _number(means[1].mean()), "difference": _number(estimate.value), "low": _number(estimate.low),
         "high": _number(estimate.high), "only_first": test.only_first, "only_second": test.only_second, "p": test.p,
-        "p_groups": test.p_groups, **_power(design, detect),
+        "p_clusters": test.p_clusters, **_power(design, detect),
     }  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
     return [
         {
             **dict(zip(same, labels, strict=True)), "splits": [one["split"], other["split"]],
-            "differences": [one["difference"], other["difference"]], "p_flip": max(one["p_groups"], other["p_groups"]),
+            "differences": [one["difference"], other["difference"]], "p_flip": max(one["p_clusters"], other["p_clusters"]),
             "significant": one["leader"] is not None and other["leader"] is not None,
         }
         for labels, of_splits in over_splits.items() for one, other in combinations(of_splits, 2)

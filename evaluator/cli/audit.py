@@ -25,7 +25,10 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of the extra [language]).",
 )
 @click.option(
-    "--items", type=click.IntRange(min=1), default=5000, help="Largest number of items of each kind; more are sampled by seed."
+    "--items",
+    type=click.IntRange(min=1),
+    default=5000,
+    help="Largest number of items of each kind; more are sampled by seed.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of items, negatives, folds and intervals.")
 @click.option("--out", type=FILE, help="JSON file to write the results to.")

@@ -72,7 +72,7 @@ def _some(found: Row) -> str:
 
 def _shortest(rows: Sequence[Row]) -> list[Row]:
     """The ten rows with the smallest q, in their order."""
-    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q_groups"])[:SHORT]
+    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q_clusters"])[:SHORT]
     return [rows[i] for i in sorted(kept)]
 
 
@@ -102,7 +102,7 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
             *(row[name] or "" for name in labels), f"{letters[row['first']]} − {letters[row['second']]}",
             f"{100 * row['first_mean']:.1f}", f"{100 * row['second_mean']:.1f}",
             f"{signed(row['difference'])}{'*' if row['leader'] else ' '}", f"{signed(row['low'])}, {signed(row['high'])}",
-            f"{row['items']:,}", f"{row['clusters']:,}", _p(row["p"]), _p(row["p_groups"]), _p(row["q_groups"]),
+            f"{row['items']:,}", f"{row['clusters']:,}", _p(row["p"]), _p(row["p_clusters"]), _p(row["q_clusters"]),
             "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}", *numbers,
         )  # fmt: skip
     return table

@@ -14,13 +14,13 @@ _TAILS = (0.025, 0.975)
 class PairedTest:
     """Two models on the same items: how many only the first has right, how many only the second, and two-sided p.
 
-    p: McNemar's test. p_groups: the same test with whole clusters as units.
+    p: McNemar's test. p_clusters: the same test with whole clusters as units.
     """
 
     only_first: int
     only_second: int
     p: float
-    p_groups: float
+    p_clusters: float
 
     @property
     def lead(self) -> int:
@@ -31,7 +31,7 @@ class PairedTest:
 def paired_test(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> PairedTest:
     """Compare two outcomes (n,) of 0 and 1 of the same items in clusters (n,).
 
-    p is McNemar's exact test with mid-p (Fagerland et al. 2013). It takes items as independent. p_groups takes clusters as
+    p is McNemar's exact test with mid-p (Fagerland et al. 2013). It takes items as independent. p_clusters takes clusters as
     independent, whatever their items have in common: see `exchange_p`. The two are equal where each item is a cluster.
     """
     difference = first.astype(int) - second.astype(int)
@@ -64,15 +64,15 @@ def exchange_p(leads: np.ndarray) -> float:
 
 
 def in_all(tests: Sequence[PairedTest]) -> PairedTest:
-    """What holds in each of several tests of the same two models: the one with the largest p_groups, with the largest p.
+    """What holds in each of several tests of the same two models: the one with the largest p_clusters, with the largest p.
 
     Both p are 1 where the lead is not the same in all. The larger of several p is a valid p for "in all of them" (the
     intersection–union test, Berger 1982).
     """
-    weakest = max(tests, key=lambda test: test.p_groups)
+    weakest = max(tests, key=lambda test: test.p_clusters)
     agree = len({test.lead for test in tests}) == 1
-    p, p_groups = (max(test.p for test in tests), weakest.p_groups) if agree else (1.0, 1.0)
-    return PairedTest(weakest.only_first, weakest.only_second, p, p_groups)
+    p, p_clusters = (max(test.p for test in tests), weakest.p_clusters) if agree else (1.0, 1.0)
+    return PairedTest(weakest.only_first, weakest.only_second, p, p_clusters)
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:

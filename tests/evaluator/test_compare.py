@@ -76,7 +76,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
             test, design = paired_test(first, second, clusters), paired_design(first, second, clusters)
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
             assert (row["only_first"], row["only_second"], row["p"]) == (test.only_first, test.only_second, test.p)
-            assert row["p_groups"] == test.p_groups
+            assert row["p_clusters"] == test.p_clusters
             assert row["difference"] == pytest.approx(first.mean() - second.mean(), abs=1e-6)
             assert row["low"] <= row["difference"] <= row["high"]
             assert (row["block_seeds_needed"], row["items_needed"]) == (
@@ -85,7 +85,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
             )
             smallest = smallest_difference(design)
             assert row["detectable"] == (None if smallest is None else pytest.approx(smallest, abs=1e-6))
-        for p, q in (("p", "q"), ("p_groups", "q_groups")):
+        for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
             assert [row[q] for row in rows] == multipletests([row[p] for row in rows], method="fdr_bh")[1].tolist()
         (ranked,) = [
             each for each in comparison["rankings"] if (each["protocol"], each["kind"], each["split"]) == asked
@@ -110,7 +110,7 @@ def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
     for row, other in zip(before, turned, strict=True):
         assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
         assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
-        same = ("p", "p_groups", "q", "q_groups", "leader", "discordance", "design_effect", "detectable")
+        same = ("p", "p_clusters", "q", "q_clusters", "leader", "discordance", "design_effect", "detectable")
         assert [row[key] for key in same] == [other[key] for key in same]
     table = pd.read_csv(b).sample(frac=1, random_state=0)
     table.to_csv(b, index=False)
@@ -123,6 +123,14 @@ def test_every_key_is_documented(runs: list[Path]) -> None:
     row, flip, ranked = comparison["rows"][0], comparison["flips"][0], comparison["rankings"][0]
     for key in (*comparison, *row, *flip, *comparison["items"], *ranked, *ranked["models"][0]):
         assert f"`{key}`" in page, key
+
+
+def test_columns_that_a_table_lacks_are_empty_in_the_csv(tmp_path: Path) -> None:
+    few = [write(tmp_path / f"{name}.csv", {"s": share(right)}, 4) for name, right in (("a", 60), ("b", 50))]
+    write_rows(compare(few), tmp_path / "rows.csv")
+    (row,) = pd.read_csv(tmp_path / "rows.csv").to_dict("records")
+    assert (row["first"], row["split"], row["difference"]) == ("a", "s", 0.1)
+    assert pd.isna([row["protocol"], row["kind"], row["leader"], row["detectable"]]).all()  # four groups show nothing
 
 
 def test_rows_are_written_as_csv(runs: list[Path], tmp_path: Path) -> None:
@@ -145,7 +153,7 @@ def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
         "partial": None,
         "unseen": "b",
     }
-    p = {row["split"]: row["p_groups"] for row in comparison["rows"]}
+    p = {row["split"]: row["p_clusters"] for row in comparison["rows"]}
     certain = {
         "splits": ["seen", "unseen"],
         "differences": [0.4, -0.4],
@@ -175,7 +183,7 @@ def test_a_lead_must_hold_in_all_seeds(tmp_path: Path) -> None:
     assert unseen["difference"] == pytest.approx((0.2 + 0.59) / 2 - 0.6)  # the mean over the seeds
     assert (unseen["only_first"], unseen["only_second"]) == (0, 1)  # of the seed that shows least
     reverse = write(tmp_path / "r.csv", {"seen": share(10), "unseen": share(90)})
-    assert [row["p_groups"] for row in compare([f"a={tables[0]}", f"a={reverse}", f"b={b}"])["rows"]] == [1, 1]
+    assert [row["p_clusters"] for row in compare([f"a={tables[0]}", f"a={reverse}", f"b={b}"])["rows"]] == [1, 1]
 
 
 def test_a_run_given_twice_counts_once(runs: list[Path], tmp_path: Path) -> None:
@@ -187,7 +195,7 @@ def test_a_run_given_twice_counts_once(runs: list[Path], tmp_path: Path) -> None
 
 def test_a_model_that_is_compared_with_itself_does_not_differ(runs: list[Path]) -> None:
     for row in compare([f"x={runs[0]}", f"y={runs[0]}"])["rows"]:
-        assert (row["difference"], row["p"], row["p_groups"], row["q"], row["leader"]) == (0, 1, 1, 1, None)
+        assert (row["difference"], row["p"], row["p_clusters"], row["q"], row["leader"]) == (0, 1, 1, 1, None)
         assert row["low"] < 0 < row["high"]
 
 

@@ -38,7 +38,7 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
         assert (row["first_mean"], row["second_mean"], row["difference"]) == (1, 0, 1)
         assert (row["only_first"], row["only_second"]) == (row["items"], 0)
         assert row["p"] == pytest.approx(0.5 ** row["items"])
-        assert row["p_groups"] == pytest.approx(0.5 ** row["clusters"])
+        assert row["p_clusters"] == pytest.approx(0.5 ** row["clusters"])
         assert row["leader"] == sharp
         assert row["detectable"] > 0.02
         assert row["block_seeds_needed"] > 1

@@ -12,7 +12,7 @@ def _row(**more: object) -> Row:
     return {
         "protocol": "binary", "metric": "accuracy", "kind": "swap", "split": "seen", "first": MODELS[0], "second": MODELS[1], "items": 1200,
         "clusters": 30, "first_mean": 0.75, "second_mean": 0.5, "difference": 0.25, "low": 0.125, "high": 0.375, "only_first": 400,
-        "only_second": 100, "p": 1e-9, "p_groups": 0.0125, "q": 2e-9, "q_groups": 0.025, "leader": MODELS[0], "discordance": 0.4,
+        "only_second": 100, "p": 1e-9, "p_clusters": 0.0125, "q": 2e-9, "q_clusters": 0.025, "leader": MODELS[0], "discordance": 0.4,
         "design_effect": 3.0, "detectable": 0.0625, "block_seeds_needed": 1234, "items_needed": None, **more,
     }  # fmt: skip
 
@@ -55,8 +55,8 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
 
 
 def test_ten_rows_with_the_smallest_q_are_shown_in_their_order_or_all(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [_row(split=f"split{i:02}", q_groups=(i * 7 % 15) / 100) for i in range(15)]
-    rows.append(_row(split="val", q_groups=0))
+    rows = [_row(split=f"split{i:02}", q_clusters=(i * 7 % 15) / 100) for i in range(15)]
+    rows.append(_row(split="val", q_clusters=0))
     print_comparison(_comparison(rows))
     printed = capsys.readouterr().out
     shown = [f"split{i:02}" for i in range(15) if i * 7 % 15 < 10]

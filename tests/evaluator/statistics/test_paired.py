@@ -36,7 +36,7 @@ def test_mcnemar_is_that_of_sums_by_hand_of_scipy_and_of_statsmodels(tables: np.
         first, second = outcomes(a, b, c, d)
         found = paired_test(first, second, np.arange(len(first)))
         assert (found.only_first, found.only_second, found.lead) == (b, c, (b > c) - (b < c))
-        assert found.p == found.p_groups == pytest.approx(by_hand(b, c), rel=1e-9)
+        assert found.p == found.p_clusters == pytest.approx(by_hand(b, c), rel=1e-9)
         m = min(b, c)
         below, at = stats.binom.cdf(m - 1, b + c, 0.5), stats.binom.pmf(m, b + c, 0.5)
         assert found.p == pytest.approx(min(1, 2 * (below + at / 2)), rel=1e-9)
@@ -72,7 +72,7 @@ def test_groups_of_items_that_agree_count_once() -> None:
     first, second = outcomes(0, 60, 10, 0)
     test = paired_test(first, second, np.arange(70) // 10)
     assert test.p < 1e-8
-    assert test.p_groups == pytest.approx(by_hand(6, 1))
+    assert test.p_clusters == pytest.approx(by_hand(6, 1))
 
 
 def test_in_all_of_several_tests_the_weakest_counts_and_the_lead_must_be_the_same() -> None:
@@ -80,7 +80,7 @@ def test_in_all_of_several_tests_the_weakest_counts_and_the_lead_must_be_the_sam
     assert in_all([strong]) == strong
     assert in_all([strong, weak]) == in_all([weak, strong]) == weak
     assert in_all([strong, PairedTest(8, 2, 0.2, 0.01)]) == PairedTest(9, 1, 0.2, 0.02)
-    assert (in_all([strong, other]).p, in_all([strong, other]).p_groups) == (1, 1)
+    assert (in_all([strong, other]).p, in_all([strong, other]).p_clusters) == (1, 1)
 
 
 @given(st.lists(st.floats(0, 1), max_size=30))
@@ -108,7 +108,9 @@ def _rejected(likeness: float, groups: int, size: int, draws: int = 2000) -> tup
     rng = np.random.default_rng(1)
     clusters = np.repeat(np.arange(groups), size)
     tests = [paired_test(*_draw(rng, [0.7, 0.7], groups, size, likeness), clusters) for _ in range(draws)]
-    return float(np.mean([test.p <= 0.05 for test in tests])), float(np.mean([test.p_groups <= 0.05 for test in tests]))
+    return float(np.mean([test.p <= 0.05 for test in tests])), float(
+        np.mean([test.p_clusters <= 0.05 for test in tests])
+    )
 
 
 @pytest.mark.parametrize("items", [20, 60, 400])

@@ -42,7 +42,7 @@ def _draw(
 
 def _power(design: PairedDesign, difference: float, draws: int) -> float:
     rng = np.random.default_rng(0)
-    return float(np.mean([paired_test(*_draw(rng, design, difference)).p_groups <= 0.05 for _ in range(draws)]))
+    return float(np.mean([paired_test(*_draw(rng, design, difference)).p_clusters <= 0.05 for _ in range(draws)]))
 
 
 @pytest.mark.parametrize(
@@ -173,5 +173,5 @@ def test_with_five_clusters_a_difference_of_all_items_is_shown_and_with_four_non
     always, never = np.ones(40), np.zeros(40)
     for clusters, shown in ((4, False), (5, True)):
         labels = np.arange(40) % clusters
-        assert (paired_test(always, never, labels).p_groups <= 0.05) == shown
+        assert (paired_test(always, never, labels).p_clusters <= 0.05) == shown
         assert smallest_difference(paired_design(always, never, labels)) == (1 if shown else None)
