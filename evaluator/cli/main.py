@@ -3,6 +3,7 @@
 import click
 
 from evaluator.cli.audit import audit
+from evaluator.cli.compare import compare
 from evaluator.cli.measure import measure
 from evaluator.cli.models import models
 from evaluator.cli.report import report
@@ -17,5 +18,5 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-for command in (run, measure, report, train, audit, models):
+for command in (run, measure, report, compare, train, audit, models):
     main.add_command(command)

@@ -1,1 +1,1 @@
-"""Means and differences with intervals by cluster, and regression with errors by cluster."""
+"""Means and differences with intervals by cluster, regression with errors by cluster, paired tests and their power."""

@@ -30,7 +30,9 @@ _CONTENT_OPTIONS = (
         help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two objects once.  "
         "[default: train=2000, val=100, seen, partial, unseen=300]",
     ),
-    click.option("--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."),
+    click.option(
+        "--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."
+    ),
     click.option(
         "--pairs",
         is_flag=True,

@@ -26,9 +26,7 @@ from generator.dataset.errors import UserError
     help="Which column of the file has which role, as split=fold,label=caption or first=animal,first.color=paint,second=...  "
     "[default: columns named like their role]",
 )
-@click.option(
-    "--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]"
-)
+@click.option("--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]")
 @click.option("--train", multiple=True, help="Training split. Repeat for several.  [default: train]")
 @click.option(
     "--familiar",

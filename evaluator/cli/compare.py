@@ -1,0 +1,39 @@
+"""The command `score compare`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import FILE, JSON
+from generator.dataset.commands import Bar, result, say
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--detect",
+    type=click.FloatRange(min=0, max=100, min_open=True),
+    metavar="POINTS",
+    help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
+)
+@click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
+@click.option("--out", type=FILE, help="CSV file to write all rows to.")
+@JSON
+def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
+    """Compare models on the same items and say which differences hold.
+
+    Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster, and
+    split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of one model.
+    """
+    from evaluator.cli.comparison_table import print_comparison
+    from evaluator.compare import compare as compute
+    from evaluator.compare import write_rows
+
+    comparison = compute(runs, None if detect is None else detect / 100, Bar())
+    if out:
+        write_rows(comparison, out)
+        say(f"The rows are in {out}.")
+    if as_json:
+        result(comparison, True, "")
+    else:
+        print_comparison(comparison, full)

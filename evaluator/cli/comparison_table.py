@@ -1,0 +1,159 @@
+"""Prints a comparison of models."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from evaluator.report.cells import signed
+
+SHORT = 10
+_LABELS = ("protocol", "metric", "kind", "split")
+Row = dict[str, Any]
+
+
+def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
+    """Print to stdout: what is compared, the rows, flips, and rankings of more than two models.
+
+    At most ten rows are printed, those with the smallest q by group, without the split `val`; with `full` all.
+    """
+    console = Console()
+    letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
+    for model, sources in comparison["models"].items():
+        seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
+        _print(console, f"{letters[model]} = {model}{seeds}", "bold")
+    for line in _left_out(comparison["items"]):
+        _print(console, line)
+    rows = comparison["rows"]
+    shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
+    _print_table(console, _rows_table(shown, letters, comparison["detect"]))
+    flips = [flip for flip in comparison["flips"] if flip["significant"]]
+    for flip in flips if full else flips[:SHORT]:
+        _print(console, _flip(flip, letters), "bold")
+    if full or len(letters) > 2:
+        asked = [tuple(row[name] for name in _LABELS) for row in shown]
+        rankings = [each for each in comparison["rankings"] if tuple(each[name] for name in _LABELS) in asked]
+        _print_table(console, _rankings_table(rankings, letters))
+    certain = sum(row["leader"] is not None for row in rows)
+    more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
+    _print(
+        console,
+        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of {len(comparison['flips'])}.{more}",
+    )
+    _print(
+        console,
+        "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; p by group: the same with whole groups as units; "
+        f"q by group: after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. detectable: the smallest difference "
+        "that is shown in 80% of cases.",
+        "dim",
+    )
+
+
+def _left_out(items: Row) -> list[str]:
+    """A sentence on what is compared, and one for each reason why items are not."""
+    lines = [f"{items['compared']:,} of {items['items']:,} items are compared."]
+    for source, missing in items["missing"].items():
+        lines.append(f"{source} lacks {_some(missing)}.")
+    for source, unscored in items["unscored"].items():
+        lines.append(f"{source} has no score for {_some(unscored)}.")
+    for label, mismatched in items["mismatched"].items():
+        lines.append(f"The {label} differs between runs for {_some(mismatched)}.")
+    return lines
+
+
+def _some(found: Row) -> str:
+    """A number of items and the names of the first."""
+    more = ", …" if found["items"] > len(found["first"]) else ""
+    return f"{found['items']:,} item{'s' if found['items'] > 1 else ''} ({', '.join(found['first'])}{more})"
+
+
+def _shortest(rows: Sequence[Row]) -> list[Row]:
+    """The ten rows with the smallest q, in their order."""
+    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q_clusters"])[:SHORT]
+    return [rows[i] for i in sorted(kept)]
+
+
+def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> Table:
+    table = _table()
+    labels = [name for name in _LABELS if any(row[name] for row in rows)]
+    for column in (*labels, "models"):
+        table.add_column(column, no_wrap=True)
+    needed = [] if detect is None else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
+    for column in (
+        "first %",
+        "second %",
+        "difference",
+        "95% interval",
+        "items",
+        "groups",
+        "p",
+        "p by group",
+        "q by group",
+        "detectable",
+        *needed,
+    ):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        numbers = [f"{row['block_seeds_needed']:,}", _or_none(row["items_needed"])] if needed else []
+        table.add_row(
+            *(row[name] or "" for name in labels), f"{letters[row['first']]} − {letters[row['second']]}",
+            f"{100 * row['first_mean']:.1f}", f"{100 * row['second_mean']:.1f}",
+            f"{signed(row['difference'])}{'*' if row['leader'] else ' '}", f"{signed(row['low'])}, {signed(row['high'])}",
+            f"{row['items']:,}", f"{row['clusters']:,}", _p(row["p"]), _p(row["p_clusters"]), _p(row["q_clusters"]),
+            "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}", *numbers,
+        )  # fmt: skip
+    return table
+
+
+def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> Table:
+    table = _table("Ranks, with 95% intervals")
+    labels = [name for name in _LABELS if any(each[name] for each in rankings)]
+    for column in labels:
+        table.add_column(column, no_wrap=True)
+    for letter in letters.values():
+        table.add_column(letter, justify="right", no_wrap=True)
+    for each in rankings:
+        rank_of = {row["model"]: f"{row['rank']} ({row['low']} – {row['high']})" for row in each["models"]}
+        table.add_row(*(each[name] or "" for name in labels), *(rank_of[model] for model in letters))
+    return table
+
+
+def _flip(flip: Row, letters: dict[str, str]) -> str:
+    """A sentence on a flip."""
+    first, second = letters[flip["first"]], letters[flip["second"]]
+    leads = [
+        f"{first if difference > 0 else second} leads on {split} by {100 * abs(difference):.1f}"
+        for split, difference in zip(flip["splits"], flip["differences"], strict=True)
+    ]
+    where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
+    return f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
+
+
+def _print_table(console: Console, table: Table) -> None:
+    # a line that the terminal wraps is better than a number cut short
+    width = Measurement.get(console, console.options.update(max_width=400), table).maximum
+    Console(width=max(width, console.width)).print(table)
+
+
+def _print(console: Console, line: str, style: str | None = None) -> None:
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def _p(p: float) -> str:
+    return "< .0001" if p < 0.0001 else f"{p:.4f}".removeprefix("0")
+
+
+def _or_none(number: int | None) -> str:
+    return "never" if number is None else f"{number:,}"
+
+
+def _letter(i: int) -> str:
+    """A, B, …, Z, A1, B1, …"""
+    return chr(ord("A") + i % 26) + (str(i // 26) if i >= 26 else "")

@@ -1,0 +1,90 @@
+"""`score compare`: two runs end to end, the example of its page, mistakes in one sentence."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.paths import CHECKOUT
+
+
+@pytest.fixture
+def runs(bags: None, drawn: Path, tmp_path: Path) -> list[Path]:
+    """A model that binds, and a bag of words, which ties on every swap."""
+    folders = []
+    for name in ("sharp", "float32"):
+        folders.append(tmp_path / name)
+        assert score_command("run", drawn, "--model", f"bag:{name}@{drawn}", "--out", folders[-1]).exit_code == 0
+    return folders
+
+
+def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
+    runs: list[Path], drawn: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.csv"
+    machine = score_command("compare", *runs, "--detect", "2", "--json", "--out", out)
+    assert machine.exit_code == 0, machine.stderr
+    assert f"The rows are in {out}." in machine.stderr
+    comparison = json.loads(machine.stdout)
+    sharp, bag = f"bag:sharp@{drawn}", f"bag:float32@{drawn}"
+    assert comparison["models"] == {sharp: [str(runs[0])], bag: [str(runs[1])]}
+    assert comparison["items"]["compared"] == comparison["items"]["items"] > 0
+    binary = {row["split"]: row for row in comparison["rows"] if row["protocol"] == "binary"}
+    for split in ("seen", "partial", "unseen"):
+        row = binary[split]
+        assert (row["first_mean"], row["second_mean"], row["difference"]) == (1, 0, 1)
+        assert (row["only_first"], row["only_second"]) == (row["items"], 0)
+        assert row["p"] == pytest.approx(0.5 ** row["items"])
+        assert row["p_clusters"] == pytest.approx(0.5 ** row["clusters"])
+        assert row["leader"] == sharp
+        assert row["detectable"] > 0.02
+        assert row["block_seeds_needed"] > 1
+    assert comparison["flips"] == []
+    assert len(pd.read_csv(out)) == len(comparison["rows"])
+    people = score_command("compare", *runs)
+    assert people.exit_code == 0
+    for part in (f"A = {sharp}", f"B = {bag}", "binary", "retrieval", "unseen", "+100.0*", "A − B", "Ranks"):
+        assert (part in people.stdout) == (part != "Ranks"), part
+    assert "val" not in people.stdout.split()
+    full = score_command("compare", *runs, "--full").stdout
+    assert "val" in full.split()
+    assert "Ranks" in full
+
+
+def test_the_example_prints_what_its_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (CHECKOUT / "docs" / "compare.md").read_text(encoding="utf-8")
+    code, printed = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", page, re.DOTALL).groups()
+    (command,) = re.findall(r"^`score (.*?)` then prints$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "compare.md", "exec"), {})
+    done = score_command(*command.split())
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    assert [line for line in lines if line] == [line for line in printed.splitlines() if line]
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    rows = [f"{i},{i % 2},{i}" for i in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["item,correct,cluster", *rows]))
+    (tmp_path / "b.csv").write_text("\n".join(["item,correct,cluster", *rows[5:15], "15,,15", "16,0,other"]))
+    done = score_command("compare", tmp_path / "a.csv", tmp_path / "b.csv")
+    for line in (
+        "10 of 20 items are compared.",
+        f"{tmp_path / 'b.csv'} lacks 8 items (0, 1, 2, …).",
+        f"{tmp_path / 'b.csv'} has no score for 1 item (15).",
+        "The cluster differs between runs for 1 item (16).",
+    ):
+        assert line in done.stdout.splitlines()
+
+
+def test_what_cannot_be_compared_is_one_sentence(runs: list[Path], tmp_path: Path) -> None:
+    assert_one_sentence(score_command("compare", runs[0]), "Expected at least two models", "alone")
+    assert_one_sentence(score_command("compare", *runs, tmp_path / "none"), f"got {tmp_path / 'none'}")
+    (tmp_path / "other.csv").write_text("item,correct,cluster\n1,1,1\n")
+    assert_one_sentence(
+        score_command("compare", runs[0], tmp_path / "other.csv"), "has no item that all runs before it"
+    )
+    for arguments in ([], [*runs, "--detect", "0"], [*runs, "--detect", "101"]):
+        assert score_command("compare", *arguments).exit_code == 2
