@@ -6,16 +6,16 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark, Dataset, World
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json."""
+    """A finished run. record: the contents of run.json. world: None for scores from elsewhere, which have no images."""
 
     folder: Path
     record: dict[str, Any]
-    dataset: Dataset
+    world: World | None
     benchmark: Benchmark
 
     @property
@@ -27,15 +27,19 @@ class Run:
 def open_run(folder: Path) -> Run:
     """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored."""
     if not (folder / "run.json").exists():
-        raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
+        raise UserError(
+            f"{folder} is no finished run; give a folder written by `score run` or `score measure --items`."
+        )
     record = read_json(folder / "run.json")
+    if record["dataset"] is None:  # the items are in the run's own folder
+        return Run(folder, record, None, Benchmark(folder / "benchmarks" / record["benchmark_name"]))
     dataset = Dataset.open(record["dataset"])
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
-    return Run(folder, record, dataset, benchmark)
+    return Run(folder, record, dataset.world, benchmark)
 
 
 def read_results(run: Run) -> dict[str, Any]:
@@ -46,9 +50,28 @@ def read_results(run: Run) -> dict[str, Any]:
     return results
 
 
+def certificate(benchmark: Benchmark) -> str:
+    """The status that `gen verify` gave these files, or "not verified"."""
+    path = benchmark.folder / "verify.json"
+    if not path.exists():
+        return "not verified"
+    found = read_json(path)
+    current = found.get("benchmark") == benchmark.digest and found.get("world") == benchmark.manifest.get("world")
+    return str(found.get("status")) if current else "not verified since it changed"
+
+
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
     """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels."""
     return folder / "pools" / (f"{pool}.npy" if number == 0 else f"{pool}.{channel}.npy")
+
+
+def folder_name(name: str) -> str:
+    """The name of a model or a file as that of a folder.
+
+    >>> folder_name("open_clip:ViT-B-32@openai")
+    'open_clip_ViT-B-32_openai'
+    """
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in name).strip("_")
 
 
 def tables_folder(folder: Path) -> Path:

@@ -1,11 +1,13 @@
 """The items of a protocol with the scores of their candidates, as arrays."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.protocols.comparison import TOLERANCE
 from generator.dataset.reader import Benchmark
 
 TRUNCATED = "the tokenizer's truncation makes a true text identical to a false one"
@@ -23,7 +25,8 @@ class Items:
     """n items of one protocol with at most m candidates each. Strings are object arrays, "" where there is none.
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
-    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item.
+    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how close
+    scores tie (comparison.tied).
     """
 
     item_id: np.ndarray  # (n,)
@@ -41,13 +44,15 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
+    tolerance: float = TOLERANCE
 
     def __len__(self) -> int:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
         """The items where the mask (n,) is true."""
-        return Items(**{field.name: getattr(self, field.name)[mask] for field in fields(self)})
+        names = [field.name for field in fields(self) if field.name != "tolerance"]
+        return replace(self, **{name: getattr(self, name)[mask] for name in names})
 
     def best_candidates(self) -> dict[str, np.ndarray]:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
@@ -81,6 +86,15 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
 def split_rank(split: str) -> tuple[int, str]:
     """A key to sort splits by."""
     return (SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split)
+
+
+def reported_splits(splits: Iterable[str]) -> list[str]:
+    """The splits that are reported, in their order, each once; gaps between splits are none.
+
+    >>> reported_splits(["val", "unseen", "seen", "seen - unseen", "ood_test"])
+    ['seen', 'unseen', 'ood_test']
+    """
+    return sorted({split for split in splits if split != "val" and " - " not in split}, key=split_rank)
 
 
 def item_columns(table: pa.Table) -> dict[str, np.ndarray]:
