@@ -78,7 +78,9 @@ class _Known:
 
     def __init__(self, table: pa.Table, path: Path, benchmark: Benchmark, probabilities: bool):
         named = (benchmark.splits["scene_id"], benchmark.candidates["scene_id"])
-        self._images = pa.chunked_array([pc.unique(pa.chunked_array([c for ids in named for c in ids.chunks], pa.string()))])
+        self._images = pa.chunked_array(
+            [pc.unique(pa.chunked_array([c for ids in named for c in ids.chunks], pa.string()))]
+        )
         self._texts = benchmark.texts["text_id"]
         columns = {name: texts(table, name) for name in ("scene_id", "text_id")}
         keys = self._keys(columns["scene_id"].tolist(), columns["text_id"].tolist())

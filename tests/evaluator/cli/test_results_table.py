@@ -62,7 +62,14 @@ def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.Cap
             {"split": "val", "ties": 100}, {"split": "seen - unseen", "unit": "difference", "value": 0.37512, "low": 0.1, "high": 0.5}]  # fmt: skip
     print_table([results(*rows)])
     printed = capsys.readouterr().out
-    for part in ("seen %", "unseen %", "87.51 (40.00 – 60.00)", "50.00 (40.00 – 60.00)", "+37.51 (+10.00, +50.00)", "50.0 / 25.0"):
+    for part in (
+        "seen %",
+        "unseen %",
+        "87.51 (40.00 – 60.00)",
+        "50.00 (40.00 – 60.00)",
+        "+37.51 (+10.00, +50.00)",
+        "50.0 / 25.0",
+    ):
         assert part in printed
     assert "val %" not in printed
     assert lines(printed)[0][-4:] == ["2,400", "60", "5", "3"]

@@ -53,9 +53,19 @@ def test_pairs_know_which_image_belongs_to_which_caption(told: str) -> None:
 
 
 def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> None:
-    row = {"item": "a", "protocol": "skill", "kind": "k", "skill": "object", "split": "seen", "level": "OA", "n_objects": 2}
+    row = {
+        "item": "a",
+        "protocol": "skill",
+        "kind": "k",
+        "skill": "object",
+        "split": "seen",
+        "level": "OA",
+        "n_objects": 2,
+    }
     found = tables({**row, "truth": True, "text": "a cube", "score": None}, {**row, "truth": False, "text": "a ball", "score": 1})  # fmt: skip
-    assert found.items.select(["kind", "skill", "split"]).to_pylist() == [{"kind": "k", "skill": "object", "split": "seen"}]
+    assert found.items.select(["kind", "skill", "split"]).to_pylist() == [
+        {"kind": "k", "skill": "object", "split": "seen"}
+    ]
     assert found.texts.select(["text", "level", "n_objects"]).to_pylist() == [
         {"text": text, "level": "OA", "n_objects": 2} for text in ("a cube", "a ball")
     ]

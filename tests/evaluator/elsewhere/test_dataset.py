@@ -68,8 +68,6 @@ def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(benchmark: Ben
     ):
         with pytest.raises(UserError, match=said):
             dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
-    train = next(
-        row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"
-    )
-    with pytest.raises(UserError, match="has no score that an item of .* needs"):
+    train = next(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
+    with pytest.raises(UserError, match=r"has no score that an item of .* needs"):
         dataset_scores(table([(train, text)], [0.5]), PATH, benchmark, PROTOCOLS, False)

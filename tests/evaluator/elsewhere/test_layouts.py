@@ -23,9 +23,7 @@ EXPECTED = {
 
 
 def test_labels_as_winoground_publishes_them() -> None:
-    data = [
-        {"label": f"{item}_c{c}_i{i}", "score": float(f"{item}.{c}{i}")} for item in ("3", "14") for c, i in PLACES
-    ]
+    data = [{"label": f"{item}_c{c}_i{i}", "score": float(f"{item}.{c}{i}")} for item in ("3", "14") for c, i in PLACES]
     assert rows(one_row_a_candidate(pa.Table.from_pylist(data), PATH)) == EXPECTED
 
 

@@ -179,7 +179,9 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn:
     of_pool = benchmark.items_of("retrieval")["item_id"].to_pylist()
     images = sorted({row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in set(of_pool)})
     for image, values in zip(images, matrix.tolist(), strict=True):
-        rows |= {(image, text): value for text, value in zip(benchmark.pools["text_id"].to_pylist(), values, strict=True)}
+        rows |= {
+            (image, text): value for text, value in zip(benchmark.pools["text_id"].to_pylist(), values, strict=True)
+        }
     table = [{"scene_id": image, "text_id": text, "score": score} for (image, text), score in rows.items()]
     pq.write_table(pa.Table.from_pylist(table), tmp_path / "scores.parquet")
     found = measured("--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")

@@ -100,5 +100,5 @@ def test_probabilities_near_one_tie_only_as_probabilities() -> None:
 def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("score\n0.5\n1.5\n", encoding="utf-8")
-    with pytest.raises(UserError, match="got 1.5 in row 2; leave --probabilities out"):
+    with pytest.raises(UserError, match=r"got 1\.5 in row 2; leave --probabilities out"):
         scores(read_table(path), path, True)

@@ -60,7 +60,12 @@ def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     assert set(rows) == {
         (BY_FAMILIARITY, "more familiar"), (BY_ATOM, "attribute"), (BY_ATOM, "object"), (BY_ATOM, "attribute and object"),
     }  # fmt: skip
-    expected = {"more familiar": (6, 1.0), "attribute": (1.5, 1 / 4), "object": (3.5, 1 / 2), "attribute and object": (1, 1 / 4)}
+    expected = {
+        "more familiar": (6, 1.0),
+        "attribute": (1.5, 1 / 4),
+        "object": (3.5, 1 / 2),
+        "attribute and object": (1, 1 / 4),
+    }
     for (_, name), row in rows.items():
         share, chance = expected[name]
         assert row["value"] == pytest.approx(share / 6, abs=1e-6)
@@ -110,7 +115,9 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
     def direction(text: str, own: str) -> tuple[str, str]:
         more = sum(b in bindings for b in things[text]) - sum(b in bindings for b in things[own])
         atoms = [
-            name for i, name in enumerate(ATOMS[:2]) if sorted(b[i] for b in things[text]) != sorted(b[i] for b in things[own])
+            name
+            for i, name in enumerate(ATOMS[:2])
+            if sorted(b[i] for b in things[text]) != sorted(b[i] for b in things[own])
         ]
         return FAMILIARITY[(more > 0) - (more < 0) + 1], " and ".join(atoms) or "binding"
 
