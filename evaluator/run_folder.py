@@ -32,7 +32,7 @@ def open_run(folder: Path) -> Run:
         )
     record = read_json(folder / "run.json")
     if record["dataset"] is None:  # the items are in the run's own folder
-        return Run(folder, record, None, Benchmark(folder / "benchmarks" / record["benchmark_name"]))
+        return Run(folder, record, None, Benchmark(folder / "benchmarks" / folder_name(record["benchmark_name"])))
     dataset = Dataset.open(record["dataset"])
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
@@ -68,10 +68,10 @@ def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
 def folder_name(name: str) -> str:
     """The name of a model or a file as that of a folder.
 
-    >>> folder_name("open_clip:ViT-B-32@openai")
-    'open_clip_ViT-B-32_openai'
+    >>> folder_name("open_clip:ViT-B-32@openai"), folder_name("../..")
+    ('open_clip_ViT-B-32_openai', 'unnamed')
     """
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in name).strip("_")
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in name).strip("._") or "unnamed"
 
 
 def tables_folder(folder: Path) -> Path:

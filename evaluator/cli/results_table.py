@@ -82,12 +82,13 @@ def _short_table(lines: Sequence[Sequence[_Row]], splits: Sequence[str]) -> Tabl
         table.add_column(column, justify="right", no_wrap=True)
     for line in lines:
         row_of = {row["split"]: row for row in line}
-        own = [row_of[split] for split in splits if split in row_of and not is_gap(row_of[split])]
-        levels = [chance(row) for row in own]
+        own = {split: row for split, row in row_of.items() if split in splits and not is_gap(row)}
+        levels = [chance(own[split]) if split in own else "–" for split in splits if split != _GAP]
+        known = list(dict.fromkeys(chance(row) for row in own.values()))
         table.add_row(
             *(str(line[0][name] or "") for name in labels), *(_cell(row_of.get(split)) for split in splits),
-            " / ".join(levels if len(set(levels)) > 1 else levels[:1]),
-            *(f"{sum(row[name] or 0 for row in own):,}" for name in ("items", "clusters", "ties", "unscored")),
+            " / ".join(levels if len(known) > 1 else known),
+            *(f"{sum(row[name] or 0 for row in own.values()):,}" for name in ("items", "clusters", "ties", "unscored")),
         )  # fmt: skip
     return table
 

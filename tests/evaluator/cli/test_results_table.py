@@ -72,5 +72,15 @@ def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.Cap
     ):
         assert part in printed
     assert "val %" not in printed
+    print_table(
+        [
+            results(
+                {"metric": "a"},
+                {"split": "partial", "metric": "b", "chance": 0.5},
+                {"split": "unseen", "metric": "b", "chance": 0.25},
+            )
+        ]
+    )
+    assert "– / 50.0 / 25.0" in capsys.readouterr().out
     assert lines(printed)[0][-4:] == ["2,400", "60", "5", "3"]
     assert "more rows" in printed
