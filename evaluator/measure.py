@@ -104,7 +104,11 @@ def _channel(run: Run, asked: str | None) -> str:
 
 
 def _tolerance(run: Run, asked: float | None) -> float:
-    return float(run.record.get("tie_tolerance", TOLERANCE) if asked is None else asked)
+    """How close scores tie. Raises UserError for what is no number from 0 up."""
+    tolerance = float(run.record.get("tie_tolerance", TOLERANCE) if asked is None else asked)
+    if not 0 <= tolerance < np.inf:
+        raise UserError(f"Expected a tolerance from 0 up, got {tolerance:g}; choose another --tolerance.")
+    return tolerance
 
 
 def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE) -> Scores:

@@ -79,6 +79,9 @@ def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tm
     assert "scores tie within 0" in exact.stdout
     recorded = score_command("measure", tmp_path / "run")
     assert "scores tie within 0.2" in recorded.stdout
+    assert_one_sentence(
+        score_command("measure", tmp_path / "run", "--tolerance", "nan"), "Expected a tolerance from 0 up"
+    )
 
 
 def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
