@@ -1,5 +1,7 @@
 """From the scores of a run to results: every protocol's outcomes and rows. Needs no model."""
 
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,32 +24,37 @@ from generator.dataset.files import write_json, write_text
 from generator.dataset.reader import Benchmark
 from generator.dataset.schema import SCORES
 
+logger = logging.getLogger(__name__)
 TRAINING = "train"
-_RULES = {
-    "tie_tolerance": TOLERANCE,
-    "interval": "95%, mixed logistic model with effects of clusters and bindings (docs/statistics.md)",
-}
+_NAMED = 5
+_INTERVAL = "95%, mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
 
 
-def measure(folder: Path, channel: str | None = None) -> Results:
+def measure(folder: Path, channel: str | None = None, tolerance: float | None = None) -> Results:
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
     every combination of counts, `unknown_protocols` the protocols of the benchmark that this version does not know.
-    `channel` names the scores to measure, by default those that the run chose.
+    `channel` names the scores to measure, `tolerance` says how close scores tie; by default those that the run chose.
     Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
     """
     run = open_run(folder)
-    return write_results(run, measure_protocols(run, channel), channel)
+    measured = measure_protocols(run, channel, tolerance)
+    _log_unscored(measured)
+    return write_results(run, measured, channel, tolerance)
 
 
-def measure_protocols(run: Run, channel: str | None = None) -> dict[str, ProtocolResults]:
+def measure_protocols(
+    run: Run, channel: str | None = None, tolerance: float | None = None
+) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
-    scores = read_scores(run, _channel(run, channel))
+    scores = read_scores(run, _channel(run, channel), _tolerance(run, tolerance))
     return {name: find_protocol(name).measure(scores) for name in run.record["protocols"]}
 
 
-def write_results(run: Run, measured: dict[str, ProtocolResults], channel: str | None = None) -> Results:
+def write_results(
+    run: Run, measured: dict[str, ProtocolResults], channel: str | None = None, tolerance: float | None = None
+) -> Results:
     """Write and return the results of a run from those of its protocols."""
 
     def collected(part: str) -> list[Row]:
@@ -55,7 +62,8 @@ def write_results(run: Run, measured: dict[str, ProtocolResults], channel: str |
 
     record = run.record
     results: Results = {
-        "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"], "rules": _RULES,
+        "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
+        "rules": {"tie_tolerance": _tolerance(run, tolerance), "interval": _INTERVAL},
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
@@ -63,10 +71,23 @@ def write_results(run: Run, measured: dict[str, ProtocolResults], channel: str |
     _write_csv(tables / "summary.csv", pa.Table.from_pylist(results["rows"]))
     _write_csv(tables / "cells.csv", pa.Table.from_pylist(results["cells"]))
     _write_csv(tables / "fits.csv", pa.Table.from_pylist([row for fit in results["fits"] for row in _fit_rows(fit)]))
-    items = [table for name, each in measured.items() for table in _item_tables(name, each)]
+    text_of = run.benchmark.text_of
+    items = [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
     _write_csv(tables / "items.csv", pa.concat_tables(items))
     write_json(run.folder / "results.json", results)
     return results
+
+
+def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
+    """Name the first items without a score, and the file that names all."""
+    for protocol, each in measured.items():
+        unscored = each.items.item_id[~each.items.scored].tolist()
+        if unscored:
+            more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
+            reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
+            logger.info(
+                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
+            )
 
 
 def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
@@ -82,16 +103,21 @@ def _channel(run: Run, asked: str | None) -> str:
     return str(asked or run.record.get("channel") or run.channels[0])
 
 
-def read_scores(run: Run, channel: str) -> Scores:
+def _tolerance(run: Run, asked: float | None) -> float:
+    """How close scores tie. Raises UserError for what is no number from 0 up."""
+    tolerance = float(run.record.get("tie_tolerance", TOLERANCE) if asked is None else asked)
+    if not 0 <= tolerance < np.inf:
+        raise UserError(f"Expected a tolerance from 0 up, got {tolerance:g}; choose another --tolerance.")
+    return tolerance
+
+
+def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE) -> Scores:
     """The scores of one channel of a run."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = pq.read_table(path, schema=SCORES)
     table = table.filter(pc.equal(table["channel"], channel))
-    protocols = [find_protocol(name) for name in record["protocols"]]
-    pooled = [protocol.name for protocol in protocols if protocol.pools]
-    others = [protocol.name for protocol in protocols if not protocol.pools]
 
     def matrix(pool: Pool) -> np.ndarray:
         if pool.sample is not None:
@@ -101,10 +127,11 @@ def read_scores(run: Run, channel: str) -> Scores:
     return Scores(
         benchmark,
         record["indistinct_texts"],
-        Candidates(benchmark, others, table, record["indistinct_texts"]),
-        item_pools(benchmark, pooled, record.get("sampled_pools", {})),
+        Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance),
+        item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
+        tolerance,
         _bindings(run),
     )
 
@@ -112,9 +139,9 @@ def read_scores(run: Run, channel: str) -> Scores:
 def _bindings(run: Run) -> dict[str, str]:
     """The bindings of each scene, joined by "|": the value under test and the category of each object."""
     kind = (run.benchmark.holdout or {}).get("kind")
-    if kind is None:
+    if kind is None or run.world is None:
         return {}
-    scenes = run.dataset.world.scenes
+    scenes = run.world.scenes
     shown = (
         SEPARATOR.join(sorted(f"{dict(each['attributes']).get(kind, '')} {each['category']}" for each in objects or ()))
         for objects in scenes["objects"].to_pylist()
@@ -139,17 +166,20 @@ def _fit_rows(fit: Row) -> list[Row]:
     return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
 
 
-def _item_tables(protocol: str, measured: ProtocolResults) -> list[pa.Table]:
-    """The outcomes of every item, a table for each metric."""
+def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str, str]) -> list[pa.Table]:
+    """The outcomes of every item, a table for each metric; its best texts by words and by id."""
     items, n = measured.items, len(measured.items)
     labels = {
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
-    candidates = {
-        name: pa.array(column, pa.string()) if name.endswith("_text") else _numbers(column, items.scored)
-        for name, column in items.best_candidates().items()
-    }
+    candidates = {}
+    for name, column in items.best_candidates().items():
+        if name.endswith("_text"):
+            candidates[name] = pa.array([text_of.get(text) for text in column], pa.string())
+            candidates[f"{name}_id"] = pa.array(column, pa.string())
+        else:
+            candidates[name] = _numbers(column, items.scored)
     return [
         pa.table(
             {

@@ -7,13 +7,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evaluator.measure import measure_protocols, unknown_protocols, write_results
+from evaluator.measure import measure, unknown_protocols
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import ProtocolResults, Results
+from evaluator.protocols.results import Results
 from evaluator.report.latex import write_latex
-from evaluator.run_folder import open_run
+from evaluator.run_folder import certificate, folder_name
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, within_limit
@@ -28,7 +28,6 @@ from generator.dataset.reader import Benchmark, Dataset
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
 _BEGUN = ".begun.json"
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,9 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     """
     process = Process.from_environment()
     dataset, benchmark, protocols = _chosen(request)
-    out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
+    out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / folder_name(
+        request.model
+    )
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
     unfinished = _read_unfinished(out, identity)
     model = load_model(request.model, request.device)
@@ -71,10 +72,10 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         model.fit_texts([benchmark.text_of[text] for text in needs.texts])
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
-    certificate = _certificate(benchmark)
+    status = certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
-        _announce(model, info, needs, certificate)
+        _announce(model, info, needs, status)
     out.mkdir(parents=True, exist_ok=True)
     if process.is_main:
         write_json(out / _BEGUN, {**identity, "batch": settings.batch})
@@ -92,7 +93,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     _check_unchanged(request, benchmark.name, identity, out)
     record = {
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
-        "certificate": certificate, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
+        "certificate": status, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out),
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
@@ -100,10 +101,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
     remove_parts(out)
-    finished = open_run(out)
-    measured = measure_protocols(finished)
-    _log_unscored(measured)
-    results = write_results(finished, measured)
+    results = measure(out)
     write_latex(results, out)
     return out, results
 
@@ -132,10 +130,10 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
 
-def _announce(model: Any, info: dict[str, Any], needs: Needs, certificate: str) -> None:
+def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str) -> None:
     facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
     logger.info("Model: " + "; ".join(facts))
-    logger.info(f"{describe_cost(model, needs)} Dataset certificate: {certificate}.")
+    logger.info(f"{describe_cost(model, needs)} Dataset certificate: {status}.")
     for line in describe_limits(needs):
         logger.info(line)
 
@@ -155,30 +153,6 @@ def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
         return None
     logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
-
-
-def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
-    """Name the first items without a score, and the file that names all."""
-    for protocol, each in measured.items():
-        unscored = each.items.item_id[~each.items.scored].tolist()
-        if unscored:
-            more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
-            reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
-            logger.info(
-                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
-            )
-
-
-def _certificate(benchmark: Benchmark) -> str:
-    """The status that `gen verify` gave these files, or "not verified"."""
-    path = benchmark.path("verify.json")
-    if not path.exists():
-        return "not verified"
-    certificate = read_json(path)
-    current = certificate.get("benchmark") == benchmark.digest and certificate.get("world") == benchmark.manifest.get(
-        "world"
-    )
-    return str(certificate.get("status")) if current else "not verified since it changed"
 
 
 def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
@@ -218,7 +192,3 @@ def _check_unchanged(request: Request, name: str, identity: dict[str, str], out:
         raise UserError(
             f"The dataset {request.dataset} changed while {out} was scored; finished scores are cached: run again with another --out."
         )
-
-
-def _slug(model: str) -> str:
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in model).strip("_")

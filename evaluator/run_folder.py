@@ -7,17 +7,17 @@ from typing import Any
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.paths import check_name, check_own_files
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.store import is_url
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json."""
+    """A finished run. record: the contents of run.json. world: None for scores from elsewhere, which have no images."""
 
     folder: Path
     record: dict[str, Any]
-    dataset: Dataset
+    world: World | None
     benchmark: Benchmark
 
     @property
@@ -33,8 +33,13 @@ def open_run(folder: Path) -> Run:
     """
     check_own_files(folder)
     if not (folder / "run.json").exists():
-        raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
+        raise UserError(
+            f"{folder} is no finished run; give a folder written by `score run` or `score measure --items`."
+        )
     record = read_json(folder / "run.json")
+    if record["dataset"] is None:  # the items are in the run's own folder
+        name = check_name(record["benchmark_name"], "benchmark's name")
+        return Run(folder, record, None, Benchmark(folder / "benchmarks" / name))
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
@@ -46,7 +51,7 @@ def open_run(folder: Path) -> Run:
         raise UserError(
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
-    return Run(folder, record, dataset, benchmark)
+    return Run(folder, record, dataset.world, benchmark)
 
 
 def read_results(run: Run) -> dict[str, Any]:
@@ -57,6 +62,16 @@ def read_results(run: Run) -> dict[str, Any]:
     return results
 
 
+def certificate(benchmark: Benchmark) -> str:
+    """The status that `gen verify` gave these files, or "not verified"."""
+    path = benchmark.path("verify.json")
+    if not path.exists():
+        return "not verified"
+    found = read_json(path)
+    current = found.get("benchmark") == benchmark.digest and found.get("world") == benchmark.manifest.get("world")
+    return str(found.get("status")) if current else "not verified since it changed"
+
+
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
     """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
 
@@ -64,6 +79,15 @@ def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
     """
     name = check_name(pool, "pool's name")
     return folder / "pools" / (f"{name}.npy" if number == 0 else f"{name}.{check_name(channel, 'channel')}.npy")
+
+
+def folder_name(name: str) -> str:
+    """The name of a model or a file as that of a folder.
+
+    >>> folder_name("open_clip:ViT-B-32@openai"), folder_name("../..")
+    ('open_clip_ViT-B-32_openai', 'unnamed')
+    """
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in name).strip("._") or "unnamed"
 
 
 def tables_folder(folder: Path) -> Path:

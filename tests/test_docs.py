@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from evaluator.elsewhere.candidates import COLUMNS
 from generator.assets.animals import build_animal
 from generator.dataset.declarations import Declared
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
@@ -121,6 +122,14 @@ def test_the_python_examples_run(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "dataset.md", "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_the_columns_of_scores_from_elsewhere_are_listed() -> None:
+    section = (
+        (DOCS / "models.md").read_text(encoding="utf-8").split("\n## Scores from elsewhere\n")[1].split("\n## ")[0]
+    )
+    lines = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert sorted(name for line in lines for name in re.findall("`(.*?)`", line)) == sorted(COLUMNS)
 
 
 def test_the_family_of_the_first_five_minutes_is_without_findings(tmp_path: Path) -> None:

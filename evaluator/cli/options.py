@@ -11,6 +11,9 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 DEVICE = click.option(
     "--device", help="Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
 )
+FULL = click.option(
+    "--full", is_flag=True, help="Print every row of the results instead of the ten lines that matter most."
+)
 CHANNEL = click.option(
     "--channel",
     metavar="NAME",

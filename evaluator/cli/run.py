@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, JSON
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON
 from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 
@@ -49,10 +49,11 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     help="With a pair scorer too, score complete pools and raw retrieval, however long it takes.",
 )
 @DEVICE
+@FULL
 @JSON
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
-    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, as_json: bool,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, full: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score MODEL on DATASET and print the results for each split.
 
@@ -73,4 +74,4 @@ def run(
     if as_json:
         result(results, True, "")
     else:
-        print_table([results])
+        print_table([results], full)

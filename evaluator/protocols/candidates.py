@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import (
     COUNTS,
     INCOMPLETE,
@@ -26,9 +27,17 @@ _CAPTION = ("c", "0")
 class Candidates:
     """The candidates of the items of some protocols, with their scores."""
 
-    def __init__(self, benchmark: Benchmark, protocols: Sequence[str], scores: pa.Table, indistinct: Mapping[str, str]):
-        """scores: schema.SCORES of one channel. indistinct: text_id → the earlier text_id that the model reads it as."""
-        self._benchmark = benchmark
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        protocols: Sequence[str],
+        scores: pa.Table,
+        indistinct: Mapping[str, str],
+        tolerance: float = TOLERANCE,
+    ):
+        """scores: schema.SCORES of one channel. indistinct: text_id → the earlier text_id that the model reads it as.
+        tolerance: how close scores tie."""
+        self._benchmark, self._tolerance = benchmark, tolerance
         chosen = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
         rows = benchmark.candidates
         item = positions(rows["item_id"], benchmark.items["item_id"])
@@ -82,6 +91,7 @@ class Candidates:
             candidate_kind=padded(self._kind[row], ""),
             text_id=padded(self._text[row], ""),
             unscored=_reasons(n, item, slot, truth, self._input[row], self._reason[row]),
+            tolerance=self._tolerance,
         )
 
 

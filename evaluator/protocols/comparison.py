@@ -3,16 +3,17 @@
 import numpy as np
 
 TOLERANCE = 1e-5
+"""The tolerance unless a run has another one."""
 
 
-def tied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether scores differ by no more than 1e-5 · max(1, |a|, |b|); arrays of one shape."""
-    return np.abs(a - b) <= TOLERANCE * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
+def tied(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+    """Whether scores differ by no more than tolerance · max(1, |a|, |b|); arrays of one shape."""
+    return np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
 
 
-def beats(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def beats(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
     """Whether a is greater than b by more than the tolerance; a tie is never a win."""
-    return (a > b) & ~tied(a, b)
+    return (a > b) & ~tied(a, b, tolerance)
 
 
 def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -21,7 +22,28 @@ def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask.any(axis=1), greatest, np.nan)
 
 
-def recall_at_k(scores: np.ndarray, true: np.ndarray, false: np.ndarray, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def wrong_choices(
+    scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which false text each row chooses instead of a true one, and whether a false and a true text tie for the best score.
+
+    scores (n, m), masks true and false (n, m); returns shares (n, m) and bool (n,). A row that chooses a false text has shares
+    that sum to 1: false texts that tie for the best score share it evenly. Other rows have zeros.
+
+    >>> masks = np.array([[True, False, False]]), np.array([[False, True, True]])
+    >>> wrong_choices(np.array([[0.1, 0.3, 0.2]]), *masks)[0].tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    top, truth = best_score(scores, false), best_score(scores, true)
+    with np.errstate(invalid="ignore"):
+        lost, tie = beats(top, truth, tolerance), tied(top, truth, tolerance)
+        winners = false & tied(scores, top[:, None], tolerance) & lost[:, None]
+    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), tie
+
+
+def recall_at_k(
+    scores: np.ndarray, true: np.ndarray, false: np.ndarray, k: int = 1, tolerance: float = TOLERANCE
+) -> tuple[np.ndarray, np.ndarray]:
     """Recall@k per row: fewer than k false texts score at or above the best true one.
 
     scores (n, m), masks true and false (n, m); returns two bool (n,). The second one marks rows lost only to ties. Ties
@@ -32,8 +54,8 @@ def recall_at_k(scores: np.ndarray, true: np.ndarray, false: np.ndarray, k: int 
     """
     truth = best_score(scores, true)[:, None]
     with np.errstate(invalid="ignore"):
-        at_or_above = (false & ~beats(truth, scores)).sum(axis=1)
-        above = (false & beats(scores, truth)).sum(axis=1)
+        at_or_above = (false & ~beats(truth, scores, tolerance)).sum(axis=1)
+        above = (false & beats(scores, truth, tolerance)).sum(axis=1)
     return at_or_above < k, (at_or_above >= k) & (above < k)
 
 

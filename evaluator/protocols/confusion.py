@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from evaluator.protocols.protocol import Protocol
+from evaluator.protocols.errors import candidate_errors
+from evaluator.protocols.protocol import Protocol, lazy
 from evaluator.protocols.results import ProtocolResults, error_shares, recall, tabulate
 from evaluator.protocols.scores import Scores
 
 
 class Confusion(Protocol):
-    """R@1 with chance true/size; of the errors, the share of each pattern beside its share among the negatives."""
+    """R@1 with chance true/size; of the errors, the share of each pattern beside its share among the negatives, and which
+    way they go."""
 
     name = "confusion"
+    tables = (lazy("evaluator.report.latex:by_split"), lazy("evaluator.report.latex:errors"))
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
@@ -19,4 +22,4 @@ class Confusion(Protocol):
         wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
         rows = tabulate(items, [first], ["kind"])
         rows += tabulate(items.take(wrong), [share.take(wrong) for share in shares], ["kind"], gaps=False)
-        return ProtocolResults(items, [first], rows)
+        return ProtocolResults(items, [first], rows + candidate_errors(scores, items))

@@ -17,10 +17,11 @@ class HardPositives(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
-        between = [all_won("brittleness", 1 / 6, pairs) for pairs in ([(c, n), (n, p)], [(p, n), (n, c)])]
+        tolerance = items.tolerance
+        between = [all_won("brittleness", 1 / 6, pairs, tolerance) for pairs in ([(c, n), (n, p)], [(p, n), (n, c)])]
         outcomes = [
-            all_won("original accuracy", 1 / 2, [(c, n)]),
-            all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)]),
+            all_won("original accuracy", 1 / 2, [(c, n)], tolerance),
+            all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)], tolerance),
             _either(*between),
             *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
         ]

@@ -36,7 +36,7 @@ def _decomposed(items: Items) -> Outcome:
         true, false = best_score(items.scores, inside & items.truth), best_score(items.scores, inside & items.false)
         has_slot = inside.any(axis=1)
         with np.errstate(invalid="ignore"):
-            won &= beats(true, false) | ~has_slot
-            never_lost &= ~beats(false, true) | ~has_slot
+            won &= beats(true, false, items.tolerance) | ~has_slot
+            never_lost &= ~beats(false, true, items.tolerance) | ~has_slot
         pairs += has_slot
     return Outcome("R@1 decomposed", won.astype(float), never_lost & ~won, 0.5**pairs)

@@ -1,11 +1,13 @@
 """The items of a protocol with the scores of their candidates, as arrays."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.protocols.comparison import TOLERANCE
 from evaluator.statistics.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
@@ -24,7 +26,8 @@ class Items:
     """n items of one protocol with at most m candidates each. Strings are object arrays, "" where there is none.
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
-    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item.
+    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how close
+    scores tie (comparison.tied).
     """
 
     item_id: np.ndarray  # (n,)
@@ -43,14 +46,15 @@ class Items:
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
     bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
+    tolerance: float = TOLERANCE
 
     def __len__(self) -> int:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
         """The items where the mask (n,) is true."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Items(**{name: column[mask] for name, column in columns.items() if column is not None})
+        columns = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "tolerance"}
+        return replace(self, **{name: column[mask] for name, column in columns.items() if column is not None})
 
     def best_candidates(self) -> dict[str, np.ndarray]:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
@@ -89,6 +93,15 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
 def split_rank(split: str) -> tuple[int, str]:
     """A key to sort splits by."""
     return (SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split)
+
+
+def reported_splits(splits: Iterable[str]) -> list[str]:
+    """The splits that are reported, in their order, each once; gaps between splits are none.
+
+    >>> reported_splits(["val", "unseen", "seen", "seen - unseen", "ood_test"])
+    ['seen', 'unseen', 'ood_test']
+    """
+    return sorted({split for split in splits if split != "val" and " - " not in split}, key=split_rank)
 
 
 def item_columns(table: pa.Table) -> dict[str, np.ndarray]:

@@ -27,5 +27,6 @@ class Pairs(Protocol):
         own, other = ([best_score(items.scores, mask) for mask in of_truth] for of_truth in masks)
         text = [(own[0], other[1]), (own[1], other[0])]  # of one image, its caption against the other's
         image = [(own[0], other[0]), (own[1], other[1])]  # of one caption, its image against the other
-        outcomes = [all_won("text", 1 / 4, text), all_won("image", 1 / 4, image), all_won("group", 1 / 6, text + image)]
+        scored = (("text", 1 / 4, text), ("image", 1 / 4, image), ("group", 1 / 6, text + image))
+        outcomes = [all_won(*each, items.tolerance) for each in scored]
         return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))

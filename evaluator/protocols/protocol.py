@@ -32,8 +32,6 @@ class Protocol(ABC):
 
     name: ClassVar[str]
     """The name that the benchmark's items give it."""
-    pools: ClassVar[bool] = False
-    """Whether its items stand against pools of texts rather than candidates of their own."""
     figures: ClassVar[Sequence[Callable[[Sequence[Results], str], list[str]]]] = (BY_SPLIT,)
     tables: ClassVar[Sequence[Callable[[Results, str], list[Any]]]] = (lazy("evaluator.report.latex:by_split"),)
 

@@ -1,7 +1,7 @@
 """Raw retrieval: images and their own captions against one another, in folds (protocols, section 3; CREPE, Ma et al. 2023)."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
     rows = []
     for metric, transposed in zip(METRICS, (False, True), strict=True):
         for (split, n), folds in groups.items():
-            outcomes = [_recall(fold, scores.matrix(fold), transposed, scores.indistinct) for fold in folds]
+            outcomes = [_recall(fold, scores.matrix(fold), transposed, scores) for fold in folds]
             rows.append(_row(metric, {"kind": KIND, "n": n, "split": split}, folds, outcomes))
     return rows
 
@@ -93,15 +93,15 @@ _Recall = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Of N queries: whether each ranks its own counterpart first, whether it lost only to a tie, why it is unscored."""
 
 
-def _recall(fold: Fold, matrix: np.ndarray, transposed: bool, indistinct: Mapping[str, str]) -> _Recall:
+def _recall(fold: Fold, matrix: np.ndarray, transposed: bool, run: Scores) -> _Recall:
     """R@1 of each image of a fold, or transposed of each text, from its scores (images, texts)."""
     scores = matrix.T if transposed else matrix
     own = np.eye(len(scores), dtype=bool)
     true, false = best_score(scores, own), best_score(scores, ~own)
     with np.errstate(invalid="ignore"):
-        right = beats(true, false)
-        tie = ~right & ~beats(false, true)
-    reading = [indistinct.get(text, text) for text in fold.texts]
+        right = beats(true, false, run.tolerance)
+        tie = ~right & ~beats(false, true, run.tolerance)
+    reading = [run.indistinct.get(text, text) for text in fold.texts]
     alike = np.array([reading.count(text) > 1 for text in reading])
     reasons = np.where(np.isfinite(scores).all(axis=1), "", NOT_A_NUMBER).astype(object)
     reasons[alike] = TRUNCATED

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evaluator.protocols.comparison import beats, best_score, chance, recall_at_k, tied
+from evaluator.protocols.comparison import TOLERANCE, beats, chance, recall_at_k, wrong_choices
 from evaluator.protocols.items import COUNTS, Items, split_rank
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
@@ -67,15 +67,20 @@ class ProtocolResults:
 def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c") -> Outcome:
     """R@k of the true texts of a slot against the false texts of a mask (n, m)."""
     true = items.truth & (items.slot == slot)
-    value, tie = recall_at_k(items.scores, true, false, k)
+    value, tie = recall_at_k(items.scores, true, false, k, items.tolerance)
     return Outcome(metric, value.astype(float), tie, chance(true.sum(axis=1), false.sum(axis=1), k))
 
 
-def all_won(metric: str, by_chance: float, comparisons: Sequence[tuple[np.ndarray, np.ndarray]]) -> Outcome:
+def all_won(
+    metric: str,
+    by_chance: float,
+    comparisons: Sequence[tuple[np.ndarray, np.ndarray]],
+    tolerance: float = TOLERANCE,
+) -> Outcome:
     """Whether the first score (n,) of every comparison beats the second (n,). A tie decides where none is lost."""
     with np.errstate(invalid="ignore"):
-        won = np.all([beats(a, b) for a, b in comparisons], axis=0)
-        lost = np.any([beats(b, a) for a, b in comparisons], axis=0)
+        won = np.all([beats(a, b, tolerance) for a, b in comparisons], axis=0)
+        lost = np.any([beats(b, a, tolerance) for a, b in comparisons], axis=0)
     return Outcome(metric, won.astype(float), ~won & ~lost, np.full(len(won), by_chance))
 
 
@@ -93,11 +98,7 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
     where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
     """
-    top, truth = best_score(items.scores, items.false), best_score(items.scores, items.truth)
-    with np.errstate(invalid="ignore"):
-        lost, tie = beats(top, truth), tied(top, truth)
-        winners = items.false & tied(items.scores, top[:, None]) & lost[:, None]
-    shares = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
+    shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
     sizes = np.maximum(among.sum(axis=1), 1)
     no_tie = np.zeros(len(items), dtype=bool)
     outcomes = []

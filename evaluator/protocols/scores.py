@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evaluator.protocols.candidates import Candidates
+from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import Items
 from evaluator.protocols.pools import Fold, Pool
 from generator.dataset.reader import Benchmark
@@ -17,8 +18,8 @@ class Scores:
 
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
-    of a pool or fold, float32 (images, texts), nan where a sampled pool has none. shown: the bindings of each scene, joined
-    by "|".
+    of a pool or fold, float32 (images, texts), nan where a sampled pool has none. tolerance: how close scores tie. shown:
+    the bindings of each scene, joined by "|".
     """
 
     benchmark: Benchmark
@@ -27,6 +28,7 @@ class Scores:
     pools: Sequence[Pool]
     folds: Mapping[str, Sequence[Fold]]
     matrix: Callable[[Pool], np.ndarray]
+    tolerance: float = TOLERANCE
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def items(self, protocol: str) -> Items:

@@ -16,10 +16,10 @@ def varying(rows: Sequence[dict[str, Any]]) -> list[str]:
     return [name for name in GROUPS if len({row[name] for row in rows}) > 1]
 
 
-def value(row: dict[str, Any]) -> str:
+def value(row: dict[str, Any], decimals: int = 1) -> str:
     """A row's value: percent, points with a sign, or a score; with its standard deviation where it has one."""
-    number = _number(row["value"], row["unit"])
-    return number if row["sd"] is None else f"{number} ± {_number(row['sd'], 'share')}"
+    number = _number(row["value"], row["unit"], decimals)
+    return number if row["sd"] is None else f"{number} ± {_number(row['sd'], 'share', decimals)}"
 
 
 def chance(row: dict[str, Any]) -> str:
@@ -27,33 +27,33 @@ def chance(row: dict[str, Any]) -> str:
     return _number(row["chance"], row["unit"])
 
 
-def interval(row: dict[str, Any]) -> str:
+def interval(row: dict[str, Any], decimals: int = 1) -> str:
     """The interval of a row, in its unit."""
     if row["low"] is None:
         return "–"
     if row["unit"] == "share":
-        return f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"
-    return f"{_number(row['low'], row['unit'])}, {_number(row['high'], row['unit'])}"
+        return f"{100 * row['low']:.{decimals}f} – {100 * row['high']:.{decimals}f}"
+    return f"{_number(row['low'], row['unit'], decimals)}, {_number(row['high'], row['unit'], decimals)}"
 
 
-def _number(number: float | None, unit: str) -> str:
+def _number(number: float | None, unit: str, decimals: int = 1) -> str:
     if number is None:
         return "–"
-    return {"share": percent, "difference": signed, "score": "{:.3f}".format}[unit](number)
+    return f"{number:.3f}" if unit == "score" else {"share": percent, "difference": signed}[unit](number, decimals)
 
 
-def percent(share: float | None) -> str:
-    """A share as a percentage with one decimal, more where it is tiny; a dash where there is none.
+def percent(share: float | None, decimals: int = 1) -> str:
+    """A share as a percentage with some decimals, more where it is tiny; a dash where there is none.
 
-    >>> percent(0.87512), percent(2 / 7392), percent(None)
-    ('87.5', '0.027', '–')
+    >>> percent(0.87512), percent(0.87512, 2), percent(2 / 7392), percent(None)
+    ('87.5', '87.51', '0.027', '–')
     """
     if share is None:
         return "–"
     value = 100 * share
-    return f"{value:.1f}" if value == 0 or value >= 0.1 else f"{value:.2g}"
+    return f"{value:.{decimals}f}" if value == 0 or value >= 10**-decimals else f"{value:.2g}"
 
 
-def signed(share: float) -> str:
+def signed(share: float, decimals: int = 1) -> str:
     """A difference of shares in points, with its sign."""
-    return f"{100 * share:+.1f}"
+    return f"{100 * share:+.{decimals}f}"

@@ -1,6 +1,6 @@
 """Tables for papers: LaTeX beside the CSV, laid out as the papers lay theirs out. They need the package booktabs.
 
-Each protocol names the functions of this module that make its tables: `by_split`, `pivot`, `raw_retrieval`, `loads`.
+Each protocol names the functions of this module that make its tables: `by_split`, `pivot`, `errors`, `raw_retrieval`, `loads`.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from evaluator.protocols.items import COUNTS, SPLITS
+from evaluator.protocols.errors import METRICS as ERRORS
+from evaluator.protocols.items import COUNTS, reported_splits
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
@@ -75,9 +76,8 @@ class Table:
 
 def by_split(results: Results, protocol: str) -> list[Table]:
     """A line for each metric and group, a column for each split and gap between splits (BindSplit, Winoground)."""
-    rows = [row for row in _rows(results, protocol) if row["n"] is None]
-    found = dict.fromkeys(row["split"] for row in rows if not is_gap(row) and row["split"] != "val")
-    splits = [*(s for s in SPLITS if s in found), *(s for s in found if s not in SPLITS)]
+    rows = [row for row in _rows(results, protocol) if row["n"] is None and row["metric"] not in ERRORS]
+    splits = reported_splits(row["split"] for row in rows)
     gaps = list(dict.fromkeys(row["split"] for row in rows if is_gap(row)))
     labels = ["metric", *(name for name in ("error", "kind", "skill", "level") if len({row[name] for row in rows}) > 1)]
     table = Table([*labels, *splits, *gaps, "chance", "ties", "items/clusters"], len(labels))
@@ -97,11 +97,13 @@ def pivot(
     """A line for each value of the labels `lines`, a column for each value of the labels `columns`.
 
     Chance stands in a last line; with `chance`, in a column of that head, which gives the chance of the last cell. `sizes`
-    adds the numbers of items and clusters, where they are the same for all columns. Gaps, val and raw retrieval are left out.
+    adds the numbers of items and clusters, where they are the same for all columns. Gaps, val, raw retrieval and the directions
+    of errors are left out.
     """
     rows = [
         row for row in _rows(results, protocol)
-        if not is_gap(row) and row["split"] != "val" and row["kind"] != RAW and (row["n"] is None or "n" in columns)
+        if not is_gap(row) and row["split"] != "val" and row["kind"] != RAW and row["metric"] not in ERRORS
+        and (row["n"] is None or "n" in columns)
     ]  # fmt: skip
     keys = [key for key in product(*(_values(rows, name) for name in columns)) if _select(rows, columns, key)]
     heads = [_head(_select(rows, columns, key)[0], columns) for key in keys]
@@ -116,6 +118,21 @@ def pivot(
         cells = [_chance(_select(rows, columns, key)) for key in keys]
         table.add(["chance", *[""] * (len(lines) - 1), *cells, *([""] if sizes else [])])
     return [table]
+
+
+def errors(results: Results, protocol: str) -> list[Table]:
+    """A line for each direction of wrong choices, two columns for each split: its share and its chance; no table without any."""
+    rows = [row for row in _rows(results, protocol) if row["metric"] in ERRORS]
+    splits = reported_splits(row["split"] for row in rows)
+    labels = ["metric", "error", *(["kind"] if len({row["kind"] for row in rows}) > 1 else [])]
+    heads = [head for split in splits for head in (split, "chance")]
+    table = Table([*labels, *heads, "errors/clusters"], len(labels))
+    for group in _grouped(rows, labels):
+        row_of = {row["split"]: row for row in group}
+        cells = [cell for s in splits for cell in (_cell(row_of.get(s)), _chance([row_of[s]] if s in row_of else []))]
+        sizes = _sizes([row_of[split] for split in splits if split in row_of])
+        table.add([*(escape(group[0][name] or "") for name in labels), *cells, sizes])
+    return [table] if splits else []
 
 
 def raw_retrieval(results: Results, protocol: str) -> list[Table]:
@@ -146,8 +163,9 @@ def _document(results: Results, name: str) -> str:
     ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
     caption = (
         f"{name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
-        "In %, gaps in points, 95% intervals by cluster; a mean ± has its standard deviation; a tie is never correct: at most "
-        f"{ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
+        "In %, gaps in points, 95% intervals by cluster; a mean ± has its standard deviation; scores that differ by no more than "
+        f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
+        f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
     )
     tables = [table for make in protocol.tables for table in make(results, name)]
     body = "\n\n\\medskip\n".join(map(str, tables))

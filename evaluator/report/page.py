@@ -13,7 +13,7 @@ import pyarrow.csv
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.protocols.items import SPLITS
+from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
 from evaluator.report.cells import chance, interval, value, varying
 from evaluator.report.figures import figures
@@ -53,14 +53,15 @@ _COLUMNS = {
 def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
     options = pa.csv.ConvertOptions(column_types=_COLUMNS, include_columns=list(_COLUMNS))
-    outcomes = pa.csv.read_csv(tables_folder(run.folder) / "items.csv", convert_options=options)
+    parsing = pa.csv.ParseOptions(newlines_in_values=True)
+    outcomes = pa.csv.read_csv(tables_folder(run.folder) / "items.csv", parse_options=parsing, convert_options=options)
     outcomes = outcomes.filter(pc.is_valid(outcomes["value"]))
     metric_of: dict[str, str] = {}
     for row in results["rows"]:
         metric_of.setdefault(row["protocol"], row["metric"])
     galleries = []
     for protocol, metric in metric_of.items():
-        for split in SPLITS:
+        for split in reported_splits(row["split"] for row in results["rows"] if row["protocol"] == protocol):
             labels = {"protocol": protocol, "metric": metric, "split": split}
             rows = outcomes
             for name, label in labels.items():
@@ -86,13 +87,13 @@ def _choose(rows: Sequence[_Row], right: bool) -> list[_Row]:
 
 
 def _example(run: Run, row: _Row) -> dict[str, Any]:
-    """The image of an outcome, and its two texts, the one with the higher score first."""
+    """The image of an outcome, None where the run has no images, and its two texts, the one with the higher score first."""
     lines = [
-        {"true": name == "true", "text": run.benchmark.text_of[row[f"{name}_text"]], "score": row[name]}
+        {"true": name == "true", "text": row[f"{name}_text"] or f"{name} text", "score": row[name]}
         for name in ("true", "false")
     ]
     return {
-        "image": _data_url(run.dataset.world.image(row["scene_id"])),
+        "image": None if run.world is None else _data_url(run.world.image(row["scene_id"])),
         "scene": row["scene_id"],
         "lines": sorted(lines, key=lambda line: -line["score"]),
     }

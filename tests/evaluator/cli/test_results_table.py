@@ -2,14 +2,14 @@
 
 import pytest
 
-from evaluator.cli.results_table import print_table
+from evaluator.cli.results_table import LINES, print_table
 from tests.evaluator.report.test_cells import ROW
 from tests.evaluator.synthetic import Row
 
 
 def results(*rows: Row) -> Row:
     return {
-        "model": "a model", "benchmark": "b", "certificate": "clean", "rows": [{**ROW, **row} for row in rows],
+        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5}, "rows": [{**ROW, **row} for row in rows],
         "unknown_protocols": {"unheard-of": 2},
     }  # fmt: skip
 
@@ -17,7 +17,7 @@ def results(*rows: Row) -> Row:
 def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = ({}, {"metric": "hidden", "n": 4}, {"kind": "swap", "value": 0.25}, {"split": "seen - unseen", "unit": "difference", "value": -0.1, "low": None},
             {"protocol": "pairs", "metric": "group"})  # fmt: skip
-    print_table([results(*rows)])
+    print_table([results(*rows)], full=True)
     printed = capsys.readouterr().out
     for part in (
         "a model on b (dataset clean)",
@@ -35,3 +35,52 @@ def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture
     assert "hidden" not in printed  # rows by number of atoms are in the report and in summary.csv
     assert "…" not in printed
     assert "Not measured: 2 items of the protocol 'unheard-of'" in printed
+
+
+def lines(printed: str) -> list[list[str]]:
+    """The cells of each line under the heads of the short table."""
+    table = [line for line in printed.splitlines() if line.startswith(" ")]
+    rule = next(i for i, line in enumerate(table) if "──" in line)
+    return [line.split() for line in table[rule + 1 :] if line.strip()]
+
+
+def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"protocol": p, "kind": f"k{i}", "split": split} for p in ("binary", "pairs") for i in range(9) for split in ("seen", "unseen")]  # fmt: skip
+    rows += [{"protocol": "confusion", "metric": "R@1"}]
+    print_table([results(*rows)])
+    printed = capsys.readouterr().out
+    found = lines(printed)
+    assert len(found) == LINES
+    assert [line[0] for line in found] == ["binary"] * 5 + ["pairs"] * 4 + ["confusion"]
+    assert [line[2] for line in found[:5]] == [f"k{i}" for i in range(5)]
+    assert "18 more rows: --full prints them" in printed
+    assert "scores tie within 1e-05" in printed
+
+
+def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"split": "seen", "value": 0.87512, "ties": 2}, {"split": "unseen", "value": 0.5, "chance": 0.25, "unscored": 3},
+            {"split": "val", "ties": 100}, {"split": "seen - unseen", "unit": "difference", "value": 0.37512, "low": 0.1, "high": 0.5}]  # fmt: skip
+    print_table([results(*rows)])
+    printed = capsys.readouterr().out
+    for part in (
+        "seen %",
+        "unseen %",
+        "87.51 (40.00 – 60.00)",
+        "50.00 (40.00 – 60.00)",
+        "+37.51 (+10.00, +50.00)",
+        "50.0 / 25.0",
+    ):
+        assert part in printed
+    assert "val %" not in printed
+    print_table(
+        [
+            results(
+                {"metric": "a"},
+                {"split": "partial", "metric": "b", "chance": 0.5},
+                {"split": "unseen", "metric": "b", "chance": 0.25},
+            )
+        ]
+    )
+    assert "– / 50.0 / 25.0" in capsys.readouterr().out
+    assert lines(printed)[0][-4:] == ["2,400", "60", "5", "3"]
+    assert "more rows" in printed

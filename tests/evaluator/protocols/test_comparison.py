@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluator.protocols.comparison import beats, chance, recall_at_k, tied
+from evaluator.protocols.comparison import beats, chance, recall_at_k, tied, wrong_choices
 
 ROWS = 100
 
@@ -95,3 +95,29 @@ def test_any_two_numbers_never_both_win_and_nan_wins_nothing(a: float, b: float)
         assert not forth[0]
     if math.isfinite(a) and math.isfinite(b):
         assert (forth[0], back[0], tie[0]) == (_wins(a, b), _wins(b, a), _tie(a, b))
+
+
+@given(st.lists(st.lists(st.sampled_from([0.1, 0.1000004, 0.2, 0.3]), min_size=5, max_size=5), min_size=1, max_size=6))
+def test_a_wrong_choice_is_shared_by_the_false_texts_on_top(rows: list[list[float]]) -> None:
+    scores = np.array(rows)
+    true = np.tile([True, True, False, False, False], (len(rows), 1))
+    shares, tie = wrong_choices(scores, true, ~true)
+    for row, of, lost_to_tie in zip(rows, shares.tolist(), tie.tolist(), strict=True):
+        best, top = max(row[:2]), max(row[2:])
+        near = abs(best - top) <= 1e-5
+        assert lost_to_tie == near
+        winners = [i for i in range(2, 5) if abs(row[i] - top) <= 1e-5] if top > best and not near else []
+        assert of == [1 / len(winners) if i in winners else 0.0 for i in range(5)]
+
+
+def test_the_tolerance_decides_what_ties() -> None:
+    a, b = np.array([0.5]), np.array([0.501])
+    assert not tied(a, b).any()
+    assert tied(a, b, 0.01).all()
+    assert not beats(b, a, 0.01).any()
+    near = np.array([0.5]), np.array([0.5 + 1e-9])
+    assert tied(*near).all()
+    assert beats(near[1], near[0], 0).all()
+    scores, true = np.array([[0.501, 0.5]]), np.array([[True, False]])
+    assert [found.tolist() for found in recall_at_k(scores, true, ~true, tolerance=0.01)] == [[False], [True]]
+    assert [found.tolist() for found in recall_at_k(scores, true, ~true)] == [[True], [False]]

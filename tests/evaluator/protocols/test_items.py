@@ -1,9 +1,11 @@
 """Items as arrays: taking some, the best candidates, the order of splits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
-from evaluator.protocols.items import Items, positions, split_rank, strings
+from evaluator.protocols.items import Items, positions, reported_splits, split_rank, strings
 
 
 def _items() -> Items:
@@ -23,14 +25,16 @@ def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -
 
 
 def test_some_items_are_taken_whole() -> None:
-    part = _items().take(np.array([False, True]))
+    part = replace(_items(), tolerance=0.1).take(np.array([False, True]))
     assert (len(part), part.item_id.tolist(), part.scores.shape) == (1, ["b"], (1, 3))
     assert part.scored.tolist() == [True]
+    assert part.tolerance == 0.1
 
 
 def test_splits_are_sorted_by_familiarity_then_by_name() -> None:
     splits = ["zoo", "unseen", "val", "ant", "partial", "seen"]
     assert sorted(splits, key=split_rank) == ["val", "seen", "partial", "unseen", "ant", "zoo"]
+    assert reported_splits([*splits, "seen", "seen - unseen"]) == ["seen", "partial", "unseen", "ant", "zoo"]
 
 
 def test_null_strings_are_empty_and_missing_values_have_no_position() -> None:

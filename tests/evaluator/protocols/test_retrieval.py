@@ -69,7 +69,7 @@ def test_the_best_true_text_must_beat_every_false_one(
             of = {truth: [s for s, t in zip(row, pool.texts, strict=True) if (t in true[image]) == truth] for truth in (True, False)}  # fmt: skip
             found[split_of[image]].append(expected(of[True], of[False]))
     for split, values in found.items():
-        row = find(results, "retrieval", split)
+        row = find(results, "retrieval", split, metric="R@1")
         assert (row["metric"], row["items"]) == ("R@1", len(values))
         assert row["value"] == pytest.approx(statistics.fmean(right for right, _ in values), abs=2e-6)
         assert row["ties"] == sum(tied for _, tied in values)

@@ -21,7 +21,7 @@ def test_scores_hold_what_each_protocol_needs(folder: Path) -> None:
 def test_folds_are_read_where_the_run_scored_them(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "pools").mkdir(parents=True)
-    (run / "scores.parquet").symlink_to(folder / "scores.parquet")
+    (run / "scores.parquet").hardlink_to(folder / "scores.parquet")
     write_json(run / "run.json", {**read_json(folder / "run.json"), "raw_retrieval": ["systematicity"]})
     opened = open_run(run)
     scores = read_scores(opened, "cosine")

@@ -32,3 +32,9 @@ def test_numbers_are_written_for_people() -> None:
     assert value({"value": 0.5, "sd": 0.125, "unit": "share"}) == "50.0 ± 12.5"
     assert chance({"chance": None, "unit": "share"}) == "–"
     assert [signed(0.05), signed(-0.123)] == ["+5.0", "-12.3"]
+
+
+def test_the_terminal_has_two_decimals() -> None:
+    assert [percent(x, 2) for x in (0.0, 0.57142, 2 / 7392, 0.00005)] == ["0.00", "57.14", "0.03", "0.005"]
+    assert interval({"low": 0.12345, "high": 1.0, "unit": "share"}, 2) == "12.35 – 100.00"
+    assert value({"value": -0.12345, "sd": None, "unit": "difference"}, 2) == "-12.35"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
+from evaluator.protocols.errors import METRICS
 from evaluator.report.cells import percent
-from evaluator.report.latex import escape, latex_tables, pivot, write_latex
+from evaluator.report.latex import by_split, errors, escape, latex_tables, pivot, write_latex
 from generator.dataset.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
@@ -132,3 +133,23 @@ def test_chances_are_a_range_from_the_least_to_the_greatest() -> None:
     rows = [_row(chance=0.1), _row(kind="swap", chance=0.09)]
     (table,) = pivot({"rows": rows}, "p", lines=["split"], columns=["metric"])
     assert _rows(str(table))[-1][1] == "9.0--10.0"
+
+
+def test_which_way_errors_go_stands_beside_its_chance_in_each_split() -> None:
+    rows = [
+        _row(ties=0),
+        _row(metric=METRICS[0], error="more familiar", chance=0.0001, value=0.2, items=3),
+        _row(metric=METRICS[0], error="more familiar", split="unseen", chance=0.9, value=0.8, items=5),
+        _row(metric=METRICS[1], error="object", split="unseen", chance=0.5, value=1.0, items=5),
+        _row(metric=METRICS[1], error="object", split="val"),
+    ]
+    (table,) = errors({"rows": rows}, "p")
+    assert _rows(str(table)) == [
+        ["metric", "error", "seen", "chance", "unseen", "chance", "errors/clusters"],
+        ["errors by familiarity", "more familiar", "20.0", "0.01", "80.0", "90.0", "3/4, 5/4"],
+        ["errors by atom", "object", "--", "--", "100.0", "50.0", "5/4"],
+    ]
+    assert errors({"rows": rows[:1]}, "p") == []
+    assert "familiar" not in str(
+        by_split({"rows": [{**row, "ties": 0, "skill": None, "level": None} for row in rows]}, "p")[0]
+    )

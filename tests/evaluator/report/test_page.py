@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.report.cells import chance, interval, value
 from evaluator.report.page import write_page
 from evaluator.run import Request, run
@@ -120,7 +121,11 @@ def _caption(dataset: Dataset, scene: str) -> str:
 def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> None:
     (results,) = write_page([half_right], half_right / "report.html")
     words = " ".join(_Page((half_right / "report.html").read_text(encoding="utf-8")).words.split())
-    assert len(results["rows"]) == 14
+    assert len([row for row in results["rows"] if row["metric"] not in ERRORS]) == 14
+    assert {row["error"] for row in results["rows"] if row["metric"] in ERRORS and row["value"]} == {
+        "as familiar",
+        "binding",
+    }
     for row in results["rows"]:
         numbers = " ".join(
             "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")

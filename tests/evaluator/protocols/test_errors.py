@@ -1,0 +1,160 @@
+"""Which way errors go: a hand-made table with a known outcome, and a plain loop over random items."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluator.measure import measure
+from evaluator.protocols.assertions import ATOMS, Assertions
+from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, METRICS, WRONG, error_directions
+from evaluator.protocols.pools import item_pools, true_texts
+from evaluator.statistics.intervals import cluster_mean
+from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.writer import write_benchmark
+from tests.evaluator.protocols.plain import tie, wins
+from tests.evaluator.protocols.test_retrieval import write
+from tests.evaluator.synthetic import Builder, Row, write_run
+
+HOLDOUT = {"kind": "color", "category": "shape", "bindings": [["red", "cube"]], "triples": []}
+TRUTH = (("red", "cube"),)
+FALSE = [(("red", "ball"),), (("red", "cone"),), (("blue", "cube"),), (("green", "cone"),)]
+"""Object, object, attribute, both: each with fewer held-out bindings than the truth."""
+CHOSEN = [0, 0, 0, 2, 3, None, None, (0, 2)]
+"""Of each item the false text that it prefers, None where it is right; two that tie share the error."""
+
+
+def form(objects: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps({"objects": [{"category": c, "attributes": {"color": v}} for v, c in objects]})
+
+
+@pytest.fixture(params=[("confusion", "assignments"), ("gzsl", "two-object")])
+def hand_made(request: pytest.FixtureRequest, tmp_path: Path) -> Row:
+    """Items with one true text that names a held-out binding, and four false ones that name none."""
+    builder = Builder(0, 60)
+    for _ in CHOSEN:
+        builder.add(*request.param, [("c", True, None), *[("n", False, "none")] * 4])
+    for place, text in enumerate(builder.texts):
+        text["form"] = form([TRUTH, *FALSE][place % 5])
+    for place, item in enumerate(builder.items):
+        item |= {"split": "unseen", "cluster_id": f"k{place // 2}"}
+    root = builder.write(tmp_path / "dataset")
+    tables = {"texts": builder.texts, "items": builder.items, "candidates": builder.candidates}
+    write_benchmark(root, "all", tables, HOLDOUT, {})
+
+    def score(n: int) -> np.ndarray:
+        values = np.tile([0.5, 0.1, 0.2, 0.3, 0.4], len(CHOSEN))
+        for item, chosen in enumerate(CHOSEN):
+            for place in () if chosen is None else chosen if isinstance(chosen, tuple) else (chosen,):
+                values[5 * item + 1 + place] = 0.9
+        return values
+
+    return measure(write_run(root, tmp_path / "run", score))
+
+
+def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
+    rows = {(row["metric"], row["error"]): row for row in hand_made["rows"] if row["metric"] in METRICS}
+    assert set(rows) == {
+        (BY_FAMILIARITY, "more familiar"), (BY_ATOM, "attribute"), (BY_ATOM, "object"), (BY_ATOM, "attribute and object"),
+    }  # fmt: skip
+    expected = {
+        "more familiar": (6, 1.0),
+        "attribute": (1.5, 1 / 4),
+        "object": (3.5, 1 / 2),
+        "attribute and object": (1, 1 / 4),
+    }
+    for (_, name), row in rows.items():
+        share, chance = expected[name]
+        assert row["value"] == pytest.approx(share / 6, abs=1e-6)
+        assert row["chance"] == pytest.approx(chance, abs=1e-6)
+        assert (row["items"], row["clusters"], row["split"], row["unit"]) == (6, 4, "unseen", "share")
+    wrong = [0, 1, 2, 3, 4, 7]
+    shares = np.array([1, 1, 1, 0, 0, 0.5])
+    interval = cluster_mean(shares, np.array([place // 2 for place in wrong]))
+    assert rows[BY_ATOM, "object"]["low"] == pytest.approx(interval.low, abs=1e-6)
+    assert rows[BY_ATOM, "object"]["high"] == pytest.approx(interval.high, abs=1e-6)
+
+
+def test_a_swap_is_an_error_of_binding_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Assertions(np.array([2, 0, 2, 1]), np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [1, 1, 1]]))
+    truth = np.tile([True, False, False, False], (7, 1))
+    scores = np.random.default_rng(0).random((7, 4))
+    whole = error_directions(scores, truth, ~truth, np.arange(4), said, 1e-5)
+    names = [*FAMILIARITY, *WRONG]
+    for item, row in enumerate(scores):
+        chosen = int(row.argmax())
+        found = {names[i] for i in np.flatnonzero(whole[item, 0])}
+        assert found == [set(), {"more familiar", "binding"}, {"as familiar", "object"},
+                         {"more familiar", "attribute and object and relation"}][chosen]  # fmt: skip
+        if chosen:
+            assert whole[item, 1].reshape(-1)[names.index("more familiar")] == pytest.approx(2 / 3)
+    monkeypatch.setattr("evaluator.protocols.errors._BLOCK", 8)
+    np.testing.assert_array_equal(error_directions(scores, truth, ~truth, np.arange(4), said, 1e-5), whole)
+
+
+def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benchmark: Benchmark) -> None:
+    pool, true = item_pools(benchmark, ["retrieval"])[0], true_texts(benchmark)
+    rng = np.random.default_rng(2)
+    matrix = rng.choice([0.1, 0.2, 0.3, 0.4], (len(pool.images), len(pool.texts))).astype(np.float32)
+    for row, image in enumerate(pool.images):
+        matrix[row, rng.integers(len(pool.texts))] = 0.5
+        if row % 4 == 0:
+            matrix[row, pool.texts.index(sorted(true[image])[0])] = 0.9
+    results = measure(write(drawn, tmp_path / "run", pool, matrix))
+    holdout = benchmark.holdout_block()
+    bindings = {tuple(binding) for binding in holdout["bindings"]}
+    forms = {row["text_id"]: json.loads(row["form"]) for row in benchmark.texts.to_pylist()}
+    things = {
+        text: [(mention["attributes"][holdout["kind"]], mention["category"]) for mention in found["objects"]]
+        for text, found in forms.items()
+    }
+
+    def direction(text: str, own: str) -> tuple[str, str]:
+        more = sum(b in bindings for b in things[text]) - sum(b in bindings for b in things[own])
+        atoms = [
+            name
+            for i, name in enumerate(ATOMS[:2])
+            if sorted(b[i] for b in things[text]) != sorted(b[i] for b in things[own])
+        ]
+        return FAMILIARITY[(more > 0) - (more < 0) + 1], " and ".join(atoms) or "binding"
+
+    split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
+    shares: dict[tuple[str, str], float] = defaultdict(float)
+    chances: dict[tuple[str, str], float] = defaultdict(float)
+    wrong: dict[str, int] = defaultdict(int)
+    for image, row in zip(pool.images, matrix.tolist(), strict=True):
+        own = sorted(true[image])[0]
+        best = max(s for s, t in zip(row, pool.texts, strict=True) if t in true[image])
+        false = [(s, t) for s, t in zip(row, pool.texts, strict=True) if t not in true[image]]
+        top = max(s for s, _ in false)
+        if not wins(top, best):
+            continue
+        wrong[split_of[image]] += 1
+        chosen = [t for s, t in false if tie(s, top)]
+        for text in chosen:
+            for name in direction(text, own):
+                shares[split_of[image], name] += 1 / len(chosen)
+        for _, text in false:
+            for name in direction(text, own):
+                chances[split_of[image], name] += 1 / len(false)
+    rows = [row for row in results["rows"] if row["metric"] in METRICS]
+    assert {(row["split"], row["error"]) for row in rows} == set(chances)
+    assert {row["split"] for row in rows} == {"val", "seen", "partial", "unseen"}
+    for row in rows:
+        key = (row["split"], row["error"])
+        assert row["items"] == wrong[row["split"]]
+        assert row["value"] == pytest.approx(shares[key] / wrong[row["split"]], abs=2e-6)
+        assert row["chance"] == pytest.approx(chances[key] / wrong[row["split"]], abs=2e-6)
+
+
+def test_texts_without_forms_have_no_rows(tmp_path: Path) -> None:
+    builder = Builder(0, 8)
+    for _ in range(8):
+        builder.add("confusion", "assignments", [("c", True, None), ("n", False, "none")])
+    root = builder.write(tmp_path / "dataset")
+    results: dict[str, Any] = measure(write_run(root, tmp_path / "run", lambda n: np.arange(n, dtype=float)))
+    assert not Dataset.open(root).benchmark("all").texts["form"].drop_null().to_pylist()
+    assert {row["metric"] for row in results["rows"]} == {"R@1", "share of errors"}
