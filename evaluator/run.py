@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from evaluator.certificate import found_certificate, verified_now
 from evaluator.measure import measure_protocols, unknown_protocols, write_results
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
@@ -32,7 +33,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first."""
+    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first."""
 
     dataset: Path
     benchmark: str | None
@@ -45,6 +46,7 @@ class Request:
     workers: int | None = None
     channel: str | None = None
     full_pools: bool = False
+    verify: bool = False
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -57,6 +59,8 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / _slug(request.model)
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
     unfinished = _read_unfinished(out, identity)
+    known = verified_now if request.verify and process.is_main else found_certificate
+    certificate = known(benchmark, dataset.world)
     model = load_model(request.model, request.device)
     channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
     if request.channel not in (None, *channels):
@@ -70,7 +74,6 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         model.fit_texts([benchmark.text_of[text] for text in needs.texts])
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
-    certificate = _certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
         _announce(model, info, needs, certificate)
@@ -166,18 +169,6 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
             logger.info(
                 f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
             )
-
-
-def _certificate(benchmark: Benchmark) -> str:
-    """The status that `gen verify` gave these files, or "not verified"."""
-    path = benchmark.folder / "verify.json"
-    if not path.exists():
-        return "not verified"
-    certificate = read_json(path)
-    current = certificate.get("benchmark") == benchmark.digest and certificate.get("world") == benchmark.manifest.get(
-        "world"
-    )
-    return str(certificate.get("status")) if current else "not verified since it changed"
 
 
 def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
