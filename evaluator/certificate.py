@@ -26,7 +26,7 @@ def found_certificate(benchmark: Benchmark, world: World) -> str:
     if not _covers(certificate, benchmark, world):
         return "not verified since it changed"
     status = certificate.get("status")
-    if status not in _STATUSES:
+    if not isinstance(status, str) or status not in _STATUSES:
         return "not verified: the certificate in the folder has no known status"
     return f"{status}, by the certificate in the folder"
 

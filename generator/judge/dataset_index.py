@@ -57,10 +57,9 @@ def _card_findings(root: Path) -> Iterator[Finding]:
             yield finding("wrong card", f"{name} cannot be read: {error}")
             continue
         if found != text:
-            lines = zip_longest(found.splitlines(), text.splitlines(), fillvalue="")
-            number, (one, other) = next(
-                (n, both) for n, both in enumerate([*lines, ("", "")], 1) if len(set(both)) > 1 or both == ("", "")
-            )
+            lines = enumerate(zip_longest(found.splitlines(), text.splitlines(), fillvalue=""), 1)
+            number, one, other = next(((n, *both) for n, both in lines if both[0] != both[1]), (0, "", ""))
             yield finding(
-                "wrong card", f"{name}, line {number}: it says '{one[:80]}', the manifests give '{other[:80]}'"
+                "wrong card",
+                f"{name}, line {number}: it says '{one.strip()[:120]}', the manifests give '{other.strip()[:120]}'",
             )

@@ -79,11 +79,14 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an empty cell where none is allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where none is
+    allowed.
     """
     with pq.ParquetFile(path) as file:
         if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
             raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
+        if strange := set(file.schema_arrow.names) - set(schema.names):
+            raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
         judged = pa.schema([field for field in schema if field.name in _JUDGED])
         yield judged.empty_table()
         there = [name for name in judged.names if name in file.schema_arrow.names]

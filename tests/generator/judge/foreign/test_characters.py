@@ -52,16 +52,24 @@ def test_two_ways_to_write_one_letter_are_one(tmp_path: Path) -> None:
 def test_labels_of_one_script_other_than_latin_are_clean(tmp_path: Path) -> None:
     assert judged(tmp_path / "labels.json", "red cube", "gr\u00fcner W\u00fcrfel")["status"] == "clean"
     path = tmp_path / "russian.json"
-    labels = {"\u0430": ["\u043a\u0440\u0430\u0441\u043d\u044b\u0439 \u043a\u0443\u0431"], "\u0431": ["\u0441\u0438\u043d\u0438\u0439 \u043a\u0443\u0431"]}
+    labels = {
+        "\u0430": ["\u043a\u0440\u0430\u0441\u043d\u044b\u0439 \u043a\u0443\u0431"],
+        "\u0431": ["\u0441\u0438\u043d\u0438\u0439 \u043a\u0443\u0431"],
+    }
     path.write_text(json.dumps(labels), encoding="utf-8")
     assert verify_splits(path)["russian"]["status"] == "clean"
 
 
 def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
-    path.write_text("split,label,author\ntrain,red cube,\u0418\u0432\u0430\u043d\ntest,re\u200bd cube,Ann\n", encoding="utf-8")
+    path.write_text(
+        "split,label,author\ntrain,red cube,\u0418\u0432\u0430\u043d\ntest,re\u200bd cube,Ann\n", encoding="utf-8"
+    )
     assert verify_splits(path)["labels"]["faults"] == {"invisible character": 1, "shared arrangement": 1}
-    rows = [{"split": "train", "label": "red cube", "author": "\u0418\u0432\u0430\u043d"}, {"split": "test", "label": "blue cube", "author": "Ann"}]
+    rows = [
+        {"split": "train", "label": "red cube", "author": "\u0418\u0432\u0430\u043d"},
+        {"split": "test", "label": "blue cube", "author": "Ann"},
+    ]
     path = tmp_path / "rows.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
     assert verify_splits(path)["rows"]["status"] == "clean"
@@ -70,7 +78,11 @@ def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", '{"train": ["red cube"], "test": ["blue cube"], "train": ["blue cube"]}', "the key 'train' is repeated"),
+        (
+            "a.json",
+            '{"train": ["red cube"], "test": ["blue cube"], "train": ["blue cube"]}',
+            "the key 'train' is repeated",
+        ),
         ("b.json", '[{"split": "train", "label": "red cube", "label": "blue cube"}]', "the key 'label' is repeated"),
         ("c.json", '{"train": ["red cube"], "tra\u200bin": ["blue cube"]}', "'train'"),
         ("d.csv", "split,label,label\ntrain,red cube,blue cube\n", "column 'label' twice"),
