@@ -6,9 +6,8 @@ from typing import Any
 
 from generator.judge.benchmark import Benchmark
 from generator.judge.findings import Finding, finding
-from generator.judge.held_out import CLASSES
+from generator.judge.held_out import CLASSES, DESIGNS
 
-_DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
 _TRIPLES_NAMED = 3
 
 
@@ -18,8 +17,6 @@ def manifest_findings(benchmark: Benchmark) -> Iterator[Finding]:
     manifest, holdout = benchmark.manifest, benchmark.holdout
     if manifest.get("holdout") != holdout:
         yield finding("another holdout", "the manifest spells out another holdout than holdout.json")
-    if holdout.get("design") not in _DESIGNS:
-        yield finding("wrong manifest", f"holdout.json has the design '{holdout.get('design')}', which is none")
     if manifest.get("design") != holdout.get("design"):
         yield finding(
             "wrong manifest",
@@ -28,7 +25,7 @@ def manifest_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for flag in ("exposed_negatives", "equal_familiarity"):
         if manifest.get(flag) not in (True, False):
             yield finding("wrong manifest", f"the manifest says {flag}: {manifest.get(flag)}, expected true or false")
-    if manifest.get("held_out") != (due := _summary(holdout)):
+    if holdout.get("design") in DESIGNS and manifest.get("held_out") != (due := _summary(holdout)):
         yield finding(
             "wrong manifest", f"the manifest says that '{manifest.get('held_out')}' is held out, holdout.json '{due}'"
         )

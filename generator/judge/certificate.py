@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.judge.findings import Findings
+from generator.judge.held_out import DESIGNS
 from generator.judge.protocols import KNOWN
 
 RECORDS = "records"
@@ -57,6 +58,8 @@ def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[st
     symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
     balanced = "counts and balance as declared, " if "balance" in manifest else ""
     strange = f"the form of items of {', '.join(unjudged)} not judged, " if unjudged else ""
+    if manifest.get("design") not in (None, *DESIGNS):
+        strange += f"the design '{manifest['design']}' in its author's words, "
     return (
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every positive is "
         f"true, every negative false, {exposed}{symmetric}{balanced}{strange}every file whole"

@@ -19,6 +19,7 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
         ({"declared_leaks": ["so"], "exposed_negatives": True}, "as declared", "training negatives may name what is held out"),
         ({"balance": {}}, "clean", "counts and balance as declared"),
         ({}, "clean", "the form of items of mine not judged"),
+        ({"design": "mine"}, "clean", "the design 'mine' in its author's words"),
         ({}, "clean", "every file whole; at the level of records: no pixel was compared."),
     ],
 )  # fmt: skip

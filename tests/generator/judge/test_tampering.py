@@ -324,10 +324,11 @@ def the_design_is_another(data: Tampered) -> Fault:
 
 
 @tampering()
-def the_design_is_none(data: Tampered) -> Fault:
-    data.manifest["design"] = data.block["design"] = data.manifest["holdout"]["design"] = "mine"
+def a_block_is_said_to_be_coverage(data: Tampered) -> Fault:
+    data.block["design"], data.block["asked"] = "coverage", ["k4"]
+    data.manifest["design"], data.manifest["holdout"] = "coverage", data.block
     write_json(data.folder / "holdout.json", data.block)
-    return "wrong manifest", "the design 'mine', which is none"
+    return "wrong manifest", "is held out, holdout.json 'all but 4 of"
 
 
 @tampering()
