@@ -19,6 +19,7 @@ from generator.render.farm.attempts import given_up
 from generator.render.job import Job
 from generator.render.prepare import Prepared, plan_world, prepare
 from generator.render.run import Rendering, work_of
+from generator.render.shards import Storage
 from generator.scene.graph import scene_graph
 
 WIDTH, HEIGHT = 64, 48
@@ -40,9 +41,10 @@ def write_world(
     return prepared
 
 
-def write_planned(root: Path, prepared: Prepared) -> None:
-    """Write the world of a plan into `root`."""
-    work = work_of(plan_world(prepared, root), Rendering("draft").request)
+def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) -> None:
+    """Write the world of a plan into `root`, with `tar_bytes` in tars of at most that size."""
+    rendering = Rendering("draft", storage=Storage(tar_bytes=tar_bytes))
+    work = work_of(plan_world(prepared, root), rendering.request)
     with WorldWriter(root, work.request) as writer:
         for planned in work.scenes:
             try:

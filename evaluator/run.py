@@ -7,13 +7,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from evaluator.certificate import found_certificate, verified_now
 from evaluator.measure import measure, unknown_protocols
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.report.latex import write_latex
-from evaluator.run_folder import certificate, folder_name
+from evaluator.run_folder import folder_name
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, within_limit
@@ -32,7 +33,7 @@ _BEGUN = ".begun.json"
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first."""
+    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first."""
 
     dataset: Path
     benchmark: str | None
@@ -45,6 +46,7 @@ class Request:
     workers: int | None = None
     channel: str | None = None
     full_pools: bool = False
+    verify: bool = False
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -59,6 +61,8 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     )
     identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
     unfinished = _read_unfinished(out, identity)
+    known = verified_now if request.verify and process.is_main else found_certificate
+    status = known(benchmark, dataset.world)
     model = load_model(request.model, request.device)
     channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
     if request.channel not in (None, *channels):
@@ -72,7 +76,6 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         model.fit_texts([benchmark.text_of[text] for text in needs.texts])
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
-    status = certificate(benchmark)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
         _announce(model, info, needs, status)

@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
-from generator.dataset.paths import check_name, check_own_files
+from generator.dataset.paths import check_benchmark_name, check_name, check_own_files
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.store import is_url
 
@@ -38,7 +38,7 @@ def open_run(folder: Path) -> Run:
         )
     record = read_json(folder / "run.json")
     if record["dataset"] is None:  # the items are in the run's own folder
-        name = check_name(record["benchmark_name"], "benchmark's name")
+        name = check_benchmark_name(record["benchmark_name"])
         return Run(folder, record, None, Benchmark(folder / "benchmarks" / name))
     if is_url(str(record["dataset"])):
         raise UserError(
@@ -60,16 +60,6 @@ def read_results(run: Run) -> dict[str, Any]:
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
     results: dict[str, Any] = read_json(run.folder / "results.json")
     return results
-
-
-def certificate(benchmark: Benchmark) -> str:
-    """The status that `gen verify` gave these files, or "not verified"."""
-    path = benchmark.path("verify.json")
-    if not path.exists():
-        return "not verified"
-    found = read_json(path)
-    current = found.get("benchmark") == benchmark.digest and found.get("world") == benchmark.manifest.get("world")
-    return str(found.get("status")) if current else "not verified since it changed"
 
 
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:

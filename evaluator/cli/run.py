@@ -48,12 +48,19 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     is_flag=True,
     help="With a pair scorer too, score complete pools and raw retrieval, however long it takes.",
 )
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Judge the dataset with `gen verify` first, and end if it fails. Without this the run repeats what the certificate in "
+    "the folder says.",
+)
 @DEVICE
 @FULL
 @JSON
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
-    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, full: bool, as_json: bool,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, verify: bool, device: str | None, full: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Score MODEL on DATASET and print the results for each split.
 
@@ -65,7 +72,7 @@ def run(
     from evaluator.run import run as score
 
     request = Request(
-        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools
+        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools, verify
     )
     folder, results = score(request, Bar())
     if results is None:

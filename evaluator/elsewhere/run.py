@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluator.certificate import found_certificate
 from evaluator.elsewhere.candidates import COLUMNS, benchmark_tables
 from evaluator.elsewhere.dataset import dataset_scores
 from evaluator.elsewhere.layouts import one_row_a_candidate
@@ -18,7 +19,7 @@ from evaluator.measure import measure
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
 from evaluator.protocols.results import Results
-from evaluator.run_folder import certificate, folder_name
+from evaluator.run_folder import folder_name
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, sha256, write_json
@@ -106,7 +107,7 @@ def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: B
         write_pool(out, name, _CHANNEL, 0, matrix)
     return {
         "dataset": str(source.dataset.resolve()) if source.dataset else None, "world": dataset.world.digest,
-        "benchmark_name": benchmark.name, "benchmark": benchmark.digest, "certificate": certificate(benchmark),
+        "benchmark_name": benchmark.name, "benchmark": benchmark.digest, "certificate": found_certificate(benchmark, dataset.world),
         "protocols": found.protocols, "raw_retrieval": found.raw_retrieval, "left_out": found.left_out,
     }  # fmt: skip
 

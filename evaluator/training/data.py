@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import open_clip
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
+
+TRAIN = "train"
+"""The protocol of training items, and the split of their scenes."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,14 @@ class TrainingSet:
 def read_training_set(
     world: World, benchmark: Benchmark, size: int, context: int, progress: Progress = SILENT
 ) -> TrainingSet:
-    """Read the train split: images scaled on their shorter side to `size` and cropped in the middle."""
+    """Read the train split: images scaled on their shorter side to `size` and cropped in the middle.
+
+    Raises UserError when an item of the protocol train is not of the split train, or its scene is not.
+    """
+    _check_split(benchmark)
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     negative_of: dict[tuple[str, str], str] = {}
-    train = set(benchmark.items_of("train")["item_id"].to_pylist())
+    train = set(benchmark.items_of(TRAIN)["item_id"].to_pylist())
     columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id", "text_id", "truth", "of"))
     for item_id, scene_id, text_id, truth, of in zip(*columns, strict=True):
         if item_id not in train:
@@ -50,6 +59,21 @@ def read_training_set(
     negatives = np.array([[row_of.get(negative_of.get(key, ""), -1) for key in pairs[scene]] for scene in scenes])
     tokens = open_clip.SimpleTokenizer(context_length=context)([benchmark.text_of[t] for t in row_of])
     return TrainingSet(_images(world, scenes, size, progress), tokens, captions, negatives)
+
+
+def _check_split(benchmark: Benchmark) -> None:
+    """Training data are the items of protocol train, over the scenes of split train: the judge's definition too."""
+    items = benchmark.items_of(TRAIN)
+    astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
+    train = set(items["item_id"].to_pylist())
+    scenes = set(benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist())
+    rows = zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True)
+    astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
+    if astray:
+        raise UserError(
+            f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item {astray[0]}), so "
+            f"that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
+        )
 
 
 def _images(world: World, scenes: list[str], size: int, progress: Progress) -> Tensor:

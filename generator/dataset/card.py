@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.dataset.croissant import croissant
-from generator.dataset.files import read_json, write_json, write_text
+from generator.dataset.files import json_text, read_json, write_text
 from generator.dataset.licences import licence_section
 from generator.dataset.schema import BENCHMARK_TABLES
 
@@ -20,13 +20,19 @@ Manifest = Mapping[str, Any]
 
 
 def write_card(root: Path) -> None:
-    """Write README.md and croissant.json of the dataset in `root`; write nothing while its world is unfinished.
+    """Write README.md and croissant.json of the dataset in `root`; write nothing while its world is unfinished."""
+    for name, text in card(root).items():
+        write_text(root / name, text)
 
-    Both depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
+
+def card(root: Path) -> dict[str, str]:
+    """The texts of README.md and croissant.json, by name; none while the world is unfinished.
+
+    They depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
     """
     index = read_json(root / "dataset.json")
     if index["world"] is None:
-        return
+        return {}
     world = read_json(root / "world" / "manifest.json")
     benchmarks = {name: read_json(root / "benchmarks" / name / "manifest.json") for name in index["benchmarks"]}
     title = _title(world["request"])
@@ -34,8 +40,10 @@ def write_card(root: Path) -> None:
         "Rendered scenes, and benchmarks over them in which chosen combinations of attribute and object are held out "
         "of training, made with Jackalope."
     )
-    write_text(root / "README.md", _readme(title, about, world, benchmarks))
-    write_json(root / "croissant.json", croissant(root, title, about, benchmarks))
+    return {
+        "README.md": _readme(title, about, world, benchmarks),
+        "croissant.json": json_text(croissant(root, title, about, benchmarks)),
+    }
 
 
 def _title(request: Manifest) -> str:

@@ -9,11 +9,30 @@ import pyarrow as pa
 
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.outputs import output_path
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.plan_file import PLAN_FILE
+from generator.dataset.schema import BENCHMARK_TABLES, PLAN, SCENES
 from generator.dataset.tars import member_name
 
 # The meaning of each column, for readers who have only the files; docs/dataset.md says more.
 MEANING = {
+    "plan": {
+        "scene_id": "id of the scene",
+        "cluster_id": "group of scenes with the same values and objects in any order or pairing",
+        "twin_of": "scene_id of its minimal pair",
+        "part": "place, from 0, of the holdout that it is made for",
+        "split": "the split that it is made for; null where every benchmark has its own splits",
+        "named": "for class lists, places of the objects in the order in which the label names them",
+        "environment": "where it is",
+        "objects": "what it shall hold, from left to right; their attributes are in the Parquet file",
+        "exchange": "what a minimal pair exchanges",
+        "objects/category": "what the object is",
+        "objects/depth": "rank from front to behind, 0 the nearest to the camera",
+        "objects/rests_on": "place of the object that carries it; null on the ground",
+        "objects/clump": "number of the group of near objects it belongs to; null where near and far are left to chance",
+        "exchange/kind": "attribute kind whose values are exchanged; null for places",
+        "exchange/first": "place of the first of the two objects",
+        "exchange/second": "place of the second of the two objects",
+    },
     "scenes": {
         "scene_id": "id of the scene and name of its image",
         "cluster_id": "group of scenes with the same values and objects in any order or pairing",
@@ -75,7 +94,7 @@ MEANING = {
     "pools": {"pool_id": "the pool", "text_id": "a text of it"},
 }  # fmt: skip
 
-_KEYS = {"scenes": ["scene_id"], "splits": ["scene_id"], "texts": ["text_id"], "items": ["item_id"],
+_KEYS = {"plan": ["scene_id"], "scenes": ["scene_id"], "splits": ["scene_id"], "texts": ["text_id"], "items": ["item_id"],
          "candidates": ["item_id", "scene_id", "text_id"], "pools": ["pool_id", "text_id"]}  # fmt: skip
 _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer", pa.float32(): "sc:Float", pa.float64(): "sc:Float"}  # fmt: skip
 
@@ -98,7 +117,9 @@ Node = dict[str, Any]
 
 def croissant(root: Path, name: str, description: str, benchmarks: Iterable[str]) -> Node:
     """The JSON-LD of the dataset in `root`: its images, its tables with their SHA-256, and a record set for each table."""
-    tables = [_Table("scenes", root / "world", "world/scenes.parquet", SCENES)]
+    planned = (root / "world" / PLAN_FILE).exists()
+    tables = [_Table("plan", root / "world", f"world/{PLAN_FILE}", PLAN)] if planned else []
+    tables.append(_Table("scenes", root / "world", "world/scenes.parquet", SCENES))
     for benchmark in benchmarks:
         folder = f"benchmarks/{benchmark}"
         tables += [_Table(f"{benchmark}/{table}", root / folder, f"{folder}/{table}.parquet", schema)
@@ -157,6 +178,8 @@ class _Table:
 
     def _field(self, column: pa.Field, meaning: dict[str, str]) -> Node:
         field = _described(f"{self.name}/{column.name}", meaning[column.name])
+        if pa.types.is_struct(column.type):
+            return {**field, "subField": [self._part(column.name, part, meaning) for part in column.type]}
         if not pa.types.is_list(column.type):
             return {**field, "dataType": _TYPES[column.type], "source": self._source(column.name)}
         several = {**field, "isArray": True, "arrayShape": "-1"}
@@ -166,7 +189,7 @@ class _Table:
         return {**several, "subField": [self._part(column.name, part, meaning) for part in inner]}
 
     def _part(self, column: str, part: pa.Field, meaning: dict[str, str]) -> Node:
-        """A field of the structs in a column of lists."""
+        """A field of the structs in a column."""
         listed = pa.types.is_fixed_size_list(part.type)
         return {
             **_described(f"{self.name}/{column}/{part.name}", meaning[f"{column}/{part.name}"]),

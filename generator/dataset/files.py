@@ -48,7 +48,12 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write JSON with sorted keys, so that equal data are equal bytes."""
-    write_text(path, json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json_text(data))
+
+
+def json_text(data: Mapping[str, Any]) -> str:
+    """Data as `write_json` writes them."""
+    return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
@@ -157,10 +162,23 @@ def read_sums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON. Raises ValueError for malformed JSON and for repeated keys, of which two readers may take two values."""
+    return json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
+    return data
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raises UserError when the file is damaged."""
+    """Read a JSON object. Raises UserError when the file is damaged or repeats a key."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
     if not isinstance(data, dict):

@@ -14,6 +14,7 @@ from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import HeldOut, Named
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.meaning import Meaning
+from generator.judge.protocols import KNOWN, TRAIN
 from generator.judge.text_reader import read_text
 from generator.judge.world import World
 
@@ -73,6 +74,31 @@ class Benchmark:
     def item_split(self) -> np.ndarray:
         """Split of each item."""
         return labels(self.tables["items"]["split"])
+
+    @cached_property
+    def protocols(self) -> np.ndarray:
+        """Protocol of each item."""
+        return labels(self.tables["items"]["protocol"])
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """Kind of each item within its protocol."""
+        return labels(self.tables["items"]["kind"])
+
+    @cached_property
+    def skills(self) -> np.ndarray:
+        """Skill that each item tests."""
+        return labels(self.tables["items"]["skill"])
+
+    @cached_property
+    def known_items(self) -> np.ndarray:
+        """bool per item: whether its protocol is one that the judge knows."""
+        return np.array([protocol in KNOWN for protocol in self.protocols], bool)
+
+    @cached_property
+    def trains(self) -> np.ndarray:
+        """bool per item: whether anything that reads training data would read it, by its protocol or by its split."""
+        return (self.protocols == TRAIN) | (self.item_split == TRAIN)
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -1,7 +1,8 @@
 """Checks that files are whole and reads tables as far as possible."""
 
+import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,20 @@ from generator.dataset.files import SUMS, read_sums, sha256
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
 from generator.judge.findings import Finding, finding
-from generator.judge.tars import image_fault, packed_paths, tar_faults
+from generator.judge.tar_members import member_faults
+from generator.judge.tars import image_fault, tar_faults
 
 Report = Callable[[Finding], None]
 DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
+
+_LINE = re.compile(r"[0-9a-f]{64}  .+")
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form", "level", "n_objects", "n_attributes",
                      "n_relations", "pool_id", "cluster_id", "protocol", "held_out_bindings", "held_out_triples", "held_out_positive",
-                     "held_out_negative", "kind", "twin_of"}  # fmt: skip
+                     "held_out_negative", "kind", "twin_of", "width", "height", "reason", "skill", "changed", "of"}  # fmt: skip
 
 
 def file_faults(folder: Path, digest: str | None, images: bool, progress: Progress = SILENT) -> Iterator[Finding]:
@@ -35,6 +39,7 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
+    yield from _sums_faults(folder, sums)
     for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
         try:
             path = file_in(folder, name)
@@ -47,7 +52,7 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
             yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
         if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes())):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    for fault in tar_faults(folder) if images else ():
+    for fault in (*tar_faults(folder), *member_faults(folder)) if images else ():
         yield finding("damaged file", f"{folder.name}/{fault}")
     listed = {folder / name for name in sums}
     for path in folder.rglob("*"):
@@ -55,13 +60,16 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
 
 
-def image_faults(folder: Path, scene_ids: Iterable[str]) -> Iterator[Finding]:
-    """Scenes without an image among the world's files and tars."""
-    listed = set(read_sums(folder)) if (folder / SUMS).exists() else set()
-    listed |= packed_paths(folder)
-    for scene_id in scene_ids:
-        if f"images/{scene_id}.png" not in listed:
-            yield finding("missing image", f"scene {scene_id} has no image")
+def _sums_faults(folder: Path, sums: Mapping[str, str]) -> Iterator[Finding]:
+    """Lines of SHA256SUMS that are none, or that repeat a path."""
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines() if sums else []
+    for line in lines:
+        if not _LINE.fullmatch(line):
+            yield finding(
+                "damaged file", f"{folder.name}/{SUMS} has the line '{line[:80]}', which is no digest and path"
+            )
+    if len(lines) > len(sums):
+        yield finding("damaged file", f"{folder.name}/{SUMS} lists {len(lines) - len(sums)} paths twice")
 
 
 def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | None:
@@ -76,11 +84,14 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an empty cell where none is allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where none is
+    allowed.
     """
     with pq.ParquetFile(path) as file:
         if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
             raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
+        if strange := set(file.schema_arrow.names) - set(schema.names):
+            raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
         judged = pa.schema([field for field in schema if field.name in _JUDGED])
         yield judged.empty_table()
         there = [name for name in judged.names if name in file.schema_arrow.names]

@@ -16,6 +16,8 @@ Fact = tuple[int, str, int]
 
 CLASSES = "gzsl"
 """The design that holds out class lists."""
+DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
+"""The designs that the judge knows. Benchmarks of others, which users may add, are judged by what they hold out."""
 
 
 class Named(NamedTuple):

@@ -28,7 +28,7 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
                 yield finding("leaked atom", f"training scene {scene_id} shows {name}, which training lacks")
     rows = benchmark.candidates
     judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    training = judged[benchmark.item_split[rows.item[judged]] == "train"]
+    training = judged[benchmark.trains[rows.item[judged]]]
     for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
         if rows.truth[row] or not benchmark.manifest.get("exposed_negatives"):
             yield from _named(benchmark, row, benchmark.named[rows.text[row]], excepted)

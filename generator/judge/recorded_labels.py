@@ -31,7 +31,7 @@ def _groups(benchmark: Benchmark) -> Iterator[Finding]:
             groups[scene] = benchmark.held_out.cluster(benchmark.shown[scene])
         fitting.setdefault(item, set()).add(groups[scene])
     for item, found in fitting.items():
-        if listed[item] is not None and listed[item] not in found:
+        if listed[item] not in found and (listed[item] is not None or benchmark.known_items[item]):
             yield finding(
                 "wrong group",
                 f"item {benchmark.item_id(item)} is listed in group {listed[item]}, its scene is of {' or '.join(sorted(found))}",
@@ -45,13 +45,13 @@ def _held_out(benchmark: Benchmark) -> Iterator[Finding]:
         ("held_out_triples", "triples", held_out.triples_shown),
     ):
         for scene_id, listed in zip(splits["scene_id"].to_pylist(), splits[column].to_pylist(), strict=True):
-            if listed is None or scene_id not in benchmark.world.shown:
+            if scene_id not in benchmark.world.shown:
                 continue
             shown = [" ".join(each) for each in of(benchmark.world.shown[scene_id])]
-            if sorted(listed) != sorted(shown):
+            if listed is None or sorted(listed) != sorted(shown):
                 yield finding(
                     "wrong familiarity",
-                    f"scene {scene_id} is listed with the held-out {what} {', '.join(listed) or 'none'}, it shows "
+                    f"scene {scene_id} is listed with the held-out {what} {', '.join(listed or ()) or 'none'}, it shows "
                     f"{', '.join(shown) or 'none'}",
                 )
 
@@ -60,8 +60,8 @@ def _numbers(benchmark: Benchmark) -> Iterator[Finding]:
     items = benchmark.tables["items"]
     found = Counter(zip(labels(items["protocol"]).tolist(), labels(items["kind"]).tolist(), strict=True))
     told = {f"{protocol} {kind}": n for (protocol, kind), n in found.items()}
-    listed = benchmark.manifest.get("texts", {}).get("items")
-    for name in [] if listed is None else sorted(told.keys() | listed.keys()):
+    listed = benchmark.manifest.get("texts", {}).get("items", {})
+    for name in sorted(told.keys() | listed.keys()):
         if told.get(name, 0) != listed.get(name, 0):
             yield finding(
                 "wrong count", f"there are {told.get(name, 0)} items of {name}, the manifest says {listed.get(name, 0)}"

@@ -14,7 +14,9 @@ _TOLERANCE = 1e-5  # metres; records are rounded to the micrometre
 
 def record_faults(table: pa.Table, shown: list[SceneGeometry], terms: Terms) -> Iterator[tuple[int, str]]:
     """Faults of the scenes table as (row, what). `shown`: the scene of each row."""
-    yield from _object_faults(table["objects"], shown)
+    yield from _status_faults(table)
+    yield from _object_faults(table, shown)
+    yield from _strange_objects(shown, terms)
     listed = _Listed.of(table["relations"], shown, terms)
     yield from _missing_relations(listed, shown, terms)
     yield from _wrong_relations(listed, shown, terms)
@@ -30,8 +32,26 @@ def _flat(column: pa.ChunkedArray) -> tuple[np.ndarray, dict[str, pa.Array]]:
     return rows, dict(zip(names, entries.flatten(), strict=True))
 
 
-def _object_faults(column: pa.ChunkedArray, shown: list[SceneGeometry]) -> Iterator[tuple[int, str]]:
-    rows, fields = _flat(column)
+def _status_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
+    for row in np.flatnonzero(table["reason"].is_valid().to_numpy()).tolist():
+        yield row, "it is rendered, and says why it failed"
+
+
+def _strange_objects(shown: list[SceneGeometry], terms: Terms) -> Iterator[tuple[int, str]]:
+    """Objects, values and environments that the vocabulary does not have."""
+    known: dict[int, str | None] = {}  # equal objects are one in memory (Terms.met)
+    for row, scene in enumerate(shown):
+        for i, thing in enumerate(scene.objects):
+            if id(thing) not in known:
+                known[id(thing)] = terms.unknown(*thing)
+            if fault := known[id(thing)]:
+                yield row, f"object {i} has {fault}"
+        if terms.environments and scene.environment not in terms.environments:
+            yield row, f"it is in the environment '{scene.environment}', which the vocabulary does not have"
+
+
+def _object_faults(table: pa.Table, shown: list[SceneGeometry]) -> Iterator[tuple[int, str]]:
+    rows, fields = _flat(table["objects"])
     listed = np.bincount(rows, minlength=len(shown))
     before = np.cumsum(listed) - listed
     categories, attributes = fields["category"].to_pylist(), fields["attributes"].to_pylist()
@@ -40,9 +60,30 @@ def _object_faults(column: pa.ChunkedArray, shown: list[SceneGeometry]) -> Itera
         meaning = (categories[n], dict(attributes[n] or ()))
         if i < len(shown[row].objects) and meaning != (posed := shown[row].objects[i]):
             yield row, f"object {i} is listed as {meaning[0]} {meaning[1]}, its pose says {posed[0]} {posed[1]}"
+    yield from _measure_faults(table, rows, np.arange(len(rows)) - before[rows], fields)
     for row, scene in enumerate(shown):
         if listed[row] != len(scene.objects):
             yield row, f"{listed[row]} objects are listed and {len(scene.objects)} posed"
+
+
+def _measure_faults(
+    table: pa.Table, rows: np.ndarray, place: np.ndarray, fields: dict[str, pa.Array]
+) -> Iterator[tuple[int, str]]:
+    """Objects with another index than their place, a box outside the image, or a visible share that is none."""
+    wrong = _numbers(fields["index"]) != place
+    for n in np.flatnonzero(wrong).tolist():
+        yield int(rows[n]), f"object {place[n]} has the index {fields['index'][n]}"
+    size = [_numbers(table[name].combine_chunks())[rows] for name in ("width", "height")]
+    boxes, valid = fields["amodal_box"], fields["amodal_box"].is_valid().to_numpy(zero_copy_only=False)
+    corners = np.full((len(rows), 4), -1, np.int64)
+    corners[valid] = _numbers(pc.list_flatten(boxes.filter(pa.array(valid)))).reshape(-1, 4)
+    left, top, right, bottom = corners.T
+    inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= size[0]) & (bottom <= size[1])
+    for n in np.flatnonzero(~inside).tolist():
+        yield int(rows[n]), f"object {place[n]} has the box {boxes[n].as_py()}, which is none within the image"
+    share = pc.fill_null(fields["visible_fraction_estimate"], float("nan")).to_numpy(zero_copy_only=False)
+    for n in np.flatnonzero(~((share >= 0) & (share <= 1))).tolist():
+        yield int(rows[n]), f"object {place[n]} is listed as visible by {share[n]}, not by a share from 0 to 1"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from generator.dataset.files import read_sums
 from generator.judge.benchmark import Benchmark
 from generator.judge.files import repeated
 from generator.judge.findings import Finding, finding
@@ -18,7 +17,7 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """
     clusters: dict[str, set[str]] = defaultdict(set)
     images: dict[str, set[str]] = defaultdict(set)
-    sums = read_sums(benchmark.world.folder)
+    digests = benchmark.world.image_digests
     for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
         yield finding("repeated scene", f"scene {scene_id} is in splits.parquet more than once")
     for scene_id, split in benchmark.split_of.items():
@@ -28,7 +27,7 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
             continue
         shown = benchmark.world.shown[scene_id]
-        images[sums.get(f"images/{scene_id}.png", scene_id)].add(split)
+        images[digests.get(scene_id, scene_id)].add(split)
         if benchmark.held_out.design != CLASSES:
             clusters[benchmark.held_out.cluster(shown)].add(split)
             yield from _misplaced(scene_id, split, shown, benchmark.held_out)
@@ -39,9 +38,13 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
         if len(splits) > 1:
             yield finding("shared image", f"one image ({image[:12]}…) is in {' and '.join(sorted(splits))}")
     counts = Counter(split for split in benchmark.split_of.values() if split)
-    for split, n in benchmark.manifest.get("scenes", {}).items():
-        if counts[split] != n:
-            yield finding("wrong count", f"split {split} has {counts[split]} scenes, the manifest says {n}")
+    listed = dict(benchmark.manifest.get("scenes", {}))
+    for split in sorted({*counts, *listed}):
+        if counts[split] != listed.get(split):
+            yield finding(
+                "wrong count",
+                f"split {split} has {counts[split]} scenes, the manifest says {listed.get(split, 'nothing')}",
+            )
 
 
 def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut) -> Iterator[Finding]:

@@ -74,9 +74,17 @@ def _wrongly_listed(
     different = np.bincount(pairs // width, minlength=len(listed))
     there = (listed >= 0) & np.isin(np.arange(len(listed)) * width + listed, pairs)
     right = there & (different == 1) if equal else there
-    for n in np.flatnonzero(given.is_valid().to_numpy() & (different > 0) & ~right).tolist():
+    valid = given.is_valid().to_numpy()
+    missing = ~valid & (different == 1) & benchmark.known_items
+    for n in np.flatnonzero((valid & (different > 0) & ~right) | missing).tolist():
         found = sorted(set(counts[item == n].tolist()))
+        number = listed[n] if valid[n] else "no"
         yield finding(
             "wrong familiarity",
-            f"item {benchmark.item_id(n)} is listed with {listed[n]} held-out bindings and triples, its words name {found}",
+            f"item {benchmark.item_id(n)} is listed with {number} held-out bindings and triples, its words name {found}",
+        )
+    for n in np.flatnonzero(valid & (different == 0) & benchmark.known_items & ~benchmark.trains).tolist():
+        yield finding(
+            "wrong familiarity",
+            f"item {benchmark.item_id(n)} is listed with {listed[n]} held-out bindings and triples of texts that it lacks",
         )

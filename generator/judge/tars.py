@@ -17,7 +17,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED
 
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
+DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
 
 
 def tar_faults(folder: Path) -> Iterator[str]:
@@ -28,21 +28,27 @@ def tar_faults(folder: Path) -> Iterator[str]:
     try:
         for row in pq.read_table(folder / "packed.parquet", schema=PACKED).to_pylist():
             listed[row["tar"]].append(row)
-    except _DAMAGE as error:
+    except DAMAGE as error:
         yield f"packed.parquet cannot be read: {error}"
     for tar, rows in listed.items():
         try:
             yield from (f"{tar}: {fault}" for fault in _faults(file_in(folder, tar), rows))
-        except (*_DAMAGE, UserError) as error:
+        except (*DAMAGE, UserError) as error:
             yield f"{tar} cannot be read: {error}"
 
 
 def packed_paths(folder: Path) -> set[str]:
     """The paths in packed.parquet; none if it cannot be read, which `tar_faults` reports."""
+    return set(packed_digests(folder))
+
+
+def packed_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 by path, from packed.parquet; none if it cannot be read, which `tar_faults` reports."""
     try:
-        return set(pq.read_table(folder / "packed.parquet", columns=["path"])["path"].to_pylist())
-    except _DAMAGE:
-        return set()
+        table = pq.read_table(folder / "packed.parquet", columns=["path", "sha256"])
+        return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+    except DAMAGE:
+        return {}
 
 
 def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:

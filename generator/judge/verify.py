@@ -4,10 +4,9 @@ The checks are listed in checks.py. Nothing here imports the code that plans, sp
 pyproject.toml).
 """
 
+import logging
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
@@ -17,18 +16,23 @@ from generator.dataset.reader import Dataset
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.dataset.store import fetch_all, publish_file
 from generator.judge.benchmark import Benchmark
+from generator.judge.certificate import certificate
 from generator.judge.checks import CHECKS
+from generator.judge.components import benchmark_faults
+from generator.judge.dataset_index import index_findings
 from generator.judge.files import file_faults, readable_table
 from generator.judge.findings import Findings, finding
 from generator.judge.world import World
+
+logger = logging.getLogger(__name__)
 
 
 def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    Returns the certificates by benchmark name: `status` (clean, as declared or failed), `sentence`, `findings` ({fault,
-    what}), `faults` (numbers by fault), `declared_leaks`, `counts`, and the digests of world and benchmark. Raises UserError
-    if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
+    Returns the certificates by benchmark name (certificate.py); where the folder cannot be written, they are returned all the
+    same. Raises UserError if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a
+    device.
     """
     check_own_files(root)
     fetch_all(root)
@@ -41,15 +45,26 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
     world = World(world_folder, progress)
+    world.findings += index_findings(root)
     certificates = {}
     for each in names:
         folder = root / "benchmarks" / check_benchmark_name(each)
         if not (folder / "manifest.json").exists():
             Dataset.open(root).benchmark(each)
         certificates[each] = _judge(world, folder)
-        write_json(folder / "verify.json", certificates[each])
-        publish_file(root, f"benchmarks/{each}/verify.json")
+        if _write(folder / "verify.json", certificates[each]):
+            publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
+
+
+def _write(path: Path, data: dict[str, Any]) -> bool:
+    """Write a certificate; False, with a warning, where the folder cannot be written: the verdict counts without it."""
+    try:
+        write_json(path, data)
+    except OSError as error:
+        logger.warning(f"The certificate is not written to {path} ({error.strerror}); the verdict is the same.")
+        return False
+    return True
 
 
 def _judge(world: World, folder: Path) -> dict[str, Any]:
@@ -57,6 +72,7 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
     findings = Findings()
     findings.add(world.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
+    findings.add(benchmark_faults(folder, manifest))
     tables = {
         name: readable_table(folder / f"{name}.parquet", schema, findings.append)
         for name, schema in BENCHMARK_TABLES.items()
@@ -68,33 +84,4 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
         benchmark = Benchmark(world, whole, manifest, read_json(folder / "holdout.json"))
         for check in CHECKS:
             findings.add(check(benchmark))
-    return _certificate(findings, manifest, whole, world)
-
-
-def _certificate(
-    findings: Findings, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World
-) -> dict[str, Any]:
-    declared = manifest.get("declared_leaks", [])
-    faults = dict(sorted(findings.counts.items()))
-    counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
-    counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
-    if faults:
-        sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
-    else:
-        leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
-        symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
-        balanced = "counts and balance as declared, " if "balance" in manifest else ""
-        sentence = (
-            f"{'as declared' if declared else 'clean'}: {counts['scenes']:,} scenes, {counts['texts']:,} texts and "
-            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}{balanced}every file whole."
-        )
-    return {
-        "status": "failed" if faults else "as declared" if declared else "clean",
-        "sentence": sentence,
-        "findings": list(findings.listed()),
-        "faults": faults,
-        "declared_leaks": declared,
-        "counts": counts,
-        "world": world.digest,
-        "benchmark": manifest.get("sums"),
-    }
+    return certificate(findings, manifest, whole, world.digest)

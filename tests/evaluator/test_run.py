@@ -187,7 +187,14 @@ def test_a_run_names_what_it_scored(bags: None, drawn: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"), [({}, "clean"), ({"benchmark": "other"}, "not verified since it changed")]
+    ("changed", "said"),
+    [
+        ({}, "clean, by the certificate in the folder"),
+        ({"status": "as declared"}, "as declared, by the certificate in the folder"),
+        ({"status": "spotless"}, "not verified: the certificate in the folder has no known status"),
+        ({"benchmark": "other"}, "not verified since it changed"),
+        ({"world": "other"}, "not verified since it changed"),
+    ],
 )
 def test_a_certificate_counts_for_the_very_files(
     bags: None, drawn_copy: Path, tmp_path: Path, changed: dict[str, str], said: str

@@ -1,14 +1,19 @@
 """Reads files of labels made by others: CSV, and JSON of rows, of labels by split, or of several tasks."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import parse_json
+from generator.judge.foreign.characters import normal
 from generator.judge.foreign.column_roles import Columns, choose_columns
 from generator.judge.foreign.label_tables import SplitRoles, listed_task, table_task
 from generator.judge.foreign.task import Task
@@ -29,7 +34,75 @@ def read_tasks(path: Path, named: Sequence[tuple[str, str]], task: str | None, r
         if task not in tasks:
             raise UserError(f"{path} has no task '{task}'; {did_you_mean(task, list(tasks))}")
         tasks = {task: tasks[task]}
-    return [_task(name, data, path, named, roles) for name, data in tasks.items()]
+    return [
+        replace(_task(name, _normal(data, path), path, named, roles), texts=_distinct_texts(data, named, path))
+        for name, data in tasks.items()
+    ]
+
+
+def _distinct_texts(data: Any, named: Sequence[tuple[str, str]], path: Path) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_texts(data, _left_out(data, named, path))))
+
+
+def _normal(data: Any, path: Path) -> Any:
+    """The texts of a task as they are compared. Raises UserError for two splits or fields that then have one name."""
+    if isinstance(data, str):
+        return normal(data)
+    if isinstance(data, list):
+        return [_normal(each, path) for each in data]
+    if isinstance(data, dict):
+        named = {normal(name): _normal(each, path) for name, each in data.items()}
+        if len(named) < len(data):
+            raise UserError(
+                f"{path} has two names that look the same and differ in characters that nothing shows, such as "
+                f"{_doubled(data)}; name each once."
+            )
+        return named
+    if isinstance(data, pa.Table):
+        columns = [_normal_column(data[name]) for name in data.column_names]
+        return pa.table(columns, names=data.column_names)
+    return data
+
+
+def _normal_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    distinct = pc.unique(column.drop_null())
+    texts = pa.array([normal(text) for text in distinct.to_pylist()], pa.string())
+    return texts.take(pc.index_in(column, value_set=distinct).combine_chunks())
+
+
+def _doubled(names: Iterable[str]) -> str:
+    found = Counter(map(normal, names))
+    return next(f"'{name}'" for name, n in found.items() if n > 1)
+
+
+def _texts(data: Any, left_out: Collection[str]) -> Iterator[str]:
+    """The texts of a task as they stand in the file, without the fields that are `left_out`."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, list):
+        for each in data:
+            yield from _texts(each, left_out)
+    elif isinstance(data, dict):
+        for name, each in data.items():
+            if name not in left_out:
+                yield from (name, *_texts(each, left_out))
+    elif isinstance(data, pa.Table):
+        for name in data.column_names:
+            if name not in left_out:
+                yield from pc.unique(data[name].drop_null()).to_pylist()
+
+
+def _left_out(data: Any, named: Sequence[tuple[str, str]], path: Path) -> set[str]:
+    """The fields of rows whose characters are not judged: names of images, and what has no role."""
+    if isinstance(data, pa.Table):
+        columns = data.column_names
+    else:
+        rows = [row for part in (data.values() if isinstance(data, dict) else [data]) for row in part]
+        columns = list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row))
+    if not columns:
+        return set()
+    chosen = choose_columns(named, columns, str(path))
+    return {name for name in columns if name not in chosen.all or name == chosen.image}
 
 
 def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], roles: SplitRoles) -> Task:
@@ -69,11 +142,11 @@ def _cell(value: Any, name: str, path: Path) -> str | None:
 
 def _load(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return parse_json(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
     except ValueError as error:
-        raise UserError(f"{path} is not JSON: {error}; mend it, or give a CSV file.") from None
+        raise UserError(f"{path} is not JSON that has one meaning: {error}; mend it, or give a CSV file.") from None
 
 
 def _json_tasks(data: Any, path: Path) -> Iterator[tuple[str, Any]]:
@@ -98,6 +171,8 @@ def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
         delimiter = "\t" if header.count(b"\t") > header.count(b",") else ","
         parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         there = pa_csv.open_csv(path, parse_options=parse).schema.names
+        if doubled := [name for name, n in Counter(there).items() if n > 1]:
+            raise UserError(f"{path} has the column '{doubled[0]}' twice; name each column once.")
         wanted = choose_columns(named, there, str(path)).all
         convert = pa_csv.ConvertOptions(
             include_columns=wanted,

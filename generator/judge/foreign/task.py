@@ -17,7 +17,7 @@ class Task:
     `label`: int64 per row, index into `meanings` and `words`; -1 if it cannot be read. `split`, `image`: indices into
     `splits` and `images`; -1 for none. `negatives`: int64 [rows, negatives], like `label`. `training`, `familiar`: the
     splits that train, and those that may show the same arrangements. `unit`: what the file calls a row ("label" if it
-    lists labels by split). `start`: the number of the first row.
+    lists labels by split). `start`: the number of the first row. `texts`: the distinct texts of the file as they stand there, but for images.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Task:
     familiar: frozenset[str]
     unit: str
     start: int
+    texts: tuple[str, ...] = ()
 
     def row(self, row: int) -> str:
         """Where to find a row, such as "train, line 12"."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from generator.judge.findings import Findings
+from generator.judge.foreign.characters import character_findings
 from generator.judge.foreign.column_roles import parse_columns
 from generator.judge.foreign.familiarity import Familiarity
 from generator.judge.foreign.label_tables import SplitRoles
@@ -33,6 +34,7 @@ def verify_splits(
 def judge(task: Task) -> dict[str, Any]:
     """Judge a task."""
     findings = Findings()
+    findings.add(character_findings(task))
     findings.add(arrangement_leaks(task))
     findings.add(image_leaks(task))
     findings.add(exposed_bindings(task))

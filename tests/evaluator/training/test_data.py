@@ -1,9 +1,15 @@
 """What is read for training: the train split, and nothing that is held out."""
 
-import open_clip
+import shutil
+from pathlib import Path
 
-from evaluator.training.data import TrainingSet
-from generator.dataset.reader import Benchmark, World
+import open_clip
+import pytest
+
+from evaluator.training.data import TrainingSet, read_training_set
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, Dataset, World
+from tests.generator.judge.datasets import Rows, edit
 
 TOKENIZER = open_clip.SimpleTokenizer()
 
@@ -42,3 +48,21 @@ def test_nothing_that_is_held_out_reaches_training(data: TrainingSet, benchmark:
     assert len(texts) == len(set(texts))
     assert not [text for text in texts if any(binding in text for binding in held_out)]
     assert sorted({*data.captions.ravel(), *data.negatives.ravel()} - {-1}) == list(range(len(texts)))
+
+
+def _retrain(rows: Rows) -> None:
+    next(row for row in rows if row["split"] == "unseen")["protocol"] = "train"
+
+
+@pytest.mark.parametrize("table", ["items", "splits"])
+def test_a_benchmark_that_trains_on_other_splits_is_refused(drawn: Path, tmp_path: Path, table: str) -> None:
+    """An item of protocol train in another split, and a training scene that is listed in another split."""
+    root = Path(shutil.copytree(drawn, tmp_path / "dataset"))
+
+    def move(rows: Rows) -> None:
+        next(row for row in rows if row["split"] == "train")["split"] = "unseen"
+
+    edit(root / "benchmarks" / Dataset.open(root).benchmark().name, table, _retrain if table == "items" else move)
+    opened = Dataset.open(root)
+    with pytest.raises(UserError, match="trains on scenes outside its split train"):
+        read_training_set(opened.world, opened.benchmark(), 64, 16)

@@ -110,6 +110,7 @@ def test_a_world_without_benchmarks_has_a_card(made: Path, tmp_path: Path) -> No
     assert "configs" not in (root / "README.md").read_text()
     assert [r.id for r in mlcroissant.Dataset(str(root / "croissant.json")).metadata.record_sets] == [
         "images",
+        "plan",
         "scenes",
     ]
 

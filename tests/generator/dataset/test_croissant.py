@@ -5,11 +5,12 @@ from itertools import islice
 from pathlib import Path
 
 import mlcroissant
+import pyarrow.parquet as pq
 import pytest
 
 from generator.dataset.croissant import MEANING
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.schema import BENCHMARK_TABLES, PLAN, SCENES
 from tests.generator.dataset.conftest import FIRST
 
 
@@ -57,6 +58,19 @@ def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) 
         next(iter(mlcroissant.Dataset(str(copy / "croissant.json")).records(f"{FIRST}/texts")))
 
 
-@pytest.mark.parametrize(("table", "schema"), [("scenes", SCENES), *BENCHMARK_TABLES.items()])
+@pytest.mark.parametrize(("table", "schema"), [("plan", PLAN), ("scenes", SCENES), *BENCHMARK_TABLES.items()])
 def test_every_column_has_a_meaning(table: str, schema: object) -> None:
     assert {name for name in MEANING[table] if "/" not in name} == set(schema.names)  # type: ignore[attr-defined]
+
+
+def test_croissant_describes_the_plan(made: Path) -> None:
+    rows = pq.read_table(made / "world/plan.parquet").to_pylist()
+    described = mlcroissant.Dataset(str(made / "croissant.json"))
+    assert not described.metadata.ctx.issues.errors
+    (recorded,) = [each for each in described.metadata.record_sets if each.uuid == "plan"]
+    assert [field.name.rpartition("/")[2] for field in recorded.fields] == PLAN.names
+    for row, record in zip(rows, described.records("plan"), strict=True):
+        assert plain(record["plan/scene_id"]) == row["scene_id"]
+        assert plain(record["plan/split"]) == row["split"]
+        found = [plain(thing["plan/objects/category"]) for thing in record["plan/objects"]]
+        assert found == [thing["category"] for thing in row["objects"]]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from generator.dataset.files import read_json, write_json, write_sums
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.writer import write_index
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
@@ -32,12 +34,23 @@ def edit(folder: Path, table: str, change: Callable[[Rows], object]) -> None:
 
 
 def seal(folder: Path) -> None:
+    """Recompute every digest and card as an attacker would, so that only what the tables say is wrong."""
     manifest = read_json(folder / "manifest.json")
     manifest["sums"] = write_sums(folder, {})
     write_json(folder / "manifest.json", manifest)
+    root = folder.parent if folder.name == "world" else folder.parents[1]
     if folder.name == "world":
         for other in folder.parent.glob("benchmarks/*/manifest.json"):
             write_json(other, {**read_json(other), "world": manifest["sums"]})
+    if (root / "world/manifest.json").exists():
+        write_index(root)
+
+
+def restate(root: Path, **stated: Any) -> None:
+    """Change what the manifest of the benchmark says, and write the cards again."""
+    path = root / "benchmarks" / BENCHMARK / "manifest.json"
+    write_json(path, {**read_json(path), **stated})
+    write_index(root)
 
 
 def judged(root: Path) -> dict[str, Any]:
@@ -73,6 +86,7 @@ def add_text(benchmark: Path, text: str, **listed: Any) -> str:
 
 VOCABULARY = """
 category = "shape"
+tested = "color"
 [attributes.color]
 red = {}
 blue = {}
@@ -85,7 +99,9 @@ cone = {}
 left = { phrase = "to the left of", rule = "left", margin = 0.2 }
 """
 
-BLOCK = {"kind": "color", "category": "shape", "bindings": [["red", "cube"], ["red", "sphere"]]}
+HELD = [["red", "cube"], ["red", "sphere"]]
+BLOCK = {"design": "bindsplit", "kind": "color", "category": "shape", "values": ["red"], "objects": ["cube", "sphere"],
+         "bindings": HELD, "block_seed": 0}  # fmt: skip
 
 
 def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tables: Rows) -> Path:
@@ -99,12 +115,25 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
         Image.new("L", (1, 1), number).save(folders[0] / f"images/{scene_id}.png")
     rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
-    tables["splits"] = [{"scene_id": scene_id, "split": split} for scene_id, split in splits.items()]
+    tables["splits"] = [
+        {"scene_id": each, "split": split, "held_out_triples": [],
+         "held_out_bindings": [words for words in scenes.get(each, ()) if words.split() in HELD]}
+        for each, split in splits.items()
+    ]  # fmt: skip
     for name, schema in BENCHMARK_TABLES.items():
         pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
     write_json(folders[1] / "holdout.json", BLOCK)
+    items = Counter(f"{row.get('protocol')} {row.get('kind')}" for row in tables.get("items", []))
+    declared = {"design": "bindsplit", "held_out": "color red with shape cube, sphere", "holdout": BLOCK,
+                "exposed_negatives": False, "equal_familiarity": True, "declared_leaks": [],
+                "scenes": Counter(splits.values()), "texts": {"items": items}}  # fmt: skip
+    request = {"width": 1, "height": 1, "vocabulary": VOCABULARY, "holdouts": [BLOCK]}
+    write_json(folders[1] / "manifest.json", {"format": FORMAT, "name": BENCHMARK, "sums": "", **declared})
+    write_json(
+        folders[0] / "manifest.json",
+        {"format": FORMAT, "request": request, "sums": "", "scenes": len(scenes), "failed": 0},
+    )
     for folder in reversed(folders):
-        write_json(folder / "manifest.json", {})
         seal(folder)
     return root
 
@@ -117,8 +146,11 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
     pairs = [(i, j) for i in range(len(objects)) for j in range(len(objects)) if i != j]
     return {
         "scene_id": scene_id,
+        "cluster_id": "|".join("+".join(sorted(words)) for words in zip(*objects, strict=True)),
         "status": "ok",
-        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
+        "width": 1,
+        "height": 1,
+        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], "visible_fraction_estimate": 1.0, **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
         "relations": [
             {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
         ],

@@ -15,10 +15,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK
-from generator.dataset.files import read_json, write_json, write_sums
+from generator.dataset.files import read_json, write_json
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
+from tests.generator.judge.datasets import seal
 
 Row = dict[str, Any]
 
@@ -84,15 +85,13 @@ class Planted:
         return text_id
 
     def seal(self) -> None:
-        """Write everything with its sums, so that only the content is wrong."""
+        """Write everything with its sums and cards, so that only the content is wrong."""
         for name, schema in BENCHMARK_TABLES.items():
             pq.write_table(pa.Table.from_pylist(self.tables[name], schema=schema), self.folder / f"{name}.parquet")
         pq.write_table(pa.Table.from_pylist(self.scenes, schema=SCENES), self.root / "world/scenes.parquet")
-        world = read_json(self.root / "world/manifest.json")
-        world["sums"] = write_sums(self.root / "world", {})
-        write_json(self.root / "world/manifest.json", world)
-        self.manifest |= {"sums": write_sums(self.folder, {}), "world": world["sums"]}
         write_json(self.folder / "manifest.json", self.manifest)
+        seal(self.root / "world")
+        seal(self.folder)
 
 
 @contextmanager

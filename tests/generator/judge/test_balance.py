@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.files import read_json, write_json
-from tests.generator.judge.datasets import BENCHMARK, judged, make, said
+from tests.generator.judge.datasets import judged, make, restate, said
 
 SCENES = {"one": ["blue cube"], "two": ["green cone"], "three": ["blue cone"]}
 BALANCE = {"color": {"names": 2, "spread": 1}, "shape": {"names": 2, "spread": 1},
@@ -15,8 +14,7 @@ BALANCE = {"color": {"names": 2, "spread": 1}, "shape": {"names": 2, "spread": 1
 
 def stating(root: Path, balance: dict[str, Any]) -> Path:
     make(root, SCENES, dict.fromkeys(SCENES, "seen"))
-    manifest = root / "benchmarks" / BENCHMARK / "manifest.json"
-    write_json(manifest, {**read_json(manifest), "balance": balance})
+    restate(root, balance=balance)
     return root
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.files import read_json, write_json
-from tests.generator.judge.datasets import BENCHMARK, CROWDS, judged, make, said
+from tests.generator.judge.datasets import CROWDS, judged, make, restate, said
 
 
 @pytest.mark.parametrize(
@@ -18,9 +17,7 @@ from tests.generator.judge.datasets import BENCHMARK, CROWDS, judged, make, said
 )
 def test_a_deviation_is_declared_or_named(tmp_path: Path, stated: dict[str, Any], what: str) -> None:
     root = make(tmp_path / "a", CROWDS, {name: name for name in CROWDS})
-    path = root / "benchmarks" / BENCHMARK / "manifest.json"
-    manifest = read_json(path)
-    write_json(path, {**manifest, **stated})
+    restate(root, **stated)
     assert what in said(judged(root), "undeclared leak")
-    write_json(path, {**manifest, **stated, "declared_leaks": ["on purpose"]})
+    restate(root, **stated, declared_leaks=["on purpose"])
     assert judged(root)["status"] == "as declared"

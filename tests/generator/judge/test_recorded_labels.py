@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from generator.dataset.files import read_json, write_json
-from tests.generator.judge.datasets import BENCHMARK, ask, edit, judged, said
+from tests.generator.judge.datasets import BENCHMARK, ask, edit, judged, restate, said
 
 ITEM = {"c": [("a green cone", True)], "n": [("a blue cone", False)]}
 
@@ -23,6 +22,5 @@ def test_other_held_out_bindings_are_named(tmp_path: Path) -> None:
 
 def test_a_wrong_number_of_items_is_named(tmp_path: Path) -> None:
     root = ask(tmp_path / "a", "partial", ITEM, protocol="binary", kind="swap")
-    path = root / "benchmarks" / BENCHMARK / "manifest.json"
-    write_json(path, {**read_json(path), "texts": {"items": {"binary swap": 2}}})
+    restate(root, texts={"items": {"binary swap": 2}})
     assert said(judged(root), "wrong count") == "there are 1 items of binary swap, the manifest says 2"

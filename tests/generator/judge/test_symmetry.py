@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from generator.dataset.files import read_json, write_json
-from tests.generator.judge.datasets import BENCHMARK, Rows, ask, edit, held_out, judged, said
+from tests.generator.judge.datasets import Rows, ask, edit, held_out, judged, restate, said
 
 
 def test_an_asymmetric_item(copied: Path, benchmark: Path) -> None:
@@ -51,8 +50,7 @@ def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) ->
     questions = {"c": [("a red cube", True)], "n": [("a blue cube", False)]}
     root = ask(tmp_path / "a", "partial", questions, held_out_positive=1, held_out_negative=0)
     assert judged(root)["faults"] == {"asymmetric familiarity": 1}
-    manifest = root / "benchmarks" / BENCHMARK / "manifest.json"
-    write_json(manifest, {**read_json(manifest), "equal_familiarity": False, "declared_leaks": ["unequal"]})
+    restate(root, equal_familiarity=False, declared_leaks=["unequal"])
     certificate = judged(root)
     assert certificate["status"] == "as declared"
     assert "symmetric" not in certificate["sentence"]
