@@ -42,6 +42,12 @@ EXPOSED = click.option(
     help="Let training negatives name held-out bindings. The dataset's manifest records it.",
 )
 
+REPLACE = click.option(
+    "--replace",
+    is_flag=True,
+    help="Write the benchmark anew where DATASET has one of that name, and remove the old one and its certificate.",
+)
+
 
 def given(context: click.Context) -> dict[str, str]:
     """The parameters that stand on the command line: their name and their option, such as {"block_seed": "--block-seed"}."""

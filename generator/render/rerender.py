@@ -117,9 +117,12 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
 
 def _copy_benchmark(source: Path, target: Path, world: World) -> None:
     draft = target.with_name(f".{target.name}.{os.getpid()}")
+    manifest = {**read_json(source / "manifest.json"), "world": world.digest}
+    if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
+        return  # copied already, and perhaps certified since
     try:
         shutil.copytree(source, draft, ignore=shutil.ignore_patterns(".*", "manifest.json", "verify.json"))
-        write_json(draft / "manifest.json", {**read_json(source / "manifest.json"), "world": world.digest})
+        write_json(draft / "manifest.json", manifest)
         if target.exists():
             shutil.rmtree(target)
         os.replace(draft, target)
