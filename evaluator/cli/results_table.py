@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.contamination import mark_of, training_said
 from evaluator.report.cells import chance, interval, value, varying
 
 
@@ -20,11 +21,15 @@ def print_table(results: Sequence[dict[str, Any]]) -> None:
     console = Console()
     for run in results:
         _print(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']})", "bold")
+        mark = mark_of(run)
+        _print(console, training_said(run), "bold red" if mark else None)
         for protocol, rows in groupby(run["rows"], key=lambda row: row["protocol"]):
-            table = _table(protocol, [row for row in rows if row["n"] is None])
+            table = _table(protocol, [row for row in rows if row["n"] is None], mark)
             # a line that the terminal wraps is better than a number cut short
             width = Measurement.get(console, console.options.update(max_width=400), table).maximum
             Console(width=max(width, console.width)).print(table)
+        for what, why in run.get("not_asked", {}).items():
+            _print(console, f"Not asked: {what}, since {why}.")
         for protocol, n in run["unknown_protocols"].items():
             _print(
                 console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know."
@@ -37,8 +42,9 @@ def print_table(results: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def _table(protocol: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=protocol, title_justify="left")
+def _table(protocol: str, rows: list[dict[str, Any]], mark: str) -> Table:
+    title = f"{protocol}. {mark}" if mark else protocol
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
     labels = varying(rows)
     for column in ("metric", *labels, "split"):
         table.add_column(column, no_wrap=True)

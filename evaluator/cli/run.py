@@ -48,11 +48,18 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     is_flag=True,
     help="With a pair scorer too, score complete pools and raw retrieval, however long it takes.",
 )
+@click.option(
+    "--allow-contaminated",
+    is_flag=True,
+    help="Score a model that was trained on held-out combinations or on images that are scored; every table and page then "
+    "says CONTAMINATED.",
+)
 @DEVICE
 @JSON
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
-    precision: str, workers: int | None, channel: str | None, full_pools: bool, device: str | None, as_json: bool,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, allow_contaminated: bool, device: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Score MODEL on DATASET and print the results for each split.
 
@@ -64,8 +71,9 @@ def run(
     from evaluator.run import run as score
 
     request = Request(
-        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools
-    )
+        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools,
+        allow_contaminated,
+    )  # fmt: skip
     folder, results = score(request, Bar())
     if results is None:
         return

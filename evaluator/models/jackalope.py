@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evaluator.exposure import RECORD
 from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
@@ -14,14 +15,14 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
-    if not (folder / "jackalope.json").exists():
+    if not (folder / RECORD).exists():
         raise UserError(
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
-    record = read_json(folder / "jackalope.json")
+    record = read_json(folder / RECORD)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(
-            f"{folder / 'jackalope.json'} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
+            f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
         )
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {

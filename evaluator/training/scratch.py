@@ -18,6 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evaluator.exposure import RECORD, read_exposure
 from evaluator.models.device import best_device, half_precision
 from evaluator.training.data import TrainingSet, read_training_set
 from generator.dataset.errors import UserError
@@ -75,9 +76,12 @@ def train_scratch(
     logger.info(
         f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target})."
     )
+    shown = np.concatenate([data.captions, data.negatives]) if recipe.negatives else data.captions
+    named = [data.texts[row] for row in np.unique(shown[shown >= 0])]
+    exposure = read_exposure(world, benchmark, data.scenes, named)
     losses = _fit(model, data, recipe, target, progress)
     record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
-              "images": len(data.images)}  # fmt: skip
+              "images": len(data.images), "exposure": exposure and exposure.to_dict()}  # fmt: skip
     _save(model, record, out)
     return record
 
@@ -180,7 +184,7 @@ def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
     try:
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, draft / "open_clip_model.safetensors")
         write_json(draft / "open_clip_config.json", {"model_cfg": SMALL, "preprocess_cfg": preprocess})
-        write_json(draft / "jackalope.json", record)
+        write_json(draft / RECORD, record)
         os.replace(draft, out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
