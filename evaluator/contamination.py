@@ -27,7 +27,9 @@ def training_of(model: Model, world: World, benchmark: Benchmark, images: Collec
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
     """
     if isinstance(model, FitsTexts):
-        return _record(FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run.")
+        return _record(
+            FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run."
+        )
     exposure = getattr(model, "exposure", None)
     if exposure is None:
         return unknown_training()
@@ -41,13 +43,13 @@ def training_of(model: Model, world: World, benchmark: Benchmark, images: Collec
 def unknown_training() -> dict[str, Any]:
     """What is known of the training of a model that records nothing of it."""
     return _record(
-        UNKNOWN, [], "What this model was trained on is unknown: it may have seen the held-out combinations, or these images."
+        UNKNOWN,
+        [],
+        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images.",
     )
 
 
-def find_overlaps(
-    exposure: Exposure, world: World, benchmark: Benchmark, images: Collection[str]
-) -> list[Overlap]:
+def find_overlaps(exposure: Exposure, world: World, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
     """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had."""
     held = benchmark.holdout or {}
     kind = held.get("kind")

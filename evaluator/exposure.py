@@ -47,7 +47,9 @@ class Exposure:
         return cls(objects, triples, frozenset(data["scenes"]))
 
 
-def read_exposure(world: World, benchmark: Benchmark, scenes: Collection[str], texts: Collection[str]) -> Exposure | None:
+def read_exposure(
+    world: World, benchmark: Benchmark, scenes: Collection[str], texts: Collection[str]
+) -> Exposure | None:
     """What these scenes show and these texts name, by scene_id and text_id.
 
     None where a scene has no recorded objects or a text no form, as in datasets that were made elsewhere.
@@ -74,7 +76,9 @@ def read_exposure(world: World, benchmark: Benchmark, scenes: Collection[str], t
             named = [*mention["attributes"].items(), *mention.get("without", {}).items()]
             objects.update((kind, value, mention["category"]) for kind, value in [*named, (None, None)])
         ends = [mention["category"] for mention in form["objects"]]
-        triples.update((ends[s], relation, ends[o]) for s, relation, o, _ in form.get("relations", ()) if ends[s] and ends[o])
+        triples.update(
+            (ends[s], relation, ends[o]) for s, relation, o, _ in form.get("relations", ()) if ends[s] and ends[o]
+        )
     names = scene_names(world, scenes)
     return Exposure(frozenset(objects), frozenset(triples), frozenset().union(*names.values()))
 

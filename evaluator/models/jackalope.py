@@ -21,9 +21,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
         )
     record = read_json(folder / RECORD)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
-        raise UserError(
-            f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
-        )
+        raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {
         "weights": str(folder),

@@ -59,7 +59,7 @@ def state_digest(model: Any, source: Any) -> str:
     return digest.hexdigest()
 
 
-class _Hasher(NumpyHasher):  # type: ignore[misc]
+class _Hasher(NumpyHasher):
     """Hashes objects as pickle would write them; tensors by their bytes, which pickle names by their addresses."""
 
     def save(self, obj: Any) -> None:
@@ -107,7 +107,12 @@ def _own_modules(model: Any, source: Any) -> Iterator[ModuleType]:
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
-        if name in found or module is None or not (name in first or _is_own(module)) or not getattr(module, "__file__", None):
+        if (
+            name in found
+            or module is None
+            or not (name in first or _is_own(module))
+            or not getattr(module, "__file__", None)
+        ):
             continue
         found[name] = module
         for value in vars(module).values():
@@ -125,7 +130,9 @@ def _is_own(module: ModuleType) -> bool:
 
 def _values(module: ModuleType) -> dict[str, Any]:
     """The values of a module's global variables, and those of the attributes of its classes."""
-    values = {name: value for name, value in vars(module).items() if not (name.startswith("__") or isinstance(value, _CODE))}
+    values = {
+        name: value for name, value in vars(module).items() if not (name.startswith("__") or isinstance(value, _CODE))
+    }
     for name, made in vars(module).items():
         if isinstance(made, type) and made.__module__ == module.__name__:
             for attribute, value in vars(made).items():

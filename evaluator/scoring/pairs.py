@@ -48,9 +48,7 @@ class _DistinctPairs:
     Pairs are distinct by the contents of image and text. A row is the place of a pair in this order.
     """
 
-    def __init__(
-        self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]
-    ):
+    def __init__(self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]):
         self._model, self._text_of = model, benchmark.text_of
         contests = [*needs.contests, *(
             [(image, text) for text in texts] for images, texts in needs.pools.values() for image in images

@@ -40,7 +40,15 @@ def score(
         score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder, on_batch_size)
     else:
         score_dual(
-            cast(DualEncoder, model), world, benchmark, needs, names.text, out, settings, process, cache_folder,
+            cast(DualEncoder, model),
+            world,
+            benchmark,
+            needs,
+            names.text,
+            out,
+            settings,
+            process,
+            cache_folder,
             on_batch_size,
         )
     return indistinct_texts(names) if process.is_main else {}

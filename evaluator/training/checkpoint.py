@@ -79,7 +79,9 @@ class Checkpoint:
                 torch.set_rng_state(state["torch"])
                 whole = weights_digest(model) == state["weights"]
         except Exception as error:  # torch, pickle and zipfile have errors of their own
-            raise UserError(f"The state {self._path} is damaged ({type(error).__name__}); remove it to train anew.") from None
+            raise UserError(
+                f"The state {self._path} is damaged ({type(error).__name__}); remove it to train anew."
+            ) from None
         if state["identity"] != self._identity:
             raise UserError(
                 f"{self._path} is the state of another training (its recipe, data or device differ); run that one again to "

@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from generator.dataset.commands import LocalFolder
 from generator.holdout.designs.registry import design_names
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER = LocalFolder()
 FILE = click.Path(path_type=Path, dir_okay=False)
 SEED = click.IntRange(min=0)
 

@@ -118,7 +118,9 @@ def _drop_damaged_tail(path: Path) -> None:
         whole = 0
         for line in file:
             if read_line(line) is None:
-                logger.warning(f"The end of {path} was cut short or damaged and is dropped; its scenes are rendered again.")
+                logger.warning(
+                    f"The end of {path} was cut short or damaged and is dropped; its scenes are rendered again."
+                )
                 file.truncate(whole)
                 break
             whole += len(line)

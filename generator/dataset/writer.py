@@ -47,9 +47,7 @@ class WorldWriter:
     def __init__(self, root: Path, request: Mapping[str, Any]):
         self._root, self._folder = root, root / "world"
         self._request = json.loads(json.dumps(request))
-        self._lock = Lock(
-            root / _LOCK, f"Another command is writing {root}; wait for it, or choose another --out."
-        )
+        self._lock = Lock(root / _LOCK, f"Another command is writing {root}; wait for it, or choose another --out.")
         self._journal = Journal(self._folder / _JOURNAL)
         self._packer: Packer | None = None
         self._mirroring: Mirroring | None = None
@@ -344,7 +342,8 @@ def check_free(root: Path) -> None:
     if root.exists() and not root.is_dir():
         raise UserError(f"{root} is a file; choose another --out.")
     if any(
-        path.is_file() and not path.name.startswith((_LOCK, _INDEX_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
+        path.is_file()
+        and not path.name.startswith((_LOCK, _INDEX_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
         for path in root.rglob("*")
     ):
         raise UserError(f"{root} holds something else than a world; choose another --out.")

@@ -98,7 +98,9 @@ def describe(
 
 def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[str, Any]:
     """All that decides a benchmark's tables beside world and holdout, for its manifest."""
-    made_for = assigned and json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
+    made_for = None
+    if assigned is not None:
+        made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
     asked = {name: value for name, value in asdict(request).items() if name != "strict"}
     asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
     normal: dict[str, Any] = json.loads(json.dumps(asked))

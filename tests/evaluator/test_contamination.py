@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from evaluator.contamination import CLEAN, CONTAMINATED, FITTED, UNKNOWN, find_overlaps, mark_of, training_of, training_said
+from evaluator.contamination import (
+    CLEAN,
+    CONTAMINATED,
+    FITTED,
+    UNKNOWN,
+    find_overlaps,
+    mark_of,
+    training_of,
+    training_said,
+)
 from evaluator.exposure import Exposure, scene_names
 from evaluator.models.registry import load_model
 from evaluator.training.scratch import Recipe, train_scratch
@@ -62,7 +71,16 @@ def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
     n, trained, images = _bindings_shown(two / "dataset")
     assert n > 0
     assert trained > 0
-    run = ("run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--protocol", "binary", "--out", tmp_path / "run")
+    run = (
+        "run",
+        two / "dataset",
+        "--model",
+        f"jackalope:{two / 'model'}",
+        "--protocol",
+        "binary",
+        "--out",
+        tmp_path / "run",
+    )
     done = score_command(*run, "--benchmark", OTHER)
     assert_one_sentence(
         done, f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of jackalope:",
@@ -115,7 +133,9 @@ def _check_files(out: Path, said: str) -> None:
 
 def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = score_command("run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", TRAINED, "--out", out)
+    done = score_command(
+        "run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", TRAINED, "--out", out
+    )
     assert done.exit_code == 0, done.output
     assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
@@ -144,13 +164,18 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     two: Path, tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    done = score_command("run", two / "dataset", "--model", spec, "--benchmark", OTHER, "--protocol", "binary", "--out", out)
+    done = score_command(
+        "run", two / "dataset", "--model", spec, "--benchmark", OTHER, "--protocol", "binary", "--out", out
+    )
     assert done.exit_code == 0, done.output
     assert "What this model was trained on is unknown" in done.stdout
     assert score_command("report", out).exit_code == 0
     html = (out / "report.html").read_text()
     assert "no training image" not in html
-    assert "What this model was trained on is unknown: it may have seen the held-out combinations, or these images." in html
+    assert (
+        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images."
+        in html
+    )
     record = json.loads((out / "run.json").read_text())
     del record["training"]  # a run of an older version
     (out / "run.json").write_text(json.dumps(record))

@@ -90,7 +90,11 @@ def test_what_is_not_recorded_is_unknown(tmp_path: Path) -> None:
     assert recorded_exposure(tmp_path) is None
     (tmp_path / "jackalope.json").write_text("{}")
     assert recorded_exposure(tmp_path) is None
-    for damaged in ('{"exposure": []}', '{"exposure": {"objects": [[1]], "triples": [], "scenes": []}}', '{"exposure": 3}'):
+    for damaged in (
+        '{"exposure": []}',
+        '{"exposure": {"objects": [[1]], "triples": [], "scenes": []}}',
+        '{"exposure": 3}',
+    ):
         (tmp_path / "jackalope.json").write_text(damaged)
         with pytest.raises(UserError, match=r"jackalope\.json is damaged: its `exposure` cannot be read"):
             recorded_exposure(tmp_path)

@@ -92,14 +92,18 @@ def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_questio
     assert "Not asked: retrieval, since a model that is fitted on the texts of the run would know" in done.stdout
     assert score_command("report", out).exit_code == 0
     assert "Not asked: retrieval" in (out / "report.html").read_text()
-    refused = score_command("run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other")
+    refused = score_command(
+        "run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other"
+    )
     assert_one_sentence(refused, "blind:ngram cannot be asked 'retrieval'", "take blind:length or blind:lm:NAME")
 
 
 def test_no_image_is_read_for_a_baseline_that_reads_none(drawn_copy: Path, tmp_path: Path) -> None:
     for path in (drawn_copy / "world" / "images").iterdir():
         path.write_bytes(b"")
-    done = score_command("run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run")
+    done = score_command(
+        "run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run"
+    )
     assert done.exit_code == 0, done.output
 
 

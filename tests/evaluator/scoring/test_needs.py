@@ -35,7 +35,9 @@ def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchma
     images = [image for group in groups for image in group.images]
     assert sorted(images) == sorted({image for image, _ in needs.pairs})
     group_of = {image: i for i, group in enumerate(groups) for image in group.images}
-    cluster_of = {row["item_id"]: row["cluster_id"] for row in benchmark.items.to_pylist() if row["protocol"] == "binary"}
+    cluster_of = {
+        row["item_id"]: row["cluster_id"] for row in benchmark.items.to_pylist() if row["protocol"] == "binary"
+    }
     clusters: dict[str, set[int]] = {}
     for row in benchmark.candidates.to_pylist():
         if row["item_id"] in cluster_of:

@@ -25,7 +25,11 @@ class _StopError(Exception):
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A network of half a million weights: what is tested are files."""
     text = {"context_length": 16, "vocab_size": 49408, "width": 8, "heads": 2, "layers": 1}
-    small = {**scratch.SMALL, "vision_cfg": {**scratch.SMALL["vision_cfg"], "width": 8, "head_width": 8}, "text_cfg": text}
+    small = {
+        **scratch.SMALL,
+        "vision_cfg": {**scratch.SMALL["vision_cfg"], "width": 8, "head_width": 8},
+        "text_cfg": text,
+    }
     monkeypatch.setattr(scratch, "SMALL", small)
 
 
@@ -39,13 +43,18 @@ def _stopped(world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.
         if len(kept) == epochs:
             raise _StopError
 
-    with monkeypatch.context() as patched, pytest.raises(_StopError):
+    with monkeypatch.context() as patched:
         patched.setattr(Checkpoint, "keep", stop)
-        train_scratch(world, benchmark, QUICK, out, "cpu")
+        with pytest.raises(_StopError):
+            train_scratch(world, benchmark, QUICK, out, "cpu")
 
 
 def test_a_training_that_was_stopped_ends_in_the_same_model(
-    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     whole = train_scratch(world, benchmark, QUICK, tmp_path / "whole", "cpu")
     _stopped(world, benchmark, tmp_path / "model", monkeypatch)
@@ -109,7 +118,13 @@ def test_too_little_room_is_told_before_the_training(drawn: Path, disk: Path) ->
 
 @pytest.mark.parametrize("writing", ["the state", "the model"])
 def test_a_disk_that_fills_loses_no_finished_epoch(
-    drawn: Path, world: World, benchmark: Benchmark, disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writing: str
+    drawn: Path,
+    world: World,
+    benchmark: Benchmark,
+    disk: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    writing: str,
 ) -> None:
     """The disk fills after the training began: after the first epoch, or before the model is written."""
     train = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")

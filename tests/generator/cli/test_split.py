@@ -59,7 +59,10 @@ def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> Non
     other = run_command("gen", "split", copied, "--block-seed", "2", "--name", "mine")
     assert other.returncode == 2
     assert "another benchmark mine: its holdout differs" in other.stderr
-    assert run_command("gen", "split", copied, "--block-seed", "1", "--name", "mine", "--exposed-negatives").returncode == 2
+    assert (
+        run_command("gen", "split", copied, "--block-seed", "1", "--name", "mine", "--exposed-negatives").returncode
+        == 2
+    )
     assert contents(copied) == before
 
 

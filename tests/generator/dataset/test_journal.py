@@ -48,7 +48,15 @@ def test_a_journal_of_older_lines_is_one_json_object_a_line(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "damage",
-    [b"\0" * 300, b"\0" * 300 + b"\n", b'{"scene_id": "c"', b'{"value": 1}\n', b"[1]\n", b"\xff\xfe\n", b'{"scene_id": 3}\n'],
+    [
+        b"\0" * 300,
+        b"\0" * 300 + b"\n",
+        b'{"scene_id": "c"',
+        b'{"value": 1}\n',
+        b"[1]\n",
+        b"\xff\xfe\n",
+        b'{"scene_id": 3}\n',
+    ],
 )
 def test_a_damaged_end_is_dropped_with_a_warning_and_the_rest_is_kept(
     tmp_path: Path, damage: bytes, caplog: pytest.LogCaptureFixture

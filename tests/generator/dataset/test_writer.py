@@ -111,7 +111,11 @@ def _words(root: Path, name: str) -> list[str]:
 
 def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
     """`a` and `a.b` once shared the pattern by which abandoned drafts were found."""
-    with BenchmarkWriter(root, "a.b") as long, BenchmarkWriter(root, "a.draft") as longer, BenchmarkWriter(root, "a.lock"):
+    with (
+        BenchmarkWriter(root, "a.b") as long,
+        BenchmarkWriter(root, "a.draft") as longer,
+        BenchmarkWriter(root, "a.lock"),
+    ):
         for writer in (long, longer):
             writer.add_all("texts", _texts("long")["texts"])
         write_benchmark(root, "a", _texts("short"), None, {})
