@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from evaluator.contamination import MARK, mark_of, unknown_training
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import positions
@@ -34,8 +35,9 @@ def measure(folder: Path, channel: str | None = None, tolerance: float | None = 
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `unknown_protocols` the protocols of the benchmark that this version does not know.
-    `channel` names the scores to measure, `tolerance` says how close scores tie; by default those that the run chose.
+    every combination of counts, `training` says what is known of the model's training, `unknown_protocols` the protocols of
+    the benchmark that this version does not know. `channel` names the scores to measure, `tolerance` says how close scores tie;
+    by default those that the run chose.
     Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
     """
     run = open_run(folder)
@@ -63,17 +65,23 @@ def write_results(
     record = run.record
     results: Results = {
         "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
+        "training": record.get("training") or unknown_training(),
         "rules": {"tie_tolerance": _tolerance(run, tolerance), "interval": _INTERVAL},
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
+        "not_asked": record.get("not_asked", {}),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
-    tables = tables_folder(run.folder)
-    _write_csv(tables / "summary.csv", pa.Table.from_pylist(results["rows"]))
-    _write_csv(tables / "cells.csv", pa.Table.from_pylist(results["cells"]))
-    _write_csv(tables / "fits.csv", pa.Table.from_pylist([row for fit in results["fits"] for row in _fit_rows(fit)]))
-    text_of = run.benchmark.text_of
-    items = [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
-    _write_csv(tables / "items.csv", pa.concat_tables(items))
+    folder, text_of = tables_folder(run.folder), run.benchmark.text_of
+    tables = {
+        "summary": pa.Table.from_pylist(results["rows"]),
+        "cells": pa.Table.from_pylist(results["cells"]),
+        "fits": pa.Table.from_pylist([row for fit in results["fits"] for row in _fit_rows(fit)]),
+        "items": pa.concat_tables(
+            [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
+        ),
+    }
+    for name, table in tables.items():
+        _write_csv(folder / f"{name}.csv", _marked(table, mark_of(results)))
     write_json(run.folder / "results.json", results)
     return results
 
@@ -194,6 +202,13 @@ def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str,
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
     return pa.array(values.astype(np.float64), mask=~known)
+
+
+def _marked(table: pa.Table, mark: str) -> pa.Table:
+    """The table with a first column that holds the mark in every row, if there is one."""
+    if not mark or not table.num_columns:
+        return table
+    return table.add_column(0, MARK, pa.array([mark] * table.num_rows, pa.string()))
 
 
 def _write_csv(path: Path, table: pa.Table) -> None:

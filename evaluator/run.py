@@ -2,12 +2,16 @@
 
 import logging
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from evaluator.certificate import found_certificate, verified_now
+from evaluator.contamination import CONTAMINATED, training_of
 from evaluator.measure import measure, unknown_protocols
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
@@ -17,7 +21,7 @@ from evaluator.report.latex import write_latex
 from evaluator.run_folder import folder_name
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
-from evaluator.scoring.needs import Needs, collect_needs, within_limit
+from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools
 from evaluator.scoring.preflight import describe_cost, describe_limits
 from evaluator.scoring.score import score, settings_for
 from generator.dataset.errors import UserError, did_you_mean
@@ -29,11 +33,16 @@ from generator.dataset.reader import Benchmark, Dataset
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
 _BEGUN = ".begun.json"
+_FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
 
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `score run`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first."""
+    """The arguments of `score run`.
+
+    batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
+    model that was trained on what the benchmark holds out, and say so on every table.
+    """
 
     dataset: Path
     benchmark: str | None
@@ -47,6 +56,7 @@ class Request:
     channel: str | None = None
     full_pools: bool = False
     verify: bool = False
+    allow_contaminated: bool = False
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -69,16 +79,29 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         raise UserError(
             f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
         )
+    not_asked: dict[str, str] = {}
+    if isinstance(model, FitsTexts):
+        protocols, not_asked = _without_pools(protocols, benchmark, request)
     needs = collect_needs(benchmark, protocols)
+    if isinstance(model, FitsTexts):
+        needs = without_pools(needs)
     if is_pair_scorer(model) and not request.full_pools:
         needs = within_limit(needs, benchmark, model.passes)
+    training = training_of(model, dataset.world, benchmark, needs.images)
+    if training["status"] == CONTAMINATED and not request.allow_contaminated:
+        raise UserError(
+            f"{training['said'].removesuffix('.')} of {request.model}; score it on the benchmark whose train split it was trained on, or "
+            f"add --allow-contaminated, which says so on every table."
+        )
     if isinstance(model, FitsTexts):
-        model.fit_texts([benchmark.text_of[text] for text in needs.texts])
+        model.fit_texts([benchmark.text_of[text] for text in needs.texts], text_groups(needs, benchmark))
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
-        _announce(model, info, needs, status)
+        _announce(model, info, needs, status, training)
+        for what, why in not_asked.items():
+            logger.info(f"Not asked: {what}, since {why}.")
     out.mkdir(parents=True, exist_ok=True)
     if process.is_main:
         write_json(out / _BEGUN, {**identity, "batch": settings.batch})
@@ -96,9 +119,9 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     _check_unchanged(request, benchmark.name, identity, out)
     record = {
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
-        "certificate": status, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
+        "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out),
+        "channel": request.channel or channels[0], "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)
@@ -133,10 +156,28 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
 
-def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str) -> None:
+def _without_pools(
+    protocols: Sequence[str], benchmark: Benchmark, request: Request
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The protocols whose items have candidates of their own, and what a model that is fitted on texts is not asked.
+
+    Raises UserError when a protocol was asked for that has pools, or when no other is there.
+    """
+    pools = [name for name in protocols if pc.any(pc.is_valid(benchmark.items_of(name)["pool_id"])).as_py()]
+    left = tuple(name for name in protocols if name not in pools)
+    if pools and (request.protocols or not left):
+        raise UserError(
+            f"{request.model} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
+        )
+    raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
+    return left, dict.fromkeys([*pools, *raw], _FITTED)
+
+
+def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str, training: dict[str, Any]) -> None:
     facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
     logger.info("Model: " + "; ".join(facts))
     logger.info(f"{describe_cost(model, needs)} Dataset certificate: {status}.")
+    logger.info(training["said"])
     for line in describe_limits(needs):
         logger.info(line)
 

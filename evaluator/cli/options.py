@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
+from generator.dataset.commands import LocalFolder
+
+FOLDER = LocalFolder()
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

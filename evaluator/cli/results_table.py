@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.contamination import mark_of, training_said
 from evaluator.protocols.items import reported_splits
 from evaluator.report.cells import chance, interval, is_gap, value, varying
 
@@ -31,17 +32,21 @@ def print_table(results: Sequence[dict[str, Any]], full: bool = False) -> None:
     for run in results:
         rules = f", scores tie within {run['rules']['tie_tolerance']:g}"
         _print(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']}){rules}", "bold")
+        mark = mark_of(run)
+        _print(console, training_said(run), "bold red" if mark else None)
         rows = [row for row in run["rows"] if row["n"] is None]
         if full:
             for protocol, part in groupby(rows, key=lambda row: row["protocol"]):
-                _print_wide(console, _full_table(protocol, list(part)))
+                _print_wide(console, _full_table(protocol, list(part), mark))
         else:
             lines = _lines(rows)
             splits = _shown_splits(lines)
-            _print_wide(console, _short_table(lines, splits))
+            _print_wide(console, _short_table(lines, splits, mark))
             more = len(run["rows"]) - sum(row["split"] in splits for line in lines for row in line)
             if more:
                 _print(console, f"{more:,} more rows: --full prints them, tables/summary.csv has them all.", "dim")
+        for what, why in run.get("not_asked", {}).items():
+            _print(console, f"Not asked: {what}, since {why}.")
         for protocol, n in run["unknown_protocols"].items():
             _print(
                 console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know."
@@ -73,8 +78,8 @@ def _shown_splits(lines: Sequence[Sequence[_Row]]) -> list[str]:
     return [*(reported_splits(found) or sorted(set(found))), *([_GAP] if _GAP in found else [])]
 
 
-def _short_table(lines: Sequence[Sequence[_Row]], splits: Sequence[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+def _short_table(lines: Sequence[Sequence[_Row]], splits: Sequence[str], mark: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=mark or None, title_justify="left")
     labels = ["protocol", "metric", *varying([line[0] for line in lines])]
     for column in labels:
         table.add_column(column, no_wrap=True)
@@ -100,8 +105,9 @@ def _cell(row: _Row | None) -> str:
     return value(row, _DECIMALS) if row["low"] is None else f"{value(row, _DECIMALS)} ({interval(row, _DECIMALS)})"
 
 
-def _full_table(protocol: str, rows: Sequence[_Row]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=protocol, title_justify="left")
+def _full_table(protocol: str, rows: Sequence[_Row], mark: str) -> Table:
+    title = f"{protocol}. {mark}" if mark else protocol
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
     labels = varying(rows)
     for column in ("metric", *labels, "split"):
         table.add_column(column, no_wrap=True)

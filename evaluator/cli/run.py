@@ -54,12 +54,19 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     help="Judge the dataset with `gen verify` first, and end if it fails. Without this the run repeats what the certificate in "
     "the folder says.",
 )
+@click.option(
+    "--allow-contaminated",
+    is_flag=True,
+    help="Score a model that was trained on held-out combinations or on images that are scored; every table and page then "
+    "says CONTAMINATED.",
+)
 @DEVICE
 @FULL
 @JSON
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
-    precision: str, workers: int | None, channel: str | None, full_pools: bool, verify: bool, device: str | None, full: bool,
+    precision: str, workers: int | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
+    device: str | None, full: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Score MODEL on DATASET and print the results for each split.
@@ -72,8 +79,9 @@ def run(
     from evaluator.run import run as score
 
     request = Request(
-        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools, verify
-    )
+        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools, verify,
+        allow_contaminated,
+    )  # fmt: skip
     folder, results = score(request, Bar())
     if results is None:
         return

@@ -1,17 +1,21 @@
 """`blind:` baselines, which never see the image: what they gain above chance, a benchmark gives away in its words.
 
-`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text gets the same score beside every image.
+`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text gets the same score beside every image, of `blind:ngram` beside
+every image of a group.
 """
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from evaluator.models.contracts import fingerprints
+from evaluator.exposure import Exposure
+from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.ngram import ORDER, NgramModel
 from generator.dataset.errors import UserError, did_you_mean
 
@@ -22,11 +26,12 @@ class BlindScorer(ABC):
     """A PairScorer of texts alone. Each text is scored once, however many images it stands beside."""
 
     passes = 0
+    reads_images = False
     channels: tuple[str, ...]
     key: str
 
     def __init__(self, weights: str, **info: Any):
-        self._known: dict[str, float] = {}
+        self._known: dict[tuple[int | None, str], float] = {}
         self.info: dict[str, Any] = {
             "weights": weights, "preprocessing": "none: images are not read", "activation": "none", "parameters": 0,
             "precision": "float64", "device": "cpu", "text_length": None, **info,
@@ -43,13 +48,24 @@ class BlindScorer(ABC):
         contests: Sequence[Sequence[int]] | None = None,
     ) -> np.ndarray:
         """As PairScorer.score_pairs."""
-        if new := sorted({text for _, text in pairs} - self._known.keys()):
-            self._known.update(zip(new, self._score(new), strict=True))
-        return np.array([[self._known[text]] for _, text in pairs], dtype=np.float32).reshape(-1, 1)
+        folds = dict(enumerate(map(self._fold, images)))
+        asked = [(folds.get(i), text) for i, text in pairs]
+        new: dict[int | None, set[str]] = defaultdict(set)
+        for fold, text in asked:
+            if (fold, text) not in self._known:
+                new[fold].add(text)
+        for fold, texts in new.items():
+            ordered = sorted(texts)
+            self._known.update(zip([(fold, text) for text in ordered], self._score(ordered, fold), strict=True))
+        return np.array([[self._known[each]] for each in asked], dtype=np.float32).reshape(-1, 1)
+
+    def _fold(self, image: Any) -> int | None:
+        """What the score of a text depends on beside the text: a number for each part of the run, None for nothing."""
+        return None
 
     @abstractmethod
-    def _score(self, texts: Sequence[str]) -> Sequence[float]:
-        """Scores of distinct texts; NaN for texts that cannot be scored."""
+    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
+        """Scores of distinct texts beside images of one fold; NaN for texts that cannot be scored."""
 
 
 class LengthScorer(BlindScorer):
@@ -60,35 +76,50 @@ class LengthScorer(BlindScorer):
     def __init__(self) -> None:
         super().__init__("none")
         self.key = "blind-length-1"
+        self.exposure = Exposure()  # it counts letters
 
-    def _score(self, texts: Sequence[str]) -> Sequence[float]:
+    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         return [-float(len(text)) for text in texts]
 
 
 class NgramScorer(BlindScorer):
-    """Mean log-likelihood per token under a word trigram (ngram.py) of all other texts of the run.
+    """Mean log-likelihood per token under a word trigram (ngram.py) of the texts of the run.
 
-    `fit_texts` gives the texts, true and false alike. Each text is scored by a model that has not read it.
+    `fit_texts` gives the texts, true and false alike. An image's texts are scored by a model that has read no text of the
+    image's group, nor the text itself: else a text that is true of several images of a group would count as frequent.
     """
 
     channels = ("log_likelihood",)
 
     def __init__(self) -> None:
-        super().__init__("none", order=ORDER, fitted_on="all other texts of the run, true and false alike")
+        fitted_on = "the texts of the run, true and false alike, without those of the image's group"
+        super().__init__("none", order=ORDER, fitted_on=fitted_on)
         self._model: NgramModel | None = None
+        self._group_of: dict[str, int] = {}
+        self._left_out: list[frozenset[str]] = []
 
-    def fit_texts(self, texts: Sequence[str]) -> None:
+    def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As FitsTexts.fit_texts."""
         distinct = sorted(set(texts))
         self._known = {}
+        self._group_of = {image: i for i, group in enumerate(groups) for image in group.images}
+        self._left_out = [group.texts for group in groups]
         self._model = NgramModel(distinct)
         self.info["fitted_texts"] = len(distinct)
-        self.key = "blind-ngram-" + hashlib.sha256("\0".join(distinct).encode()).hexdigest()[:16]
+        parts = [distinct, sorted((sorted(group.images), sorted(group.texts)) for group in groups)]
+        self.key = "blind-ngram-" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    def _score(self, texts: Sequence[str]) -> Sequence[float]:
+    def _fold(self, image: Any) -> int | None:
+        return self._group_of.get(image) if isinstance(image, str) else None
+
+    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         if self._model is None:
             raise RuntimeError("fit_texts comes before score_pairs")
-        return [-float(np.log(self._model.perplexities([text], [text])[text])) for text in texts]
+        group = self._left_out[fold] if fold is not None else frozenset()
+        found = self._model.perplexities(group.intersection(texts), group)
+        for text in set(texts) - group:
+            found |= self._model.perplexities([text], [text, *group])
+        return [-float(np.log(found[text])) for text in texts]
 
 
 class LanguageModelScorer(BlindScorer):
@@ -104,7 +135,7 @@ class LanguageModelScorer(BlindScorer):
         self.info |= {**self._likelihood.info, "preprocessing": self.info["preprocessing"]}
         self.key = self._likelihood.key
 
-    def _score(self, texts: Sequence[str]) -> Sequence[float]:
+    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         scores: list[float] = self._likelihood.mean_log_likelihoods(texts).tolist()
         return scores
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,8 @@ class DualEncoder(Protocol):
     """A model that embeds images and texts separately. The score of a pair is the cosine of its embeddings.
 
     A model may also have a method `prepare(image)`. Threads then call it ahead of the model, and `encode_images` gets
-    what it returned in place of the images.
+    what it returned in place of the images. Any model may have an attribute `exposure` (evaluator.exposure.Exposure): what
+    it was shown in training, and nothing else. Without it that is unknown.
     """
 
     info: dict[str, Any]
@@ -38,7 +40,8 @@ class PairScorer(Protocol):
     """A model that reads an image and a text together: a cross encoder, a generative or a diffusion model.
 
     A model whose scores depend on the other pairs of a contest sets the attribute `contested` to True. Its contests are
-    then scored in one call, and its cached scores are reused only for the same contests.
+    then scored in one call, and its cached scores are reused only for the same contests. A model that sets `reads_images` to
+    False gets the scene_id of each image in place of the image.
     """
 
     info: dict[str, Any]
@@ -70,12 +73,26 @@ class PairScorer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Group:
+    """Images that show the same values and categories (by scene_id), and every text that is asked of any of them."""
+
+    images: frozenset[str]
+    texts: frozenset[str]
+
+
 @runtime_checkable
 class FitsTexts(Protocol):
-    """A model that is fitted on the texts of a run before it scores them, as `blind:ngram` is."""
+    """A model that is fitted on the texts of a run before it scores them, as `blind:ngram` is.
 
-    def fit_texts(self, texts: Sequence[str]) -> None:
-        """Called once with all distinct texts of the run, before `key` is read and before anything is scored."""
+    It is not asked pools of texts: most of a pool is of no scene of the run, so it would know the texts that are asked about.
+    """
+
+    def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
+        """Called once with all distinct texts of the run, before `key` is read and before anything is scored.
+
+        Texts of an image's group may not count when the image is scored. No image is in two groups.
+        """
         ...
 
 

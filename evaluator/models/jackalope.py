@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evaluator.exposure import RECORD
 from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
@@ -21,7 +22,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
     folder = Path(path)
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
-    if not (folder / "jackalope.json").exists():
+    if not (folder / RECORD).exists():
         raise UserError(
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
@@ -30,11 +31,9 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
-    record = read_json(folder / "jackalope.json")
+    record = read_json(folder / RECORD)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
-        raise UserError(
-            f"{folder / 'jackalope.json'} is damaged: it lacks {', '.join(lacking)}; restore it or train again."
-        )
+        raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
     if (folder / _CONFIG).exists():
         check_plain_sizes(read_json(folder / _CONFIG).get("model_cfg"), path)
     encoder = load_open_clip(f"local-dir:{folder}", device)

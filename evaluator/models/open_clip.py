@@ -19,6 +19,7 @@ from PIL import Image
 from safetensors import SafetensorError
 from torch.nn import functional as F
 
+from evaluator.exposure import Exposure, recorded_exposure
 from evaluator.models.device import best_device
 from evaluator.models.open_clip_config import check_open_clip_config
 from evaluator.models.pretrained.source import first_line
@@ -44,6 +45,7 @@ class OpenClipEncoder:
         self._preprocess = preprocess
         self._tokenizer = tokenizer
         self._device = device
+        self.exposure: Exposure | None = None
         digest = weights_digest(model)
         self.info = {
             "weights": weights,
@@ -95,7 +97,12 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
-    if name.startswith(("local-dir:", "hf-hub:")):
+    if name.startswith("local-dir:"):
+        exposure = recorded_exposure(Path(name.removeprefix("local-dir:")))
+        encoder = _load(name, None, False, device, "by the model's own configuration")
+        encoder.exposure = exposure
+        return encoder
+    if name.startswith("hf-hub:"):
         return _load(name, None, False, device, "by the model's own configuration")
     architecture, _, weights = name.partition("@")
     known = open_clip.list_models()

@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 import inspect
+import logging
 import os
 import secrets
 import sys
@@ -20,9 +21,11 @@ from PIL import Image
 
 from evaluator.models.contracts import Model, fingerprints
 from evaluator.models.device import best_device
+from evaluator.models.state import networks_of, state_digest
 from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError
 
+logger = logging.getLogger(__name__)
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 
 
@@ -45,7 +48,8 @@ def load_python(name: str, device: str | None) -> Model:
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
     """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
 
-    `source` is the class or function that made the object; the key of the model changes with the file it stands in.
+    `source` is the class or function that made the object; the key of the model changes with its code and with the object's
+    state (state.py).
     Raises UserError when the object has no method to score with.
     """
     encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
@@ -63,12 +67,12 @@ class _UserModel:
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         self._model, self._spec = model, spec
         file = _file_of(source)
-        networks = [each.eval() for each in _networks(model)]
+        networks = [each.eval() for each in networks_of(model)]
         weights = hashlib.sha256("".join(weights_digest(each) for each in networks).encode()).hexdigest()
         self.info: dict[str, Any] = {
             "weights": spec,
             "source_sha256": hashlib.sha256(file.read_bytes()).hexdigest() if file else None,
-            "parameters": sum(p.numel() for each in networks for p in each.parameters()),
+            "parameters": sum(p.numel() for p in {id(p): p for each in networks for p in each.parameters()}.values()),
             "precision": "its own",
             "device": str(best_device(device)) if networks else "its own",
             **({"weights_sha256": weights} if networks else {}),
@@ -77,10 +81,21 @@ class _UserModel:
         own = getattr(model, "key", None)
         if own is not None and not (isinstance(own, str) and own):
             raise UserError(f"The key of {spec} is {own!r}; give a text that is not empty, or leave it out.")
-        # without a source file the key is random, so that nothing stale is taken from the cache
-        source_key = self.info["source_sha256"] or secrets.token_hex()
-        parts = [spec, own] if own else [spec, source_key, weights, self.info["device"]]
+        parts = [spec, own] if own else [spec, self._state(source), self.info["device"]]
         self.key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def _state(self, source: Any) -> str:
+        """A digest of all that decides the output; random where that cannot be told, so that nothing stale is reused."""
+        try:
+            if self.info["source_sha256"] is None:
+                raise TypeError("its source is no file")
+            return state_digest(self._model, source)
+        except TypeError as error:
+            logger.info(
+                f"What {self._spec} computes is not reused in later runs, since its state cannot be hashed ({error}); give it a "
+                "`key` that changes whenever its results do."
+            )
+            return secrets.token_hex()
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """The model's own tokens, int64 (n, length), or fingerprints of the texts."""
@@ -218,13 +233,6 @@ def _file_of(source: Any) -> Path | None:
     except TypeError:
         return None
     return Path(file) if file and Path(file).exists() else None
-
-
-def _networks(model: Any) -> list[torch.nn.Module]:
-    """The object itself where it is a torch module, else the torch modules among its attributes."""
-    held = [model, *vars(model).values()] if hasattr(model, "__dict__") else [model]
-    found = [each for each in held if isinstance(each, torch.nn.Module)]
-    return found[:1] if found and found[0] is model else found
 
 
 def _array(given: Any) -> np.ndarray:

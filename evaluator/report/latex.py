@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from evaluator.contamination import mark_of
 from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.protocols.items import COUNTS, reported_splits
 from evaluator.protocols.raw_retrieval import KIND as RAW
@@ -161,14 +162,16 @@ def _document(results: Results, name: str) -> str:
     """The tables of a protocol under one caption."""
     protocol, rows = find_protocol(name), _rows(results, name)
     ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
+    mark = mark_of(results)
     caption = (
-        f"{name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
+        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
         "In %, gaps in points, 95% intervals by cluster; a mean ± has its standard deviation; scores that differ by no more than "
         f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
         f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
     )
     tables = [table for make in protocol.tables for table in make(results, name)]
-    body = "\n\n\\medskip\n".join(map(str, tables))
+    above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
+    body = "\n\n\\medskip\n".join(f"{above}{table}" for table in tables)
     return (
         "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\footnotesize\n"
         f"{body}\n\\caption{{{escape(caption.strip())}}}\n\\end{{table}}\n"

@@ -13,6 +13,7 @@ import pyarrow.csv
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
+from evaluator.contamination import CLEAN, MARK, mark_of, training_said, unknown_training
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
 from evaluator.report.cells import chance, interval, value, varying
@@ -30,11 +31,13 @@ def write_page(folders: Sequence[Path], out: Path) -> list[Results]:
     environment = Environment(
         loader=PackageLoader("evaluator", "report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters |= {"mark_of": mark_of, "training_said": training_said}
     environment.filters |= {"value": value, "interval": interval, "chance": chance, "varying": varying}
     page = environment.get_template("page.html.jinja").render(
         results=results,
+        never_shown=all((each.get("training") or unknown_training())["status"] == CLEAN for each in results),
         records=[run.record for run in runs],
-        figures=figures(results),
+        figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in results]),
         galleries=[_galleries(run, each) for run, each in zip(runs, results, strict=True)],
     )
     out.parent.mkdir(parents=True, exist_ok=True)

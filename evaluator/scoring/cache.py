@@ -1,5 +1,7 @@
 """What models have computed, on disk: one SQLite file per model, one float32 vector per input."""
 
+import hashlib
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +13,15 @@ from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
 
+logger = logging.getLogger(__name__)
+_CHECK = 8
+"""Bytes of a vector's checksum, which stands behind it."""
+
 
 class VectorCache:
     """Vectors by name in the file `path`. Each `put` is one transaction, so a killed process loses at most one batch.
 
-    Raises UserError when the file is damaged or the disk is full.
+    Each vector has a checksum of its name and its bytes. Those that do not agree with it are computed again. Raises UserError when the file is damaged or the disk is full.
     """
 
     kind = "cache"
@@ -41,18 +47,29 @@ class VectorCache:
     def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
         """The vectors of those inputs that are in the cache, float32 (d,) each."""
         found: dict[str, np.ndarray] = {}
+        damaged = 0
         for start in range(0, len(inputs), 500):
             part = inputs[start : start + 500]
             with self._explained():
                 rows = self._database.execute(
                     f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
                 )
-                found |= {name: np.frombuffer(vector, dtype=np.float32) for name, vector in rows}
+                for name, kept in rows:
+                    vector = _checked(name, kept)
+                    if vector is None:
+                        damaged += 1
+                    else:
+                        found[name] = vector
+        if damaged:
+            logger.warning(
+                f"{damaged:,} entries of the {self.kind} {self._path} do not agree with their checksums and are computed again."
+            )
         return found
 
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n inputs."""
-        rows = [(name, vector.astype(np.float32).tobytes()) for name, vector in zip(inputs, vectors, strict=True)]
+        named = zip(inputs, vectors.astype(np.float32), strict=True)
+        rows = [(name, vector.tobytes() + _checksum(name, vector.tobytes())) for name, vector in named]
         with self._explained(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
 
@@ -64,6 +81,18 @@ class VectorCache:
             raise UserError(
                 f"The {self.kind} {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
             ) from None
+
+
+def _checksum(name: str, vector: bytes) -> bytes:
+    return hashlib.blake2b(f"{len(name.encode())} {name}".encode() + vector, digest_size=_CHECK).digest()
+
+
+def _checked(name: str, kept: bytes) -> np.ndarray | None:
+    """The vector of an entry, float32 (d,); None where it does not agree with its checksum."""
+    vector, check = kept[:-_CHECK], kept[-_CHECK:]
+    if len(vector) % 4 or check != _checksum(name, vector):
+        return None
+    return np.frombuffer(vector, dtype=np.float32)
 
 
 class EmbeddingCache(VectorCache):

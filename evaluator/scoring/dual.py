@@ -1,6 +1,5 @@
 """Score dual encoders: each image and each text is encoded once; the score of a pair is a cosine in float32."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,17 +23,17 @@ _ROWS = 65_536
 
 
 def score_dual(
-    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, process: Process,
+    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Encode inputs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
+    names: the name of each text in the cache, by text_id. Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
     should tie must not differ by rounding, while an image's rounding affects all its texts alike.
     """
     images, texts = needs.images, needs.texts
     image_name = {image: f"image:{world.image_digest(image)}" for image in images}
-    text_name = {text: f"text:{text_digest(benchmark.text_of[text])}" for text in texts}
+    text_name = {text: f"text:{names[text]}" for text in texts}
     jobs = [
         (_texts(model, benchmark, text_name), replace(settings, precision="float32"), model.key),
         (_images(model, world, image_name), settings, cache_key(model.key, settings.precision)),
@@ -62,11 +61,6 @@ def score_dual(
 def cache_key(key: str, precision: str) -> str:
     """Name of the cache of a model's results in a precision."""
     return key if precision == "float32" else f"{key}-{precision}"
-
-
-def text_digest(text: str) -> str:
-    """The first 32 hex digits of a text's SHA-256, which name it in the cache."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _texts(model: DualEncoder, benchmark: Benchmark, names: dict[str, str]) -> Job:

@@ -1,11 +1,14 @@
 """Which scores a benchmark needs from a model, and the limits for slow models."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import networkx as nx
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.models.contracts import Group
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
 from evaluator.protocols.registry import find_protocol
 from generator.dataset.reader import Benchmark
@@ -104,6 +107,28 @@ def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
     pairs = sorted({*needs.pairs, *(pair for contest in contests for pair in contest)})
     left_out = tuple(protocol for protocol in needs.folds if protocol not in folds)
     return replace(needs, pairs=pairs, pools=pools, contests=contests, sampled=sampled, folds=folds, left_out=left_out)
+
+
+def without_pools(needs: Needs) -> Needs:
+    """The needs without pools and raw retrieval."""
+    return replace(needs, pools={}, folds={}, sampled={})
+
+
+def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
+    """The images of the pairs by group, each with its texts: no item and no cluster stands in two groups."""
+    items = dict(zip(benchmark.items["item_id"].to_pylist(), benchmark.items["cluster_id"].to_pylist(), strict=True))
+    asked = {image for image, _ in needs.pairs}
+    graph = nx.Graph()
+    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id"))
+    for item, image in zip(*columns, strict=True):
+        if image in asked and item in items:
+            graph.add_edge(("image", image), ("item", item))
+            graph.add_edge(("item", item), ("cluster", items[item]))
+    texts: dict[str, set[str]] = defaultdict(set)
+    for image, text in needs.pairs:
+        texts[image].add(benchmark.text_of[text])
+    found = ([name for kind, name in component if kind == "image"] for component in nx.connected_components(graph))
+    return [Group(frozenset(images), frozenset().union(*(texts[each] for each in images))) for images in found]
 
 
 def _size(pool: tuple[list[str], list[str]]) -> int:

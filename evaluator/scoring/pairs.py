@@ -12,7 +12,7 @@ from evaluator.models.contracts import PairScorer
 from evaluator.scoring.batches import FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.dual import cache_key, text_digest
+from evaluator.scoring.dual import cache_key
 from evaluator.scoring.needs import Needs, Pair
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
@@ -21,14 +21,18 @@ from generator.dataset.reader import Benchmark, World
 
 
 def score_pairs(
-    model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, out: Path, settings: Settings, process: Process,
+    model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy."""
-    pairs = _DistinctPairs(model, world, benchmark, needs)
+    """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
+
+    names: the name of each text in the cache, by text_id.
+    """
+    pairs = _DistinctPairs(model, world, benchmark, needs, names)
     cache = ScoreCache(cache_key(model.key, settings.precision), cache_folder)
     with VectorStore(cache, out, "pairs", process) as store:
-        job = Job("pair", pairs.names, pairs.plan, pairs.images, world.image, pairs.compute)
+        load = world.image if getattr(model, "reads_images", True) else str
+        job = Job("pair", pairs.names, pairs.plan, pairs.images, load, pairs.compute)
         runner = BatchRunner(job, store, process, settings)
         runner.warm_up()
         on_batch_size(runner.batch_size)
@@ -44,14 +48,14 @@ class _DistinctPairs:
     Pairs are distinct by the contents of image and text. A row is the place of a pair in this order.
     """
 
-    def __init__(self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs):
+    def __init__(self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]):
         self._model, self._text_of = model, benchmark.text_of
         contests = [*needs.contests, *(
             [(image, text) for text in texts] for images, texts in needs.pools.values() for image in images
         )]  # fmt: skip
         spare = set(needs.pairs).difference(*contests)
         self._digest = {image: world.image_digest(image) for image in needs.images}
-        self._text = {text: text_digest(benchmark.text_of[text]) for text in needs.texts}
+        self._text = names
         image_of = {digest: image for image, digest in sorted(self._digest.items(), reverse=True)}
         self._row: dict[str, int] = {}
         self._pairs: list[Pair] = []

@@ -1,6 +1,8 @@
 """Score a model on a benchmark: `score` runs a dual encoder or a pair scorer and writes the files of scores."""
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +17,7 @@ from evaluator.scoring.needs import Needs
 from evaluator.scoring.pairs import score_pairs
 from generator.dataset.reader import Benchmark, World
 
-_TOKENIZED = 4096
+_TOKENIZED, _DIGITS = 4096, 32
 
 
 def score(
@@ -32,15 +34,24 @@ def score(
     """
     process = process or Process()
     settings = settings or settings_for(model, batch)
-    indistinct = indistinct_texts(model, benchmark, needs) if process.is_main else {}
+    names = text_names(model, benchmark, needs)
     out.mkdir(parents=True, exist_ok=True)
     if is_pair_scorer(model):
-        score_pairs(model, world, benchmark, needs, out, settings, process, cache_folder, on_batch_size)
+        score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder, on_batch_size)
     else:
         score_dual(
-            cast(DualEncoder, model), world, benchmark, needs, out, settings, process, cache_folder, on_batch_size
+            cast(DualEncoder, model),
+            world,
+            benchmark,
+            needs,
+            names.text,
+            out,
+            settings,
+            process,
+            cache_folder,
+            on_batch_size,
         )
-    return indistinct
+    return indistinct_texts(names) if process.is_main else {}
 
 
 def settings_for(
@@ -54,15 +65,37 @@ def settings_for(
     return Settings(device, chosen_precision(precision, device, not is_pair_scorer(model)), batch, workers)
 
 
-def indistinct_texts(model: Model, benchmark: Benchmark, needs: Needs) -> dict[str, str]:
-    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier one}."""
-    first: dict[bytes, str] = {}
-    same: dict[str, str] = {}
+@dataclass(frozen=True)
+class TextNames:
+    """Names of texts by text_id. text: by content and tokens, for the cache. tokens: by tokens alone."""
+
+    text: dict[str, str]
+    tokens: dict[str, str]
+
+
+def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
+    """Names of all texts that are needed.
+
+    The tokens are part of a text's name in the cache, so that a model with the same weights and another tokenizer, which the
+    model's key may not tell, never gets another one's results.
+    """
+    names = TextNames({}, {})
     texts = needs.texts
     for start in range(0, len(texts), _TOKENIZED):
         part = texts[start : start + _TOKENIZED]
         for text, row in zip(part, model.tokens([benchmark.text_of[t] for t in part]), strict=True):
-            original = first.setdefault(row.tobytes(), text)
-            if original != text:
-                same[text] = original
+            read = f"{row.dtype} {row.shape} ".encode() + row.tobytes()
+            names.tokens[text] = hashlib.sha256(read).hexdigest()[:_DIGITS]
+            names.text[text] = hashlib.sha256(benchmark.text_of[text].encode() + b"\0" + read).hexdigest()[:_DIGITS]
+    return names
+
+
+def indistinct_texts(names: TextNames) -> dict[str, str]:
+    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier one}."""
+    first: dict[str, str] = {}
+    same: dict[str, str] = {}
+    for text, read in names.tokens.items():
+        original = first.setdefault(read, text)
+        if original != text:
+            same[text] = original
     return same

@@ -1,6 +1,7 @@
 """The train split as tensors."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +24,15 @@ class TrainingSet:
 
     images: uint8 (n, 3, size, size). tokens: int64 (m, context), one row for each distinct text. captions: int64 (n, 2),
     rows of `tokens` that are true of each image, one for each order of mention. negatives: int64 (n, 2), the swap negative
-    of each caption, -1 where it has none.
+    of each caption, -1 where it has none. scenes: scene_id of each image. texts: text_id of each row of `tokens`.
     """
 
     images: Tensor
     tokens: Tensor
     captions: np.ndarray
     negatives: np.ndarray
+    scenes: Sequence[str] = ()
+    texts: Sequence[str] = ()
 
 
 def read_training_set(
@@ -58,7 +61,7 @@ def read_training_set(
     captions = np.array([[row_of[t] for _, t in pairs[scene]] for scene in scenes])
     negatives = np.array([[row_of.get(negative_of.get(key, ""), -1) for key in pairs[scene]] for scene in scenes])
     tokens = open_clip.SimpleTokenizer(context_length=context)([benchmark.text_of[t] for t in row_of])
-    return TrainingSet(_images(world, scenes, size, progress), tokens, captions, negatives)
+    return TrainingSet(_images(world, scenes, size, progress), tokens, captions, negatives, scenes, list(row_of))
 
 
 def _check_split(benchmark: Benchmark) -> None:

@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 import open_clip
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evaluator.exposure import RECORD, read_exposure
 from evaluator.models.device import best_device, half_precision
+from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingSet, read_training_set
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
+from generator.dataset.lock import Lock
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 
@@ -63,28 +66,48 @@ def train_scratch(
 
     The loss is CLIP's symmetric contrastive loss; each image's swap negative stands among the texts (NegCLIP,
     Yuksekgonul et al. 2023), and texts that are true of an image are never counted against it.
+
+    The state after each epoch is kept beside `out`, so that a training that was stopped, or that a full disk ended, is
+    continued by the same call. Raises UserError when there is no room for model and state, or when another process trains
+    into `out`.
     """
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty; choose another --out.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
+        return _train(world, benchmark, recipe, out, device, progress)
+
+
+def _train(
+    world: World, benchmark: Benchmark, recipe: Recipe, out: Path, device: str | None, progress: Progress
+) -> dict[str, Any]:
     torch.manual_seed(recipe.seed)
     target = best_device(device)
     model = open_clip.CLIP(**SMALL).to(target, memory_format=torch.channels_last)
+    identity = {"recipe": asdict(recipe), "benchmark": benchmark.digest, "world": world.digest, "device": target.type}
+    checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), identity)
+    checkpoint.check_space(model)
     data = read_training_set(
         world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"], progress
     )
     logger.info(
         f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target})."
     )
-    losses = _fit(model, data, recipe, target, progress)
+    shown = np.concatenate([data.captions, data.negatives]) if recipe.negatives else data.captions
+    named = [data.texts[row] for row in np.unique(shown[shown >= 0])]
+    exposure = read_exposure(world, benchmark, data.scenes, named)
+    losses = _fit(model, data, recipe, target, progress, checkpoint)
     record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
-              "images": len(data.images)}  # fmt: skip
+              "images": len(data.images), "exposure": exposure and exposure.to_dict()}  # fmt: skip
     _save(model, record, out)
+    checkpoint.remove()
     return record
 
 
 def _fit(
-    model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch.device, progress: Progress
-) -> list[float]:
+    model: open_clip.CLIP, data: TrainingSet, recipe: Recipe, device: torch.device, progress: Progress,
+    checkpoint: Checkpoint,
+) -> list[float]:  # fmt: skip
     rng = np.random.default_rng(recipe.seed)
     optimizer = torch.optim.AdamW(_groups(model, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True)
     steps = recipe.epochs * (len(data.images) // recipe.batch)
@@ -93,9 +116,11 @@ def _fit(
             f"The train split has {len(data.images)} images, fewer than a batch of {recipe.batch}; render more."
         )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
-    losses: list[float] = []
-    with progress.track("training", steps) as advance:
-        for _ in range(recipe.epochs):
+    losses = checkpoint.resume(model, optimizer, schedule, rng)
+    if losses:
+        logger.info(f"Continuing after {len(losses)} of {recipe.epochs} epochs.")
+    with progress.track("training", steps, steps // recipe.epochs * len(losses)) as advance:
+        for _ in range(len(losses), recipe.epochs):
             total, batches = 0.0, 0
             for rows in _batches(len(data.images), recipe.batch, rng):
                 loss = _loss(model, data, rows, recipe, rng, device)
@@ -108,6 +133,7 @@ def _fit(
                 total, batches = total + loss.item(), batches + 1
                 advance(note=f"loss {loss.item():.2f}")
             losses.append(round(total / batches, 4))
+            checkpoint.keep(model, optimizer, schedule, rng, losses)
     return losses
 
 
@@ -169,7 +195,8 @@ def _groups(model: open_clip.CLIP, decay: float) -> list[dict[str, Any]]:
 
 
 def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
-    draft = out.with_name(f".{out.name}.{os.getpid()}")
+    draft = out.with_name(f".{out.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)  # what a kill left
     draft.mkdir(parents=True)
     preprocess = {
         "mean": open_clip.OPENAI_DATASET_MEAN,
@@ -178,9 +205,10 @@ def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
         "resize_mode": "shortest",
     }
     try:
-        save_file({k: v.contiguous() for k, v in model.state_dict().items()}, draft / "open_clip_model.safetensors")
+        weights = save({k: v.contiguous() for k, v in model.state_dict().items()})
+        (draft / "open_clip_model.safetensors").write_bytes(weights)
         write_json(draft / "open_clip_config.json", {"model_cfg": SMALL, "preprocess_cfg": preprocess})
-        write_json(draft / "jackalope.json", record)
+        write_json(draft / RECORD, record)
         os.replace(draft, out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import EXPOSED, JSON, SEED
+from generator.cli.options import EXPOSED, JSON, REPLACE, SEED
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 from generator.describe.protocols.registry import protocol_names
 
@@ -52,11 +52,12 @@ from generator.describe.protocols.registry import protocol_names
     help="Let foils be more or less familiar than their captions. The dataset's manifest records it.",
 )
 @click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
+@REPLACE
 @JSON
 def describe(
     dataset: Path, benchmark: str | None, name: str | None, protocols: tuple[str, ...], levels: tuple[str, ...], complexity: str,
     counts: str | None, captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
-    as_json: bool,
+    replace: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
@@ -65,8 +66,8 @@ def describe(
     from generator.dataset.paths import check_benchmark_name
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
+    from generator.describe.benchmark import ALREADY, kept_splits
     from generator.describe.benchmark import describe as write
-    from generator.describe.benchmark import kept_splits
     from generator.describe.protocols.train import parse_statistics
     from generator.describe.request import Request, check_request
     from generator.holdout.holdout import Holdout
@@ -88,7 +89,10 @@ def describe(
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
     name = check_benchmark_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
-    done = write(dataset, opened.world, holdout, name, request, kept_splits(opened, holdout), progress=Bar())
+    splits = kept_splits(opened, holdout)
+    done = write(dataset, opened.world, holdout, name, request, splits, progress=Bar(), replace=replace)
+    if not done.written:
+        say(ALREADY.format(name))
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())

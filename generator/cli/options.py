@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from generator.dataset.commands import LocalFolder
 from generator.holdout.designs.registry import design_names
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER = LocalFolder()
 FILE = click.Path(path_type=Path, dir_okay=False)
 SEED = click.IntRange(min=0)
 
@@ -40,6 +41,12 @@ EXPOSED = click.option(
     "--exposed-negatives",
     is_flag=True,
     help="Let training negatives name held-out bindings. The dataset's manifest records it.",
+)
+
+REPLACE = click.option(
+    "--replace",
+    is_flag=True,
+    help="Write the benchmark anew where DATASET has one of that name, and remove the old one and its certificate.",
 )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES
+from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 
@@ -17,10 +17,11 @@ from generator.dataset.errors import UserError
 @OPPOSITES
 @EXPOSED
 @click.option("--name", help="Name of the benchmark, if there is only one.  [default: named after what is held out]")
+@REPLACE
 @JSON
 def split(
     dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
-    as_json: bool,
+    replace: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write another benchmark over the images of DATASET, with other combinations held out.
 
@@ -29,7 +30,7 @@ def split(
     from generator.dataset.paths import check_benchmark_name
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
-    from generator.describe.benchmark import describe
+    from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import first_request
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
@@ -45,7 +46,10 @@ def split(
     for each in holdouts:
         called = check_benchmark_name(name) if name else design_of(each).benchmark_name(each)
         request = first_request(each, exposed_negatives)
-        made[called] = describe(dataset, opened.world, each, called, request, progress=Bar()).scenes
+        done = describe(dataset, opened.world, each, called, request, progress=Bar(), replace=replace)
+        made[called] = done.scenes
+        if not done.written:
+            say(ALREADY.format(called))
         say(f"Held out: {design_of(each).summary(each)}.")
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
         say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")

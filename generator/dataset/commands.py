@@ -6,6 +6,7 @@ Library code does not import this: it logs, raises UserError and takes a Progres
 import errno
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,10 +18,25 @@ import click
 from generator.dataset.errors import UserError
 from generator.dataset.progress import Advance, Progress
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
             errno.EROFS: "it is read-only", errno.EACCES: "you may not write there",
             errno.ENOTDIR: "a part of that path is a file, not a folder"}  # fmt: skip
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class LocalFolder(click.Path):
+    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made absolute."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder."""
+        path = Path(str(super().convert(value, param, ctx)))
+        return path.absolute() if ":" in str(path) else path
+
+
+_FOLDER = LocalFolder()
 
 
 class DatasetFolder(click.ParamType):
@@ -44,7 +60,22 @@ class DatasetFolder(click.ParamType):
 
 
 class OutFolder(DatasetFolder):
-    """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there."""
+    """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there.
+
+    Raises UserError for what is neither: a name that begins like a URL, such as s3:/bucket or exp:1.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder."""
+        from generator.dataset.store import is_url
+
+        if isinstance(value, str) and not is_url(value) and _SCHEME.match(value):
+            scheme, _, rest = value.partition(":")
+            raise UserError(
+                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
+                f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
+            )
+        return super().convert(value, param, ctx)
 
     def _at(self, url: str) -> Path:
         from generator.dataset.store import staging

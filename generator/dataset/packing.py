@@ -1,6 +1,8 @@
 """Packs the files of a world's scenes into tars, and writes packed.parquet with the place of each file."""
 
 import json
+import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from generator.dataset.files import sha256, write_table
+from generator.dataset.journal import read_line
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
 from generator.dataset.tars import Member, TarWriter, member_name
 
+logger = logging.getLogger(__name__)
 NOTES = ".packed.jsonl"
 
 
@@ -24,7 +28,7 @@ class Packer:
 
     def __init__(self, folder: Path, size: int):
         self._folder, self._size = folder, size
-        _drop_torn_line(folder / NOTES)
+        _drop_damaged_tail(folder / NOTES)
         self._tars = [(note["tar"], note["sha256"], note["last"]) for note in self._notes()]
 
     @property
@@ -83,6 +87,8 @@ class Packer:
     def _note(self, note: dict[str, Any]) -> None:
         with (self._folder / NOTES).open("a", encoding="utf-8") as file:
             file.write(json.dumps(note) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # the files that the tar holds are removed next
         self._tars.append((note["tar"], note["sha256"], note["last"]))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -102,8 +108,20 @@ def scene_json(row: Mapping[str, Any]) -> bytes:
     return json.dumps(typed, sort_keys=True).encode()
 
 
-def _drop_torn_line(path: Path) -> None:
-    """Remove a last line that a kill cut short, so that the next note begins a line of its own."""
-    if path.exists():
-        with path.open("rb+") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)
+def _drop_damaged_tail(path: Path) -> None:
+    """Remove the last lines from the first one that is damaged on, as a kill or a power cut leaves them.
+
+    The scenes of their tars are rendered again.
+    """
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        whole = 0
+        for line in file:
+            if read_line(line) is None:
+                logger.warning(
+                    f"The end of {path} was cut short or damaged and is dropped; its scenes are rendered again."
+                )
+                file.truncate(whole)
+                break
+            whole += len(line)

@@ -239,6 +239,8 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
                 fetch(root, f"{folder}/{name}")
         fetch(root, f"{folder}/verify.json")
         fetch(root, f"{folder}/manifest.json")
+    for card in ("README.md", "croissant.json"):
+        fetch(root, card)
     os.replace(draft, root / "dataset.json")
 
 

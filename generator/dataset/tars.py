@@ -30,6 +30,8 @@ class TarWriter:
         try:
             if kind is None:
                 self._tar.close()
+                self._file.flush()
+                os.fsync(self._file.fileno())
                 self._file.close()
                 os.replace(self._draft, self._path)
         finally:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-from filelock import FileLock, Timeout
 
 from generator.dataset.card import write_card
 from generator.dataset.errors import UserError
@@ -27,6 +25,7 @@ from generator.dataset.files import (
     write_text,
 )
 from generator.dataset.journal import Journal, Record
+from generator.dataset.lock import Lock
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.paths import check_benchmark_name, check_own_files, file_in
@@ -36,7 +35,7 @@ from generator.dataset.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.sums import SumsWriter
 
 _TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
-_REQUEST, _JOURNAL, _LOCK = ".request.json", ".journal.jsonl", ".lock"
+_REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.jsonl", ".lock", ".index.lock"
 
 
 class WorldWriter:
@@ -50,7 +49,7 @@ class WorldWriter:
     def __init__(self, root: Path, request: Mapping[str, Any]):
         self._root, self._folder = root, root / "world"
         self._request = json.loads(json.dumps(request))
-        self._lock = FileLock(root / _LOCK)
+        self._lock = Lock(root / _LOCK, f"Another command is writing {root}; wait for it, or choose another --out.")
         self._journal = Journal(self._folder / _JOURNAL)
         self._packer: Packer | None = None
         self._mirroring: Mirroring | None = None
@@ -58,10 +57,7 @@ class WorldWriter:
     def __enter__(self) -> "WorldWriter":
         check_own_files(self._root)
         self._claim()
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise UserError(f"Another command is writing {self._root}; wait for it, or choose another --out.") from None
+        self._lock.__enter__()
         try:
             if self.finished:
                 self._forget()
@@ -72,8 +68,8 @@ class WorldWriter:
                     self._packer = Packer(self._folder, self._request["tar_bytes"])
                 self._mirroring = Mirroring(self._root)
                 self._journal.resume(self._whole)
-        except BaseException:
-            self._lock.release()
+        except BaseException as error:
+            self._lock.__exit__(type(error), error, None)
             raise
         return self
 
@@ -82,8 +78,8 @@ class WorldWriter:
     ) -> None:
         if self._mirroring is not None:
             self._mirroring.close()
-        self._lock.release()
-        (self._root / _LOCK).unlink(missing_ok=True)
+        self._journal.close()
+        self._lock.__exit__(kind, error, trace)
 
     @property
     def folder(self) -> Path:
@@ -114,8 +110,14 @@ class WorldWriter:
         """Add a rendered or failed scene to the journal; it survives a kill.
 
         For a rendered scene `files` holds the SHA-256 of each of its files by path within the world; the files exist
-        already. Files that a failed scene left are removed.
+        already. Files that a failed scene left are removed. Raises UserError when the lock file was removed: another
+        command may be writing the folder too.
         """
+        if not self._lock.held:
+            raise UserError(
+                f"The lock file {self._root / _LOCK} was removed, so another command may be writing {self._root} too; "
+                "end both, and run one of them again to continue."
+            )
         if "failed" in record:
             for left in self._paths(record["scene_id"]):
                 file_in(self._folder, left).unlink(missing_ok=True)
@@ -233,24 +235,32 @@ class WorldWriter:
 class BenchmarkWriter:
     """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that name.
 
-    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context; without `finish` it
-    leaves no files behind.
+    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context, it holds a lock on the
+    benchmark; without `finish` it leaves no files behind. Raises UserError where another process writes the benchmark.
     """
 
     def __init__(self, root: Path, name: str):
         self.folder = root / "benchmarks" / check_benchmark_name(name)
-        self._root, self._draft = root, root / "benchmarks" / f".{name}.{os.getpid()}"
+        self._root = root
+        # each name ends in the same word, so that no benchmark's draft is another one's
+        self._draft, self._old = (self.folder.with_name(f".{name}.{what}") for what in ("draft", "old"))
+        self._lock = Lock(
+            self.folder.with_name(f".{name}.lock"),
+            f"Another command is writing the benchmark {name} of {shown(root)}; wait for it, or choose another --name.",
+        )
         self._tables: dict[str, TableWriter] = {}
 
     def __enter__(self) -> "BenchmarkWriter":
         check_own_files(self._root)
-        drafts = re.compile(rf"\.{re.escape(self.folder.name)}\.[0-9]+")
-        for abandoned in (each for each in self.folder.parent.glob(".*") if drafts.fullmatch(each.name)):
-            shutil.rmtree(abandoned)
-        self._draft.mkdir(parents=True)
-        self._tables = {
-            table: TableWriter(self._draft / f"{table}.parquet", schema) for table, schema in BENCHMARK_TABLES.items()
-        }
+        self._lock.__enter__()
+        try:
+            self._recover()
+            self._draft.mkdir()
+            for table, schema in BENCHMARK_TABLES.items():
+                self._tables[table] = TableWriter(self._draft / f"{table}.parquet", schema)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
@@ -259,6 +269,14 @@ class BenchmarkWriter:
         for table in self._tables.values():
             table.abandon()
         shutil.rmtree(self._draft, ignore_errors=True)
+        self._lock.__exit__(kind, error, trace)
+
+    def _recover(self) -> None:
+        """Remove what a killed process left of this benchmark, and put back what it was about to replace."""
+        shutil.rmtree(self._draft, ignore_errors=True)
+        if self._old.exists() and not self.folder.exists():
+            os.replace(self._old, self.folder)
+        shutil.rmtree(self._old, ignore_errors=True)
 
     def add(self, table: str, row: Sequence[Any]) -> None:
         """Add a row to a table, its values in the order of the table's columns."""
@@ -278,10 +296,12 @@ class BenchmarkWriter:
         write_json(
             self._draft / "manifest.json", {"format": FORMAT, "name": self.folder.name, **manifest, "sums": sums}
         )
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
-        os.replace(self._draft, self.folder)
-        write_index(self._root)
+        with _index_lock(self._root):
+            if self.folder.exists():
+                os.replace(self.folder, self._old)
+            os.replace(self._draft, self.folder)
+            _write_index(self._root)
+        shutil.rmtree(self._old, ignore_errors=True)
 
 
 def write_benchmark(
@@ -305,8 +325,18 @@ def write_benchmark(
 def write_index(root: Path) -> None:
     """Write dataset.json, which lists the finished components with the digests of their sums, and the dataset's card.
 
-    For a dataset at a URL, all new files are copied there.
+    For a dataset at a URL, all new files are copied there. Commands that write other benchmarks of the dataset wait.
     """
+    with _index_lock(root):
+        _write_index(root)
+
+
+def _index_lock(root: Path) -> Lock:
+    """Held while benchmarks move to their places and are listed, so that no list lacks one that was just written."""
+    return Lock(root / _INDEX_LOCK)
+
+
+def _write_index(root: Path) -> None:
     world = root / "world" / "manifest.json"
     benchmarks = {
         check_benchmark_name(path.parent.name): read_json(path)["sums"]
@@ -323,7 +353,8 @@ def check_free(root: Path) -> None:
     if root.exists() and not root.is_dir():
         raise UserError(f"{root} is a file; choose another --out.")
     if any(
-        path.is_file() and not path.name.startswith((_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
+        path.is_file()
+        and not path.name.startswith((_LOCK, _INDEX_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
         for path in root.rglob("*")
     ):
         raise UserError(f"{root} holds something else than a world; choose another --out.")
@@ -339,7 +370,7 @@ def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """A clause for an error message: the first difference between the request of a folder and the one asked for."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
-            if key in ("vocabulary", "holdouts"):
-                return f"its {key} differ{'s' * (key == 'vocabulary')}"
+            if key in ("vocabulary", "holdout", "holdouts", "splits"):
+                return f"its {key} differ{'s' * (not key.endswith('s'))}"
             return f"it has {key} = {begun.get(key)}, not {asked.get(key)}"
     return "it differs"

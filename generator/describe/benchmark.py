@@ -1,15 +1,17 @@
 """Writes the texts and items of a benchmark: `describe` is the entry."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
-from generator.dataset.reader import Dataset, World
-from generator.dataset.writer import BenchmarkWriter
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.store import shown
+from generator.dataset.writer import BenchmarkWriter, difference
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.class_labels import TrainingLabels
 from generator.describe.protocols.protocol import Protocol
@@ -24,16 +26,22 @@ from generator.language.complexity import cells
 from generator.plan.store import Assigned
 from generator.vocabulary.schema import parse_vocabulary
 
+ALREADY = "The benchmark {} is there already, made by the same request; nothing is written."
+
 
 @dataclass(frozen=True)
 class Summary:
-    """What a benchmark holds: scenes by split, items by "protocol kind", texts, and what was dropped or refused."""
+    """What a benchmark holds: scenes by split, items by "protocol kind", texts, and what was dropped or refused.
+
+    `written` is False where the benchmark was there already, made by the same request.
+    """
 
     scenes: dict[str, int]
     items: dict[str, int]
     texts: int
     dropped: dict[str, int]
     refused: dict[str, int]
+    written: bool = True
 
 
 def describe(
@@ -45,20 +53,27 @@ def describe(
     assigned: Mapping[str, Assigned] | None = None,
     with_world: bool = False,
     progress: Progress = SILENT,
+    replace: bool = False,
 ) -> Summary:
     """Write the benchmark `name` for a holdout over the world in `root`, and return what it holds.
 
     Scenes belong to the splits of the holdout's rule. With `assigned` (by scene_id) they belong to the splits that they
     were made for, and all other scenes to none. `with_world` notes that the benchmark is made with its world.
 
+    A benchmark of that name that the same request made is left as it is. Raises UserError where another request made it,
+    unless `replace` asks for it to be written anew: then its certificate goes too.
+
     Every text is decided on its scene before it is written. Raises UserError if a split would be empty, or if a named
     protocol gets no item.
     """
+    asked = _asked(request, assigned)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     captioner = Captioner(vocabulary, holdout, needs_equal_familiarity(request, holdout), request.template)
     protocols = make_protocols(captioner, request, most_objects(world))
     training = make_training(captioner, request)
     with BenchmarkWriter(root, name) as writer:
+        if not replace and (writer.folder / "manifest.json").exists():
+            return _finished(root, Benchmark(writer.folder), {**_over(world, holdout, with_world), **asked})
         tables = Tables(writer, captioner, design_of(holdout).rule(vocabulary, holdout), request.seed, assigned)
         rows = rendered_scenes(world, with_salience=request.statistics is not None)
         n_rendered = world.manifest["scenes"] - world.manifest["failed"]
@@ -76,9 +91,40 @@ def describe(
             dict(sorted(captioner.refused.items())),
         )
         manifest = _manifest(world, holdout, request, summary, [training, *protocols])
-        manifest |= {"balance": tables.name_counts.to_dict(), "with_world": with_world}
+        manifest |= {"balance": tables.name_counts.to_dict(), "with_world": with_world, "request": asked}
         writer.finish(holdout.to_dict(), manifest)
     return summary
+
+
+def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[str, Any]:
+    """All that decides a benchmark's tables beside world and holdout, for its manifest."""
+    made_for = None
+    if assigned is not None:
+        made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
+    asked = {name: value for name, value in asdict(request).items() if name != "strict"}
+    asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
+    normal: dict[str, Any] = json.loads(json.dumps(asked))
+    return normal
+
+
+def _over(world: World, holdout: Holdout, with_world: bool) -> dict[str, Any]:
+    return {"world": world.digest, "holdout": json.loads(json.dumps(holdout.to_dict())), "with_world": with_world}
+
+
+def _finished(root: Path, benchmark: Benchmark, asked: Mapping[str, Any]) -> Summary:
+    """What a benchmark holds that is there already. Raises UserError unless it was asked for in the same way."""
+    manifest = benchmark.manifest
+    made = {**manifest.get("request", {}), **{key: manifest.get(key) for key in ("world", "holdout", "with_world")}}
+    if made != asked:
+        how = difference(made, asked) if "request" in manifest else "it does not say how it was made"
+        raise UserError(
+            f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, or add "
+            "--replace, which removes that one and its certificate."
+        )
+    texts = manifest["texts"]
+    return Summary(
+        manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"], written=False
+    )
 
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:

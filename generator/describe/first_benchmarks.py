@@ -17,7 +17,8 @@ def write_benchmarks(
     """Write the benchmark of each holdout of the world's plan, and return what each holds, by name.
 
     A benchmark uses the scenes that were planned for its holdout, in the splits that they were planned for; over the grid
-    every benchmark uses all scenes, in the splits that its design's rule gives them.
+    every benchmark uses all scenes, in the splits that its design's rule gives them. A benchmark that is there already is left
+    as it is, with its certificate. Raises UserError where it was made otherwise, such as with other `exposed_negatives`.
     """
     assigned = StoredPlan(root).assigned()
     done = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from generator.assets.lookup import check_assets
 from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, write_json
+from generator.dataset.files import SUMS, read_json, write_json
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -120,6 +120,9 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
 def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     """Copy the files that a benchmark lists, and no others."""
     draft = target.with_name(f".{target.name}.{os.getpid()}")
+    manifest = {**source.manifest, "world": world.digest}
+    if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
+        return  # copied already, and perhaps certified since
     try:
         for name in (SUMS, *source.sums):  # no others: they would be passed on with the result
             if not source.path(name).exists():
@@ -128,7 +131,7 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
                 )
             file_in(draft, name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source.path(name), file_in(draft, name))
-        write_json(draft / "manifest.json", {**source.manifest, "world": world.digest})
+        write_json(draft / "manifest.json", manifest)
         if target.exists():
             shutil.rmtree(target)
         os.replace(draft, target)

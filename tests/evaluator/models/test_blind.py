@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.models.contracts import FitsTexts
+from evaluator.models.contracts import FitsTexts, Group
 from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import tied
 from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import (
     LONGEST,
     TEXTS,
@@ -58,6 +60,51 @@ def test_a_trigram_judges_each_text_by_all_others(gpt2: Path) -> None:
         others = NgramModel([other for other in TEXTS if other != text])
         others._words = NgramModel(TEXTS)._words  # the words stay known
         assert score == pytest.approx(-np.log(others.perplexities([text])[text]), abs=1e-5)
+
+
+def test_a_trigram_that_judges_an_image_has_read_no_text_of_its_group() -> None:
+    groups = [Group(frozenset("ab"), frozenset(TEXTS[:3])), Group(frozenset("c"), frozenset(TEXTS[2:]))]
+    model = load_model("blind:ngram", "cpu")
+    model.fit_texts(TEXTS, groups)
+    for image, group in (("a", groups[0]), ("b", groups[0]), ("c", groups[1])):
+        for text in sorted(group.texts):
+            others = NgramModel([other for other in TEXTS if other not in group.texts])
+            others._words = NgramModel(TEXTS)._words
+            expected = -np.log(others.perplexities([text])[text])
+            assert model.score_pairs([image], [(0, text)])[0, 0] == pytest.approx(expected, abs=1e-5)
+    both = model.score_pairs(["a", "c"], [(0, TEXTS[2]), (1, TEXTS[2]), (1, TEXTS[3])])
+    assert both[0, 0] != both[1, 0]
+    keys = {model.key}
+    for other in ((), groups[::-1], groups[:1]):
+        model.fit_texts(TEXTS, other)
+        keys.add(model.key)
+    assert len(keys) == 3  # the order of groups makes no difference
+
+
+def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_question(drawn: Path, tmp_path: Path) -> None:
+    """It once read the pool's texts of the run: the true ones of `unseen` won, those of `seen` lost."""
+    out = tmp_path / "run"
+    done = score_command("run", drawn, "--model", "blind:ngram", "--out", out)
+    assert done.exit_code == 0, done.output
+    results = read_json(out / "results.json")
+    assert {row["protocol"] for row in results["rows"]} == {"binary"}
+    assert list(results["not_asked"]) == ["retrieval"]
+    assert "Not asked: retrieval, since a model that is fitted on the texts of the run would know" in done.stdout
+    assert score_command("report", out).exit_code == 0
+    assert "Not asked: retrieval" in (out / "report.html").read_text()
+    refused = score_command(
+        "run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other"
+    )
+    assert_one_sentence(refused, "blind:ngram cannot be asked 'retrieval'", "take blind:length or blind:lm:NAME")
+
+
+def test_no_image_is_read_for_a_baseline_that_reads_none(drawn_copy: Path, tmp_path: Path) -> None:
+    for path in (drawn_copy / "world" / "images").iterdir():
+        path.write_bytes(b"")
+    done = score_command(
+        "run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run"
+    )
+    assert done.exit_code == 0, done.output
 
 
 def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:

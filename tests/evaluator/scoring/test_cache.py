@@ -1,5 +1,6 @@
 """Embeddings on disk: what is put is what is got, by model, across processes."""
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -81,3 +82,25 @@ def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) ->
 
     with pytest.raises(UserError, match=r"embedding cache .*model\.sqlite cannot be used"):
         use()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE embeddings SET vector = x'0000803f0000803f0000803f' WHERE input = 'b'",  # as older versions kept it
+        "UPDATE embeddings SET vector = (SELECT vector FROM embeddings WHERE input = 'a') WHERE input = 'b'",
+        "UPDATE embeddings SET vector = zeroblob(20) WHERE input = 'b'",
+        "UPDATE embeddings SET vector = x'' WHERE input = 'b'",
+        "UPDATE embeddings SET vector = substr(vector, 5) WHERE input = 'b'",
+    ],
+)
+def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture) -> None:
+    with EmbeddingCache("model", tmp_path) as cache:
+        cache.put(["a", "b"], np.arange(6).reshape(2, 3))
+    with sqlite3.connect(tmp_path / "model.sqlite") as database:
+        database.execute(change)
+    with EmbeddingCache("model", tmp_path) as cache:
+        assert set(cache.get(["a", "b"])) == {"a"}
+        assert "1 entries of the embedding cache" in caplog.text
+        cache.put(["b"], np.ones((1, 3)))
+        assert set(cache.get(["a", "b"])) == {"a", "b"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.scoring.needs import Needs, collect_needs
+from evaluator.scoring.needs import Needs, collect_needs, text_groups, without_pools
 from generator.dataset.reader import Benchmark
 
 
@@ -25,3 +25,23 @@ def test_needs_are_the_evaluation_items_and_no_more(benchmark: Benchmark, needs:
     assert set(needs.texts) == set(benchmark.pools["text_id"].to_pylist()) | {t for _, t in binary}
     assert collect_needs(benchmark, ["binary"]).pools == {}
     assert collect_needs(benchmark, ["retrieval"]).pairs == []
+
+
+def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchmark: Benchmark) -> None:
+    needs = without_pools(collect_needs(benchmark, ("binary", "retrieval")))
+    assert not needs.pools
+    assert not needs.folds
+    groups = text_groups(needs, benchmark)
+    images = [image for group in groups for image in group.images]
+    assert sorted(images) == sorted({image for image, _ in needs.pairs})
+    group_of = {image: i for i, group in enumerate(groups) for image in group.images}
+    cluster_of = {
+        row["item_id"]: row["cluster_id"] for row in benchmark.items.to_pylist() if row["protocol"] == "binary"
+    }
+    clusters: dict[str, set[int]] = {}
+    for row in benchmark.candidates.to_pylist():
+        if row["item_id"] in cluster_of:
+            clusters.setdefault(cluster_of[row["item_id"]], set()).add(group_of[row["scene_id"]])
+            assert benchmark.text_of[row["text_id"]] in groups[group_of[row["scene_id"]]].texts
+    assert all(len(found) == 1 for found in clusters.values())
+    assert len(groups) == len(clusters)

@@ -246,7 +246,7 @@ def test_components_are_rows_that_share_an_image_or_a_contest(world: World, benc
     rng = np.random.default_rng(0)
     asked = needs.pairs[:40]
     contests = [sorted(asked[i] for i in rng.choice(40, 2, replace=False)) for _ in range(8)]
-    pairs = _DistinctPairs(Reader(), world, benchmark, Needs(asked, {}, contests))
+    pairs = _DistinctPairs(Reader(), world, benchmark, Needs(asked, {}, contests), {text: text for text in needs.texts})
     groups = [{i for i, pair in enumerate(pairs._pairs) if pair[0] == image} for image, _ in pairs._pairs]
     groups += [set(contest) for contest in pairs._contests]
     expected = []

@@ -18,7 +18,7 @@ from evaluator.run import Request, run
 from evaluator.run_folder import open_run
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.needs import Needs, collect_needs
-from evaluator.scoring.score import indistinct_texts, score, settings_for
+from evaluator.scoring.score import indistinct_texts, score, settings_for, text_names
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.encoders import WordBag, captions_by_image
@@ -69,7 +69,7 @@ def test_texts_that_are_read_alike_are_not_scored(
     assert {(row["score"] is None, row["unscored"]) for row in got["rows"]} == {
         (False, None)
     }  # measuring says which count
-    same = indistinct_texts(model, benchmark, needs)
+    same = indistinct_texts(text_names(model, benchmark, needs))
     for text, first in same.items():
         assert read(benchmark.text_of[text]) == read(benchmark.text_of[first])
         assert text != first
@@ -122,7 +122,7 @@ def test_a_real_tokenizers_truncation_is_seen(
     path = tiny("tiny-short").save(tmp_path / "short.pt")
     model = load_model(f"open_clip:tiny-short@{path}", "cpu")
     assert model.info["text_length"] == 5
-    same = indistinct_texts(model, benchmark, needs)
+    same = indistinct_texts(text_names(model, benchmark, needs))
     encode = open_clip.SimpleTokenizer().encode
     head = {t: tuple(encode(benchmark.text_of[t])[:3]) for t in needs.texts}
     assert (

@@ -38,3 +38,22 @@ def test_a_mistake_is_one_sentence(rendered: Path, arguments: list[str], said: s
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Path) -> None:
+    command = ["gen", "describe", copied, "--protocol", "binary", "--name", "texts"]
+    assert run_command(*command).returncode == 0
+    assert run_command("gen", "verify", copied, "--benchmark", "texts").returncode == 0
+    files = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    again = run_command(*command)
+    assert again.returncode == 0
+    assert "The benchmark texts is there already, made by the same request; nothing is written." in again.stderr
+    other = run_command(*command, "--seed", "1")
+    assert other.returncode == 2
+    assert other.stderr.endswith(
+        "has another benchmark texts: it has seed = 0, not 1; choose another --name, or add --replace, which removes that one "
+        "and its certificate.\n"
+    )
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files
+    assert run_command(*command, "--seed", "1", "--replace").returncode == 0
+    assert not (copied / "benchmarks/texts/verify.json").exists()

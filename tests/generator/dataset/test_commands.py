@@ -11,8 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from generator.dataset.commands import Bar, Commands, DatasetFolder, OutFolder, result, say
+from generator.dataset.commands import Bar, Commands, DatasetFolder, LocalFolder, OutFolder, result, say
 from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.dataset.writer import WorldWriter
 
 logger = logging.getLogger("generator.render.run")
 
@@ -108,3 +110,26 @@ def test_a_bar_shows_where_stderr_is_a_terminal(
     text = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert all((part in text) is shown for part in ("rendering", "5/5", "1 failed"))
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["exp:1", "s3:/bucket/world", "S3:bucket", "file:/tmp/world"])
+def test_a_name_that_begins_like_a_url_is_refused_before_anything_is_made(name: str) -> None:
+    """Once everything was rendered into such a folder, and then its tables could not be written."""
+    scheme, _, rest = name.partition(":")
+    with pytest.raises(UserError) as caught:
+        OutFolder().convert(name, None, None)
+    assert caught.value.message == (
+        f"Expected a folder or a URL such as s3://bucket/name, got '{name}', which begins like a URL; write "
+        f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{name}' for a folder."
+    )
+
+
+def test_a_folder_with_a_colon_is_one_that_tables_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = OutFolder().convert("./exp:1", None, None)
+    with WorldWriter(root, {"width": 8, "height": 8}) as writer:
+        writer.finish("")
+    assert Dataset.open(DatasetFolder().convert("exp:1", None, None)).world.scenes.num_rows == 0
+    assert LocalFolder().convert("runs/a", None, None) == Path("runs/a")

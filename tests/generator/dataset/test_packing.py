@@ -37,15 +37,18 @@ def test_every_file_lies_in_a_tar_and_no_longer_in_a_folder(tmp_path: Path) -> N
     assert not packer.holds("6")
 
 
-def test_a_stopped_packing_continues_to_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("left", [b'{"torn', b"\0" * 200, b"\0" * 200 + b"\n", b'"a word"\n'])
+def test_a_stopped_packing_continues_to_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
+) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     Packer(whole, 20_480).pack(scenes(whole))
     records = scenes(stopped)
     monkeypatch.setattr(packing.TarWriter, "__exit__", _once(packing.TarWriter.__exit__))
     with pytest.raises(KeyboardInterrupt):
         Packer(stopped, 20_480).pack(records)
-    with (stopped / packing.NOTES).open("a") as file:
-        file.write('{"torn')
+    with (stopped / packing.NOTES).open("ab") as file:
+        file.write(left)
     monkeypatch.undo()
     packer = Packer(stopped, 20_480)
     assert packer.begun

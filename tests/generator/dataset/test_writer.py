@@ -2,6 +2,8 @@
 
 import random
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -11,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_sums, sha256
+from generator.dataset.files import SUMS, read_json, read_sums, sha256
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import SCENES
-from generator.dataset.writer import WorldWriter, write_benchmark
+from generator.dataset.writer import BenchmarkWriter, WorldWriter, write_benchmark
 
 REQUEST = {"width": 8, "height": 8}
 
@@ -141,9 +143,99 @@ def test_a_benchmark_has_a_plain_name(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_benchmark_leaves_the_drafts_of_others(tmp_path: Path) -> None:
-    drafts = [tmp_path / "benchmarks" / name for name in (".a.b.123", ".a.123", ".ab.123")]
-    for draft in drafts:
-        draft.mkdir(parents=True)
-    write_benchmark(tmp_path, "a", {}, None, {})
-    assert [draft.exists() for draft in drafts] == [True, False, True]
+def test_a_world_is_written_by_one_process_though_the_lock_file_is_removed(tmp_path: Path) -> None:
+    """Whoever removes the file lets another in; then the first one stops, since both would write the journal."""
+    with WorldWriter(tmp_path, REQUEST) as first:
+        first.add(record(first.folder, 0))
+        with pytest.raises(UserError, match="Another command is writing"), WorldWriter(tmp_path, REQUEST):
+            pass
+        (tmp_path / ".lock").unlink()
+        with WorldWriter(tmp_path, REQUEST) as second:
+            with pytest.raises(UserError, match=r"lock file .*\.lock was removed.*end both"):
+                first.add(record(first.folder, 1))
+            second.add(record(second.folder, 2))
+            second.finish("")
+    assert Dataset.open(tmp_path).world.scenes["scene_id"].to_pylist() == ["000000", "000002"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A dataset of no scenes, for benchmarks."""
+    with WorldWriter(tmp_path / "d", REQUEST) as writer:
+        writer.finish("")
+    return tmp_path / "d"
+
+
+def _texts(word: str) -> dict[str, list[dict[str, Any]]]:
+    return {"texts": [{"text_id": word, "text": word}]}
+
+
+def _words(root: Path, name: str) -> list[str]:
+    found: list[str] = Dataset.open(root).benchmark(name).texts["text"].to_pylist()
+    return found
+
+
+def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
+    """`a` and `a.b` once shared the pattern by which abandoned drafts were found."""
+    with (
+        BenchmarkWriter(root, "a.b") as long,
+        BenchmarkWriter(root, "a.draft") as longer,
+        BenchmarkWriter(root, "a.lock"),
+    ):
+        for writer in (long, longer):
+            writer.add_all("texts", _texts("long")["texts"])
+        write_benchmark(root, "a", _texts("short"), None, {})
+        for writer in (long, longer):
+            writer.finish(None, {})
+    assert (_words(root, "a"), _words(root, "a.b"), _words(root, "a.draft")) == (["short"], ["long"], ["long"])
+    assert sorted(read_json(root / "dataset.json")["benchmarks"]) == ["a", "a.b", "a.draft"]
+    assert sorted(path.name for path in (root / "benchmarks").iterdir()) == ["a", "a.b", "a.draft"]
+
+
+def test_a_benchmark_has_one_writer(root: Path) -> None:
+    write_benchmark(root, "a", _texts("old"), None, {})
+    with BenchmarkWriter(root, "a") as first:
+        first.add_all("texts", _texts("new")["texts"])
+        with pytest.raises(UserError, match=r"Another command is writing the benchmark a of .*; wait for it"):
+            write_benchmark(root, "a", _texts("other"), None, {})
+        assert _words(root, "a") == ["old"]
+        first.finish(None, {})
+    assert _words(root, "a") == ["new"]
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from generator.dataset.writer import write_benchmark
+for turn in range(10):
+    write_benchmark(Path(sys.argv[1]), sys.argv[2], {"texts": [{"text_id": "t", "text": sys.argv[2]}]}, None, {})
+"""
+
+
+def test_writers_of_several_benchmarks_lose_none_from_the_index(root: Path) -> None:
+    running = [subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")]
+    assert [each.wait(120) for each in running] == [0, 0, 0]
+    assert read_json(root / "dataset.json")["benchmarks"] == {
+        name: Dataset.open(root).benchmark(name).digest for name in ("a", "b", "c")
+    }
+
+
+def test_a_kill_while_a_benchmark_is_replaced_keeps_the_old_one(root: Path) -> None:
+    write_benchmark(root, "a", _texts("old"), None, {})
+    code = """
+import os, sys
+from pathlib import Path
+from generator.dataset import writer
+replace = os.replace
+def kill_at_the_draft(source, target):
+    if str(source).endswith(".draft"):
+        os.kill(os.getpid(), 9)
+    replace(source, target)
+writer.os.replace = kill_at_the_draft
+writer.write_benchmark(Path(sys.argv[1]), "a", {"texts": [{"text_id": "t", "text": "new"}]}, None, {})
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(root)], check=False).returncode == -9
+    with BenchmarkWriter(root, "a"):
+        pass
+    assert _words(root, "a") == ["old"]
+    assert [path.name for path in (root / "benchmarks").iterdir()] == ["a"]

@@ -1,0 +1,155 @@
+"""A training that is stopped is continued to the same model, and no full disk costs more than an epoch."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.training import scratch
+from evaluator.training.checkpoint import Checkpoint
+from evaluator.training.scratch import Recipe, train_scratch
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+QUICK = Recipe(epochs=3, batch=24, seed=0)
+
+
+class _StopError(Exception):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network of half a million weights: what is tested are files."""
+    text = {"context_length": 16, "vocab_size": 49408, "width": 8, "heads": 2, "layers": 1}
+    small = {
+        **scratch.SMALL,
+        "vision_cfg": {**scratch.SMALL["vision_cfg"], "width": 8, "head_width": 8},
+        "text_cfg": text,
+    }
+    monkeypatch.setattr(scratch, "SMALL", small)
+
+
+def _stopped(world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.MonkeyPatch, epochs: int = 2) -> None:
+    """Train into `out` until so many epochs are kept."""
+    keep, kept = Checkpoint.keep, []
+
+    def stop(self: Checkpoint, *state: object) -> None:
+        keep(self, *state)  # type: ignore[arg-type]
+        kept.append(1)
+        if len(kept) == epochs:
+            raise _StopError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "keep", stop)
+        with pytest.raises(_StopError):
+            train_scratch(world, benchmark, QUICK, out, "cpu")
+
+
+def test_a_training_that_was_stopped_ends_in_the_same_model(
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    whole = train_scratch(world, benchmark, QUICK, tmp_path / "whole", "cpu")
+    _stopped(world, benchmark, tmp_path / "model", monkeypatch)
+    assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name) == [".model.training"]
+    again = train_scratch(world, benchmark, QUICK, tmp_path / "model", "cpu")
+    assert "Continuing after 2 of 3 epochs." in caplog.text
+    assert again == whole
+    for name in ("open_clip_model.safetensors", "jackalope.json", "open_clip_config.json"):
+        assert (tmp_path / "model" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == ["model", "whole"]
+
+
+def test_the_state_of_another_training_and_a_damaged_one_are_refused(
+    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _stopped(world, benchmark, tmp_path / "model", monkeypatch, epochs=1)
+    path = tmp_path / ".model.training"
+    state = path.read_bytes()
+    with pytest.raises(UserError, match=r"\.model\.training is the state of another training .*choose another --out"):
+        train_scratch(world, benchmark, Recipe(epochs=3, batch=24, seed=1), tmp_path / "model", "cpu")
+    assert path.read_bytes() == state
+    for damaged in (b"", state[: len(state) // 2], b"\0" * len(state)):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"The state .* is damaged .*remove it to train anew"):
+            train_scratch(world, benchmark, QUICK, tmp_path / "model", "cpu")
+
+
+def test_two_trainings_into_one_folder_do_not_meet(
+    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = Checkpoint.keep
+
+    def meanwhile(self: Checkpoint, *state: object) -> None:
+        with pytest.raises(UserError, match="Another command is training into"):
+            train_scratch(world, benchmark, QUICK, tmp_path / "model", "cpu")
+        keep(self, *state)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Checkpoint, "keep", meanwhile)
+    train_scratch(world, benchmark, Recipe(epochs=1, batch=24), tmp_path / "model", "cpu")
+    assert (tmp_path / "model" / "jackalope.json").exists()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 30 megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+def test_too_little_room_is_told_before_the_training(drawn: Path, disk: Path) -> None:
+    (disk / "ballast").write_bytes(b"0" * (25 << 20))
+    done = score_command("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu")
+    assert_one_sentence(done, "MB free and the training needs about", "free some space, or choose another --out")
+    assert [path.name for path in disk.iterdir()] == ["ballast"]
+
+
+@pytest.mark.parametrize("writing", ["the state", "the model"])
+def test_a_disk_that_fills_loses_no_finished_epoch(
+    drawn: Path,
+    world: World,
+    benchmark: Benchmark,
+    disk: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    writing: str,
+) -> None:
+    """The disk fills after the training began: after the first epoch, or before the model is written."""
+    train = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
+    owner, name = (Checkpoint, "keep") if writing == "the state" else (scratch, "_save")
+    inner, calls = getattr(owner, name), []
+
+    def fill_first(*arguments: object) -> None:
+        calls.append(1)
+        if len(calls) == (2 if writing == "the state" else 1):
+            free = shutil.disk_usage(disk).free
+            (disk / "ballast").write_bytes(b"0" * (free - 10_000))
+        inner(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, fill_first)
+        done = score_command(*train)
+    assert done.exit_code == 2, done.output
+    last = done.stderr.strip().splitlines()[-1]
+    assert "no space is left there" in last
+    assert "run the same command again" in last
+    assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
+    (disk / "ballast").unlink()
+    again = score_command(*train)
+    assert again.exit_code == 0, again.output
+    assert f"Continuing after {1 if writing == 'the state' else 2} of 2 epochs." in again.stderr
+    train_scratch(world, benchmark, Recipe(epochs=2), tmp_path / "whole", "cpu")
+    name = "open_clip_model.safetensors"
+    assert (disk / "model" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
