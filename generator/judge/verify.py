@@ -20,15 +20,19 @@ from generator.judge.benchmark import Benchmark
 from generator.judge.checks import CHECKS
 from generator.judge.files import file_faults, readable_table
 from generator.judge.findings import Findings, finding
+from generator.judge.levels import Examine, Images
 from generator.judge.world import World
 
 
-def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) -> dict[str, dict[str, Any]]:
+def verify_dataset(
+    root: Path, name: str | None, progress: Progress = SILENT, examine: Examine | None = None
+) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    Returns the certificates by benchmark name: `status` (clean, as declared or failed), `sentence`, `findings` ({fault,
-    what}), `faults` (numbers by fault), `declared_leaks`, `counts`, and the digests of world and benchmark. Raises UserError
-    if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
+    `examine`: looks at images; None stays at the level of records. Returns the certificates by benchmark name: `status`
+    (clean, as declared or failed), `level`, `sentence`, `findings` ({fault, what}), `faults` (numbers by fault),
+    `declared_leaks`, `counts`, `images` (what the look at images counted), and the digests of world and benchmark. Raises
+    UserError if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
     fetch_all(root)
@@ -41,21 +45,34 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
     world = World(world_folder, progress)
+    images = examine(root, _splits(world, names, root)) if examine else Images()
     certificates = {}
     for each in names:
         folder = root / "benchmarks" / check_benchmark_name(each)
         if not (folder / "manifest.json").exists():
             Dataset.open(root).benchmark(each)
-        certificates[each] = _judge(world, folder)
+        certificates[each] = _judge(world, folder, images)
         write_json(folder / "verify.json", certificates[each])
         publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
 
 
-def _judge(world: World, folder: Path) -> dict[str, Any]:
+def _splits(world: World, names: list[str], root: Path) -> dict[str, tuple[str, ...]]:
+    """The split of every readable scene in each of the benchmarks, empty where it is in none."""
+    of: list[dict[str, str]] = []
+    for name in names:
+        path, unread = root / "benchmarks" / check_benchmark_name(name) / "splits.parquet", Findings()
+        table = readable_table(path, BENCHMARK_TABLES["splits"], unread.append)
+        columns = (table[column].to_pylist() for column in ("scene_id", "split")) if table is not None else ([], [])
+        of.append(dict(zip(*columns, strict=True)))
+    return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
+
+
+def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
     findings = Findings()
     findings.add(world.findings)
+    findings.add(images.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     tables = {
         name: readable_table(folder / f"{name}.parquet", schema, findings.append)
@@ -68,11 +85,11 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
         benchmark = Benchmark(world, whole, manifest, read_json(folder / "holdout.json"))
         for check in CHECKS:
             findings.add(check(benchmark))
-    return _certificate(findings, manifest, whole, world)
+    return _certificate(findings, manifest, whole, world, images)
 
 
 def _certificate(
-    findings: Findings, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World
+    findings: Findings, manifest: dict[str, Any], tables: dict[str, pa.Table], world: World, images: Images
 ) -> dict[str, Any]:
     declared = manifest.get("declared_leaks", [])
     faults = dict(sorted(findings.counts.items()))
@@ -86,15 +103,18 @@ def _certificate(
         balanced = "counts and balance as declared, " if "balance" in manifest else ""
         sentence = (
             f"{'as declared' if declared else 'clean'}: {counts['scenes']:,} scenes, {counts['texts']:,} texts and "
-            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}{balanced}every file whole."
+            f"{counts['items']:,} items have {leak}; every positive is true, every negative false, {symmetric}{balanced}every file whole. "
+            f"Level: {images.level}{': ' if images.sentence else ''}{images.sentence}."
         )
     return {
         "status": "failed" if faults else "as declared" if declared else "clean",
+        "level": images.level,
         "sentence": sentence,
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
         "counts": counts,
+        "images": images.facts,
         "world": world.digest,
         "benchmark": manifest.get("sums"),
     }

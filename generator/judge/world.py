@@ -27,7 +27,9 @@ class World:
         self.folder, self.progress = folder, progress
         manifest = read_json(folder / "manifest.json")
         self.digest = manifest.get("sums")
-        self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress))
+        request = manifest.get("request", {})
+        size = (request["width"], request["height"]) if {"width", "height"} <= request.keys() else None
+        self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)
         self.shown: dict[str, SceneGeometry] = {}
@@ -41,7 +43,7 @@ class World:
             ]
             self._read(part.filter(pc.equal(part["status"], "ok")))
         self.findings += image_faults(folder, self.shown)
-        self.findings += plan_faults(folder, manifest.get("request", {}).get("shard"))
+        self.findings += plan_faults(folder, request.get("shard"))
 
     def _read(self, table: pa.Table) -> None:
         """Read some rows of the scenes table and check their columns against the recorded poses."""
