@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from generator.inspection.images.outlines import Mask
+from generator.inspection.outlines import Mask
 
 _LEAST = 12  # pixels of which something is told
 _SOLID = 24  # pixels well within an outline that tell its colour

@@ -9,8 +9,8 @@ from skimage.color import rgb2lab
 
 from generator.dataset.outputs import Box
 from generator.inspection.images.colors import Colors, distances
-from generator.inspection.images.outlines import Mask, outlines
 from generator.inspection.images.overlap import Window, overlap, window
+from generator.inspection.outlines import Mask, outlines
 from generator.judge.findings import Finding, finding
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary

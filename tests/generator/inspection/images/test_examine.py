@@ -14,8 +14,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.inspection.images.examine import Examination, parse_images
-from generator.inspection.images.outlines import outlines
 from generator.inspection.images.pixels import box_of
+from generator.inspection.outlines import outlines
 from generator.judge.verify import verify_dataset
 from generator.render.farm.choice import Farm
 from generator.scene.scene import Scene

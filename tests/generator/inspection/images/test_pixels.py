@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.inspection.images.outlines import outlines
 from generator.inspection.images.pixels import PixelCheck, box_of
+from generator.inspection.outlines import outlines
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 from tests.generator.inspection.images.scenes import CLEVR, boxes, painted, scene, thing

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 from generator.dataset.reader import Dataset
-from generator.inspection.images.outlines import outline, outlines
+from generator.inspection.outlines import outline, outlines
 from generator.scene.projection import project
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
