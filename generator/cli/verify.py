@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from generator.cli.options import FILE, JSON
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 from generator.dataset.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.inspection.images.examine import Examination
 
 
 @click.command()
@@ -33,15 +36,30 @@ from generator.dataset.errors import UserError
     multiple=True,
     help="Split that may show the same arrangements as training. Repeat for several.",
 )
+@click.option(
+    "--images",
+    metavar="N|all",
+    help="Compare N images, drawn from every split, or all of them with their records.  [default: none]",
+)
+@click.option(
+    "--render/--no-render",
+    "again",
+    default=None,
+    help="With --images, whether to render them again and compare.  [default: if Blender is installed]",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="With --images N, which are drawn.  [default: at random]")
 @JSON
 def verify(
     dataset: Path | None, benchmark: str | None, labels: Path | None, columns: tuple[str, ...], task: str | None,
-    train: tuple[str, ...], familiar: tuple[str, ...], as_json: bool,
+    train: tuple[str, ...], familiar: tuple[str, ...], images: str | None, again: bool | None, seed: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
     With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same words, in
     another order, or by converse), values that an object's position gives away, true negatives and unequal familiarity.
+
+    With --images, also check that images show what their records say: the color, outline and box of every object. With Blender,
+    render them again and compare. The certificate names the level that was reached: records, sampled images or all images.
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
     """
@@ -49,13 +67,15 @@ def verify(
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 
-    if labels and not (dataset or benchmark):
+    if not images and (again is not None or seed is not None):
+        raise UserError("--render, --no-render and --seed are for --images; add --images 100 or --images all.")
+    if labels and not (dataset or benchmark or images):
         found = verify_splits(labels, columns, task, SplitRoles(train or None, familiar))
     elif dataset and not (labels or columns or task or train or familiar):
-        found = verify_dataset(dataset, benchmark, Bar())
+        found = verify_dataset(dataset, benchmark, Bar(), _examination(images, again, seed) if images else None)
     else:
         raise UserError(
-            "Expected either a DATASET (--benchmark is optional) or --splits FILE (--columns, --task, --train and --familiar are "
+            "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE (--columns, --task, --train and --familiar are "
             "optional); give one of the two."
         )
     for line in report(found):
@@ -63,6 +83,16 @@ def verify(
     lines = [f"{name}: {each['status']}" for name, each in found.items()]
     result(found, as_json, "\n".join(lines))
     raise SystemExit(1 if any(each["status"] == "failed" for each in found.values()) else 0)
+
+
+def _examination(spec: str, again: bool | None, seed: int | None) -> "Examination":
+    from generator.inspection.images.examine import Examination, blender_here, parse_images
+
+    render = blender_here() is not None if again is None else again
+    number = parse_images(spec)
+    if seed is None:
+        return Examination(number, render, progress=Bar())
+    return Examination(number, render, seed, progress=Bar())
 
 
 def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

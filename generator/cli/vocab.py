@@ -20,8 +20,8 @@ def vocab() -> None:
 def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
 
-    Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, and of objects whose masks
-    overlap by more than 95% (docs/vocabularies.md).
+    Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
+    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders (docs/vocabularies.md).
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
@@ -43,7 +43,7 @@ def check(family: str, as_json: bool) -> None:
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
 @JSON
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
-    """Render a labelled sheet of FAMILY: every attribute value on one object, and every object."""
+    """Render a labelled sheet of FAMILY: every attribute value on one object, every object, every texture on each."""
     from generator.inspection.sheets.swatches import draw_swatches
     from generator.render.farm.local import default_workers
 

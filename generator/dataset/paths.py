@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from generator.dataset.errors import UserError
 
-_BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
 # How the names are spelt that stand in tables and become names of files. Candidates of a benchmark made elsewhere name
 # images as they like: an image is read only where its world lists it.
@@ -63,7 +64,7 @@ def check_own_files(root: Path) -> None:
     """
     folders = [str(root)] if root.is_dir() else []
     while folders:
-        with os.scandir(folders.pop()) as entries:
+        with suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:  # another command may remove its draft
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
@@ -103,5 +104,7 @@ def check_name(name: object, what: str) -> str:
 def check_benchmark_name(name: object) -> str:
     """The name of a benchmark, if it can name a folder. Raises UserError."""
     if not isinstance(name, str) or not _BENCHMARK.fullmatch(name):
-        raise UserError(f"Expected the benchmark's name to be letters, digits, '.', '_' and '-', got {str(name)!r}.")
+        raise UserError(
+            f"Expected the benchmark's name to be letters, digits, '.', '+', '_' and '-', got {str(name)!r}."
+        )
     return name

@@ -7,11 +7,9 @@ import pyarrow as pa
 
 from generator.judge.findings import Findings
 from generator.judge.held_out import DESIGNS
+from generator.judge.levels import Images
 from generator.judge.protocols import KNOWN
 
-RECORDS = "records"
-LEVELS = {RECORDS: "at the level of records: no pixel was compared"}
-"""How deep the judge looked, and the words that the sentence has for it. A deeper level is an entry here."""
 STATUSES = ("clean", "as declared", "failed")
 
 
@@ -20,11 +18,11 @@ def certificate(
     manifest: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     world: str | None,
-    level: str = RECORDS,
+    images: Images,
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level` (one of LEVELS), `sentence`, `findings` ({fault,
-    what}), `faults` (numbers by fault), `declared_leaks`, `unjudged_protocols`, `counts`, and the digests `world` and
-    `benchmark`.
+    """The certificate, ready for JSON: `status` (one of STATUSES), `level` (levels.Level), `sentence`, `findings` ({fault,
+    what}), `faults` (numbers by fault), `declared_leaks`, `unjudged_protocols`, `counts`, `images` (what the look
+    at images counted), and the digests `world` and `benchmark`.
 
     `tables`: those that could be read. `world`: digest of the world that was judged.
     """
@@ -37,16 +35,17 @@ def certificate(
     if faults:
         sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
     else:
-        sentence = f"{status}: {_proven(manifest, declared, counts, unjudged)}; {LEVELS[level]}."
+        sentence = f"{status}: {_proven(manifest, declared, counts, unjudged)}; at the level of {images.level}: {images.sentence or 'no pixel was compared'}."
     return {
         "status": status,
-        "level": level,
+        "level": images.level,
         "sentence": sentence,
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
         "unjudged_protocols": unjudged,
         "counts": counts,
+        "images": images.facts,
         "world": world,
         "benchmark": manifest.get("sums"),
     }

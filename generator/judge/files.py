@@ -15,8 +15,9 @@ from generator.dataset.files import SUMS, read_sums, sha256
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
 from generator.judge.findings import Finding, finding
+from generator.judge.png import Size, image_fault
 from generator.judge.tar_members import member_faults
-from generator.judge.tars import image_fault, tar_faults
+from generator.judge.tars import tar_faults
 
 Report = Callable[[Finding], None]
 DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
@@ -31,10 +32,13 @@ _JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form",
                      "held_out_negative", "kind", "twin_of", "width", "height", "reason", "skill", "changed", "of"}  # fmt: skip
 
 
-def file_faults(folder: Path, digest: str | None, images: bool, progress: Progress = SILENT) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that do not decode.
+def file_faults(
+    folder: Path, digest: str | None, images: bool, progress: Progress = SILENT, size: Size | None = None
+) -> Iterator[Finding]:
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they should be.
 
-    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files and tars are decoded too.
+    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files and tars are decoded too. `size`: width and
+    height of the images, if known.
     """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
@@ -50,9 +54,9 @@ def file_faults(folder: Path, digest: str | None, images: bool, progress: Progre
             yield finding("damaged file", f"{folder.name}/{name} is missing")
         elif sha256(path) != expected:
             yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
-        if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes())):
+        if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes(), name, size)):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    for fault in (*tar_faults(folder), *member_faults(folder)) if images else ():
+    for fault in (*tar_faults(folder, size), *member_faults(folder)) if images else ():
         yield finding("damaged file", f"{folder.name}/{fault}")
     listed = {folder / name for name in sums}
     for path in folder.rglob("*"):

@@ -1,7 +1,6 @@
 """Checks that packed.parquet gives the true places of files in tars, and that these files are whole."""
 
 import hashlib
-import io
 import re
 import tarfile
 from collections import defaultdict
@@ -11,17 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image
 
 from generator.dataset.errors import UserError
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED
+from generator.judge.png import Size, image_fault
 
 DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
 
 
-def tar_faults(folder: Path) -> Iterator[str]:
-    """Faults of the tars of a world; none if it has no tars."""
+def tar_faults(folder: Path, size: Size | None = None) -> Iterator[str]:
+    """Faults of the tars of a world; none if it has no tars. `size`: width and height of its images, if known."""
     if not (folder / "packed.parquet").exists():
         return
     listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -32,7 +31,7 @@ def tar_faults(folder: Path) -> Iterator[str]:
         yield f"packed.parquet cannot be read: {error}"
     for tar, rows in listed.items():
         try:
-            yield from (f"{tar}: {fault}" for fault in _faults(file_in(folder, tar), rows))
+            yield from (f"{tar}: {fault}" for fault in _faults(file_in(folder, tar), rows, size))
         except (*DAMAGE, UserError) as error:
             yield f"{tar} cannot be read: {error}"
 
@@ -51,7 +50,7 @@ def packed_digests(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _faults(path: Path, rows: list[dict[str, Any]], size: Size | None) -> Iterator[str]:
     with tarfile.open(path) as tar:
         found = tar.getmembers()
     yield from (
@@ -69,20 +68,10 @@ def _faults(path: Path, rows: list[dict[str, Any]]) -> Iterator[str]:
             data = file.read(row["size"])
             if hashlib.sha256(data).hexdigest() != row["sha256"]:
                 yield f"{row['path']} has other bytes than when it was made"
-            elif name.endswith(".png") and (fault := image_fault(data)):
+            elif name.endswith(".png") and (fault := image_fault(data, row["path"], size)):
                 yield f"{row['path']} {fault}"
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:
     """Whether a member is a regular file that unpacks beside its tar."""
     return member.isreg() and re.fullmatch(r"[0-9]+(\.[A-Za-z0-9]+)+", member.name) is not None
-
-
-def image_fault(data: bytes) -> str | None:
-    """Why the bytes are not an image; None if they are."""
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            image.load()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        return f"does not decode: {error}"
-    return None

@@ -22,17 +22,20 @@ from generator.judge.components import benchmark_faults
 from generator.judge.dataset_index import index_findings
 from generator.judge.files import file_faults, readable_table
 from generator.judge.findings import Findings, finding
+from generator.judge.levels import Examine, Images
 from generator.judge.world import World
 
 logger = logging.getLogger(__name__)
 
 
-def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) -> dict[str, dict[str, Any]]:
+def verify_dataset(
+    root: Path, name: str | None, progress: Progress = SILENT, examine: Examine | None = None
+) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    Returns the certificates by benchmark name (certificate.py); where the folder cannot be written, they are returned all the
-    same. Raises UserError if there is no dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a
-    device.
+    `examine`: looks at images; None stays at the level of records. Returns the certificates by benchmark name
+    (certificate.py); where the folder cannot be written, they are returned all the same. Raises UserError if there is no
+    dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
     fetch_all(root)
@@ -46,12 +49,13 @@ def verify_dataset(root: Path, name: str | None, progress: Progress = SILENT) ->
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
     world = World(world_folder, progress)
     world.findings += index_findings(root)
+    images = examine(root, _splits(world, names, root)) if examine else Images()
     certificates = {}
     for each in names:
         folder = root / "benchmarks" / check_benchmark_name(each)
         if not (folder / "manifest.json").exists():
             Dataset.open(root).benchmark(each)
-        certificates[each] = _judge(world, folder)
+        certificates[each] = _judge(world, folder, images)
         if _write(folder / "verify.json", certificates[each]):
             publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
@@ -67,10 +71,22 @@ def _write(path: Path, data: dict[str, Any]) -> bool:
     return True
 
 
-def _judge(world: World, folder: Path) -> dict[str, Any]:
+def _splits(world: World, names: list[str], root: Path) -> dict[str, tuple[str, ...]]:
+    """The split of every readable scene in each of the benchmarks, empty where it is in none."""
+    of: list[dict[str, str]] = []
+    for name in names:
+        path, unread = root / "benchmarks" / check_benchmark_name(name) / "splits.parquet", Findings()
+        table = readable_table(path, BENCHMARK_TABLES["splits"], unread.append)
+        columns = (table[column].to_pylist() for column in ("scene_id", "split")) if table is not None else ([], [])
+        of.append(dict(zip(*columns, strict=True)))
+    return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
+
+
+def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json")
     findings = Findings()
     findings.add(world.findings)
+    findings.add(images.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     findings.add(benchmark_faults(folder, manifest))
     tables = {
@@ -84,4 +100,4 @@ def _judge(world: World, folder: Path) -> dict[str, Any]:
         benchmark = Benchmark(world, whole, manifest, read_json(folder / "holdout.json"))
         for check in CHECKS:
             findings.add(check(benchmark))
-    return certificate(findings, manifest, whole, world.digest)
+    return certificate(findings, manifest, whole, world.digest, images)

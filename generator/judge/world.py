@@ -37,7 +37,9 @@ class World:
         manifest = read_json(folder / "manifest.json")
         self.digest = manifest.get("sums")
         self.request: dict[str, Any] = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
-        self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress))
+        width, height = self.request.get("width"), self.request.get("height")
+        size = (width, height) if isinstance(width, int) and isinstance(height, int) else None
+        self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
         self.findings += format_faults("world/manifest.json", manifest)
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = Terms.of(self.vocabulary)

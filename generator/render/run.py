@@ -67,6 +67,11 @@ class Work:
         """About how many seconds a scene takes on one core."""
         return seconds_a_scene(self.request)
 
+    @property
+    def limits(self) -> Limits:
+        """When a worker counts as hung."""
+        return Limits(timeout=_TIMEOUT + _TIMES_ESTIMATE * self.seconds_a_scene)
+
     def seconds(self, workers: int) -> float:
         """About how many seconds rendering takes on as many cores."""
         return render_seconds(len(self.scenes), self.seconds_a_scene, workers)
@@ -134,9 +139,8 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
     if writer.n_done:
         logger.info(f"{writer.n_done:,} images are already rendered.")
     setup, failed = worker_setup(work.request, writer.folder), 0
-    limits = Limits(timeout=_TIMEOUT + _TIMES_ESTIMATE * work.seconds_a_scene)
     with progress.track("rendering", len(scenes), writer.n_done) as advance:
-        for answer in farm.render(rest, left, setup, limits):
+        for answer in farm.render(rest, left, setup, work.limits):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer
             advance(note=f"{failed} failed" if failed else "")

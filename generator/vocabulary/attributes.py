@@ -43,8 +43,11 @@ def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
 def _check_inputs(attributes: Attributes) -> None:
     setters: dict[str, str] = {}
     for kind, values in attributes.items():
-        given = {frozenset(value.inputs()) for value in values.values()}
-        if len(given) != 1 or not (names := next(iter(given))):
+        if len({value.texture.colors is not None for value in values.values() if value.texture}) == 2:
+            raise ValueError(f"of the textures of '{kind}' some have colors; give them to all or none.")
+        given = {frozenset(_needed(value)) for value in values.values()}
+        names = frozenset[str]().union(*(value.inputs() for value in values.values()))
+        if len(given) != 1 or not names:
             raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
         for name in sorted(names):
             if name in setters:
@@ -56,16 +59,20 @@ def _check_inputs(attributes: Attributes) -> None:
             raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
 
 
+def _needed(value: AttributeValue) -> set[str]:
+    """The inputs that all values of a kind have to set alike: a texture may be missing, and its colours be a plain one."""
+    needed = value.inputs().keys() - {"texture"}
+    return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
+
+
 def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
-    """Whether textures give all colours. Raises ValueError where they hide the values of another kind."""
+    """Whether textures bring their own colours. Raises ValueError where they hide the values of another kind."""
     values = attributes[setters["texture"]].values() if "texture" in setters else ()
-    covering = {value.texture.colors is not None for value in values if value.texture}
-    if len(covering) == 2:
-        raise ValueError(f"of the textures of '{setters['texture']}' some have colors; give them to all or none.")
+    covering = any(value.texture and value.texture.colors for value in values)
     hidden = setters.get("linear")
-    if True in covering and hidden is not None and len(attributes[hidden]) > 1:
+    if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
         raise ValueError(
             f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out their "
             f"colors, or name both kinds in paints, of which a world has one."
         )
-    return True in covering
+    return covering

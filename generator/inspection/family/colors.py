@@ -69,6 +69,11 @@ def encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
+def decoded(shown: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse of `encoded`: linear light of sRGB, both 0..1."""
+    return np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+
+
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
     """Unit normals (n, 3) in world coordinates of the visible side of a ball, evenly spaced in its image."""
     right, up, back = (np.asarray(axis) for axis in axes(vocabulary.camera.position, vocabulary.camera.target))

@@ -5,7 +5,7 @@ from typing import Any
 
 import bpy
 
-from generator.render.blender.textures import set_texture
+from generator.render.blender.textures import clear_texture, set_texture
 from generator.scene.scene import SceneObject
 from generator.vocabulary.schema import Vocabulary
 
@@ -38,6 +38,8 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
     shader["Base Color"].default_value = (*color, 1.0)
     if "texture" in inputs:
         set_texture(material, inputs["texture"], color, inputs["scale"])
+    else:
+        clear_texture(material)
     shader["Metallic"].default_value = inputs["metallic"]
     shader["Roughness"].default_value = inputs["roughness"]
     if "specular" in inputs:

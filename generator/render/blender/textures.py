@@ -16,6 +16,11 @@ Pattern = tuple[Socket, Socket]
 """The colour, and the height of the surface, 0..1."""
 
 
+def clear_texture(material: bpy.types.Material) -> None:
+    """Remove the texture of a material, if it has one."""
+    Nodes(material.node_tree, _LABEL).clear()
+
+
 def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb, scale: float) -> None:
     """Cover a material of one Principled BSDF with a texture; an earlier texture is removed.
 
@@ -105,9 +110,13 @@ def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     return nodes.mix(vein, base, colors[-1]), nodes.compute("SUBTRACT", 1.0, vein)
 
 
+def _aslant(nodes: Nodes, place: Socket) -> Socket:
+    """Coordinates turned so that no flat side of a body lies between two marks, or within one."""
+    return nodes.add("Mapping", Vector=place, Rotation=(0.0, 0.5, -0.5)).outputs[0]
+
+
 def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
-    """Upright stripes around the body."""
-    wave = nodes.add("TexWave", Vector=place, Scale=0.314, Distortion=0.6, Detail=1.0)
+    wave = nodes.add("TexWave", Vector=_aslant(nodes, place), Scale=0.314, Distortion=0.6, Detail=1.0)
     value = nodes.between(wave.outputs["Fac"], 0.42, 0.58)
     return nodes.ramp(value, colors), value
 
@@ -119,8 +128,8 @@ def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 def _dots(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Dots of the last colour on the first."""
-    cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.35)
-    dot = nodes.between(cells.outputs["Distance"], 0.42, 0.34)
+    cells = nodes.add("TexVoronoi", Vector=_aslant(nodes, place), Scale=1.0, Randomness=0.35)
+    dot = nodes.between(cells.outputs["Distance"], 0.48, 0.42)
     return nodes.mix(dot, colors[0], colors[-1]), dot
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from itertools import permutations
 from pathlib import Path
 
@@ -95,3 +96,15 @@ def test_findings_notes_and_tables_come_before_the_sentence() -> None:
     assert "how many of their color bindings training never shows" in lines[2]
     assert lines[4].split() == ["test", *["1", "(1)"] * 3]
     assert lines[-1] == "a: failed."
+
+
+def test_images_are_compared_when_asked(undisturbed: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(undisturbed, tmp_path / "dataset")
+    done = run_command("gen", "verify", root, "--images", "4", "--no-render", "--seed", "3", "--json")
+    assert done.returncode == 0
+    (certificate,) = json.loads(done.stdout).values()
+    assert certificate["level"] == "sampled images"
+    assert (certificate["images"]["scenes"], certificate["images"]["seed"]) == (4, 3)
+    done = run_command("gen", "verify", root, "--seed", "3")
+    assert done.returncode == 2
+    assert "add --images 100 or --images all" in done.stderr

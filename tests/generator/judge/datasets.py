@@ -112,7 +112,7 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
     (folders[0] / "vocabulary.toml").write_text(VOCABULARY, encoding="utf-8")
     (folders[0] / "images").mkdir()
     for number, scene_id in enumerate(scenes):
-        Image.new("L", (1, 1), number).save(folders[0] / f"images/{scene_id}.png")
+        Image.new("RGB", (1, 1), (number % 256, number // 256, 0)).save(folders[0] / f"images/{scene_id}.png")
     rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
     tables["splits"] = [

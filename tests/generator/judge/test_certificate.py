@@ -5,8 +5,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.judge.certificate import LEVELS, RECORDS, certificate
+from generator.judge.certificate import certificate
 from generator.judge.findings import Findings, finding
+from generator.judge.levels import Images, Level
 
 TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"protocol": ["binary", "mine"]})}
 
@@ -24,14 +25,22 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
     ],
 )  # fmt: skip
 def test_the_sentence_says_what_was_judged(manifest: dict[str, Any], status: str, words: str) -> None:
-    found = certificate(Findings(), {"sums": "b", **manifest}, TABLES, "w")
-    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (status, RECORDS, "w", "b")
+    found = certificate(Findings(), {"sums": "b", **manifest}, TABLES, "w", Images())
+    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (status, Level.RECORDS, "w", "b")
     assert words in found["sentence"]
 
 
 def test_a_finding_fails() -> None:
     findings = Findings()
     findings.append(finding("wrong form", "text 1"))
-    found = certificate(findings, {}, {}, None)
+    found = certificate(findings, {}, {}, None, Images(Level.SAMPLED, sentence="one image"))
     assert (found["status"], found["sentence"], found["counts"]["scenes"]) == ("failed", "failed: 1 x wrong form.", 0)
-    assert RECORDS in LEVELS
+    assert found["level"] == "sampled images"
+
+
+def test_a_look_at_images_is_in_the_sentence() -> None:
+    found = certificate(
+        Findings(), {}, TABLES, None, Images(Level.ALL, (), {"scenes": 4}, "4 of 4 images show their records")
+    )
+    assert found["sentence"].endswith("; at the level of all images: 4 of 4 images show their records.")
+    assert found["images"] == {"scenes": 4}

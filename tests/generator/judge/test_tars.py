@@ -32,7 +32,7 @@ def packed(folder: Path, content: bytes, **listed: object) -> Path:
 
 def image() -> bytes:
     file = io.BytesIO()
-    Image.new("L", (2, 2)).save(file, "PNG")
+    Image.new("RGB", (2, 2)).save(file, "PNG")
     return file.getvalue()
 
 

@@ -27,3 +27,16 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     objects = pixels[60 + 3 * row : 188 + 3 * row]
     assert all((objects[:, 10 + column * i : 138 + column * i].std((0, 1)) > 5).all() for i in range(3))
     assert (objects[:, 10 + column * 3 :] == 255).all()
+
+
+def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
+    marks = 'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { srgb = "#808080" }'
+    (tmp_path / "mine.toml").write_text(f'paints = ["color", "marks"]\n{SWATCHES}\n[attributes.marks]\n{marks}\n')
+    done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / done.stdout.strip()) as sheet:
+        pixels = np.asarray(sheet.convert("RGB")).astype(int)
+    last = pixels[-158:-30]  # the last row: a swatch for each object, all striped
+    spread = [last[:, 10 + 138 * i : 138 + 138 * i].std() for i in range(3)]
+    assert min(spread) > 30
+    assert (last[:, 10 + 138 * 3 :] == 255).all()

@@ -1,0 +1,72 @@
+"""Where an image should show each object, from its recorded pose and the mesh of its category."""
+
+import math
+from collections import defaultdict
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from generator.assets.lookup import find_mesh
+from generator.scene.projection import project
+from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.schema import Vocabulary
+
+Mask = NDArray[np.bool_]
+_FINER = 3  # outlines are drawn this much finer, and read at the middle of each pixel
+
+
+class Outline(NamedTuple):
+    """Masks [height, width] of an object: as if nothing hid it, and of what other objects leave visible."""
+
+    whole: Mask
+    visible: Mask
+
+
+def outlines(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> list[Outline]:
+    """The outline of each object, in the scene's order.
+
+    `size`: width and height of the image, pixels. Nearer objects hide farther ones. Raises UserError if a mesh is not
+    installed, and ValueError if an object is not before the camera.
+    """
+    whole = [outline(thing, scene.camera, vocabulary, size) for thing in scene.objects]
+    eye = scene.camera.position
+    nearest_first = sorted(range(len(whole)), key=lambda i: math.dist(eye, scene.objects[i].position))
+    hidden, found = np.zeros(size[::-1], bool), dict[int, Outline]()
+    for i in nearest_first:
+        found[i] = Outline(whole[i], whole[i] & ~hidden)
+        hidden = hidden | whole[i]
+    return [found[i] for i in range(len(whole))]
+
+
+def outline(thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> Mask:
+    """The mask [height, width] of an object as if nothing hid it."""
+    vertices, faces = _mesh(vocabulary.meshes[thing.category], vocabulary.assets)
+    x, y, z = (vertices * vocabulary.scale(thing.attributes)).T
+    cos, sin = math.cos(thing.heading), math.sin(thing.heading)
+    right, along, up = thing.position
+    column, row, depth = project(camera, x * cos - y * sin + right, x * sin + y * cos + along, z + up, *size)
+    if not (depth > 0).all():
+        raise ValueError(f"the {thing.category} is not before the camera")
+    # Pillow fills every pixel that a polygon touches, and counts from their centres, which projection puts at halves
+    points = _FINER * np.stack([column, row], 1) - 0.5
+    drawn = Image.new("1", (_FINER * size[0], _FINER * size[1]))
+    pen = ImageDraw.Draw(drawn)
+    for corners in (points[each] for each in faces):
+        coarse = np.ptp(corners, axis=1).max(1) > 1  # the corners alone fill the others
+        for polygon in corners[coarse].reshape(int(coarse.sum()), 2 * corners.shape[1]).tolist():
+            pen.polygon(polygon, fill=1)
+        pen.point(corners[~coarse].round().reshape(-1).tolist(), fill=1)
+    return np.asarray(drawn)[_FINER // 2 :: _FINER, _FINER // 2 :: _FINER]
+
+
+@cache
+def _mesh(name: str, assets: str) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
+    """Vertices [n, 3] of a unit mesh, and its faces as numbers of vertices: an array [m, k] for each number of corners k."""
+    mesh = find_mesh(name, assets)
+    faces = defaultdict[int, list[list[int]]](list)
+    for face in mesh.faces:
+        faces[len(face)].append(face)
+    return np.asarray(mesh.vertices, float), [np.asarray(each) for each in faces.values()]

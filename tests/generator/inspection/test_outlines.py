@@ -1,0 +1,67 @@
+"""Outlines are those that Blender's rays find, and nearer objects hide farther ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from generator.dataset.reader import Dataset
+from generator.inspection.outlines import outline, outlines
+from generator.scene.projection import project
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
+from tests.conftest import FEWEST, render_into
+from tests.generator.inspection.images.scenes import CLEVR, SIZE, scene, thing
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("family", ["clevr", "pug"])
+def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> None:
+    render_into(tmp_path / "d", *FEWEST, "--with", "masks", "--family", family)
+    world = Dataset.open(tmp_path / "d").world
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    for row in world.scenes.to_pylist():
+        mask = world.mask(row["scene_id"])
+        drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0]))
+        for i, each in enumerate(drawn):
+            ours, theirs = each.visible, mask == i + 1
+            assert (ours & theirs).sum() / theirs.sum() > 0.97
+            assert not (ours & ~ndimage.binary_dilation(theirs, np.ones((3, 3)))).sum() > 0.02 * theirs.sum()
+
+
+def test_a_nearer_object_hides_a_farther_one() -> None:
+    eye = CLEVR.camera.position
+    near = thing("cube", "red", eye[0] / 5, eye[1] / 5)
+    far, near_seen = outlines(scene(thing("sphere", "blue", 0.0), near), CLEVR, SIZE)
+    assert near_seen.whole.sum() == near_seen.visible.sum()
+    assert not (far.visible & near_seen.visible).any()
+    assert 0 < far.visible.sum() < far.whole.sum()
+
+
+def test_an_object_behind_the_camera_cannot_be_drawn() -> None:
+    eye = CLEVR.camera.position
+    of = scene(thing("cube", "red", 2 * eye[0], 2 * eye[1], 2 * eye[2]))
+    with pytest.raises(ValueError, match="not before the camera"):
+        outline(of.objects[0], of.camera, CLEVR, SIZE)
+
+
+def test_small_triangles_fill_as_large_ones_do() -> None:
+    pug = read_vocabulary("pug").painted_with("color")
+    fox = thing("fox", "red", 0.0)
+    fox = type(fox)("fox", {"color": "red", "coat": "matt"}, fox.position, 0.0)
+    of = scene(fox, vocabulary=pug)
+    coarse = outline(fox, of.camera, pug, (80, 60))
+    fine = outline(fox, of.camera, pug, (640, 480))
+    shares = fine.reshape(60, 8, 80, 8).mean((1, 3))
+    assert coarse[shares > 0.9].mean() > 0.98
+    assert not coarse[shares == 0].sum() > 0.02 * coarse.sum()
+
+
+def test_the_point_that_an_object_stands_on_is_at_its_foot() -> None:
+    cube = thing("cube", "red", 0.5, -0.5)
+    of = scene(cube)
+    column, row, _ = project(of.camera, *cube.position, *SIZE)
+    mask = outline(cube, of.camera, CLEVR, SIZE)
+    assert mask[int(row), int(column)]
+    assert not mask[min(SIZE[1] - 1, int(row) + 20), int(column)]
