@@ -53,7 +53,7 @@ def print_table(results: Sequence[dict[str, Any]], full: bool = False) -> None:
             )
     _print(
         console,
-        "Averages are over items unless the metric says otherwise; intervals are by group of scenes with the same values and objects; "
+        "Averages are over items unless the metric says otherwise; 95% intervals speak of bindings like these (docs/statistics.md); "
         "a tie is never correct. Differences are in points.",
         "dim",
     )

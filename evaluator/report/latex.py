@@ -165,7 +165,7 @@ def _document(results: Results, name: str) -> str:
     mark = mark_of(results)
     caption = (
         f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
-        "In %, gaps in points, 95% intervals by cluster; a mean ± has its standard deviation; scores that differ by no more than "
+        "In %, gaps in points, 95% intervals of bindings like these; a mean ± has its standard deviation; scores that differ by no more than "
         f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
         f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
     )

@@ -1,0 +1,122 @@
+"""How often the intervals of shares hold: a simulation of unseen splits (docs/statistics.md).
+
+Scenes of a block of r values and c objects are in a cluster for each two values and two objects. Clusters and bindings have
+effects in logits, normal with a standard deviation of 0, 1 or 2, and the mean over the population is known. Each draw has new
+effects, so that an interval that speaks of bindings like these must hold that mean.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+from multiprocessing import get_context
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from bench.figures import Figure
+from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.mixed import MixedLogistic
+
+MEANS = (0.5, 0.8, 0.9, 0.97, 0.99)
+EFFECTS = ((0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (2, 2))
+"""Standard deviations of the effects of clusters and of bindings."""
+EACH = 11  # items of each pairing, 22 of a cluster
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A block of values x objects, of which some clusters are used, and the number of draws for each mean and effect."""
+
+    values: int
+    objects: int
+    clusters: int
+    draws: int
+
+
+STUDIES = (Study(3, 3, 9, 400), Study(3, 4, 18, 400), Study(4, 4, 36, 200), Study(4, 7, 126, 60), Study(6, 8, 405, 10))
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Of one mean and one pair of effects: the share of intervals that hold it, and their mean width, of ours and of the
+    percentile bootstrap over clusters; all in percent."""
+
+    mean: float
+    effects: tuple[int, int]
+    ours: float
+    our_width: float
+    bootstrap: float
+    bootstrap_width: float
+
+
+def figures() -> list[Figure]:
+    """Coverage over all means and effects (median and range), and the width beside the bootstrap's."""
+    found = []
+    for study in STUDIES:
+        rows = covered(study)
+        name = f"{study.clusters} clusters, {study.values * study.objects} bindings, {study.draws} draws each"
+        found += [
+            Figure(f"coverage of 95% intervals, {name}", "%", tuple(row.ours for row in rows)),
+            Figure("the same, cluster bootstrap", "%", tuple(row.bootstrap for row in rows)),
+            Figure("width", "points", tuple(row.our_width for row in rows)),
+            Figure("the same, cluster bootstrap", "points", tuple(row.bootstrap_width for row in rows)),
+        ]
+    return found
+
+
+def covered(study: Study) -> list[Covered]:
+    """Every mean and pair of effects of a study, in several processes."""
+    cases = [
+        (study, mean, effects, seed) for seed, (mean, effects) in enumerate((m, e) for m in MEANS for e in EFFECTS)
+    ]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_case, *zip(*cases, strict=True)))
+
+
+def _case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> Covered:
+    rng = np.random.default_rng(seed)
+    cells, clusters = cells_of(study)
+    model = MixedLogistic(clusters)
+    ours, others = [], []
+    for _ in range(study.draws):
+        right = drawn(cells, mean, effects, rng)
+        outcomes = (np.arange(EACH) < right[:, None]).astype(float).ravel()
+        ours.append(model.posterior(outcomes).interval(0.95))
+        means = bootstrap_means(*cluster_totals(outcomes, clusters.codes), seed)
+        others.append(tuple(np.quantile(means, [0.025, 0.975])))
+    (held, width), (held_too, width_too) = (_summary(np.array(found), mean) for found in (ours, others))
+    return Covered(mean, effects, held, width, held_too, width_too)
+
+
+def _summary(found: np.ndarray, mean: float) -> tuple[float, float]:
+    inside = (found[:, 0] <= mean + 1e-9) & (mean - 1e-9 <= found[:, 1])
+    return 100 * float(inside.mean()), 100 * float((found[:, 1] - found[:, 0]).mean())
+
+
+def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
+    """Cluster and two bindings (cells, 3) of each pairing, and the clusters of all items in the same order."""
+    groups = [(a, b) for a in combinations(range(study.values), 2) for b in combinations(range(study.objects), 2)]
+    chosen = np.sort(np.random.default_rng(0).permutation(len(groups))[: study.clusters])
+    cells = []
+    for code, place in enumerate(chosen):
+        (a, b), (c, d) = groups[place]
+        for pairs in (((a, c), (b, d)), ((a, d), (b, c))):
+            cells.append((code, *(value * study.objects + thing for value, thing in pairs)))
+    table = np.array(cells)
+    return table, Clusters.of(
+        np.repeat([f"{code:04d}" for code in table[:, 0]], EACH), np.repeat([f"{x}|{y}" for _, x, y in cells], EACH)
+    )
+
+
+def drawn(cells: np.ndarray, mean: float, effects: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """How many of the items of each cell are right, for new effects of clusters and bindings."""
+    of_cluster, of_binding = effects
+    spread = float(np.sqrt(of_cluster**2 + 2 * of_binding**2))
+    weights = _WEIGHTS / _WEIGHTS.sum()
+    constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ weights) - mean, -10, 40)
+    clusters = rng.normal(0, 1, cells[:, 0].max() + 1) * of_cluster
+    bindings = rng.normal(0, 1, cells[:, 1:].max() + 1) * of_binding
+    return rng.binomial(EACH, expit(constant + clusters[cells[:, 0]] + bindings[cells[:, 1:]].sum(axis=1)))
