@@ -37,9 +37,9 @@ def verified_now(benchmark: Benchmark, world: World) -> str:
     Raises UserError when it fails, or when nothing could be judged.
     """
     root = world.folder.parent
-    command = ["-P", "-c", "from generator.cli.main import main; main()", "verify"]
+    verify = "from generator.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, *command, str(root), "--benchmark", benchmark.name, "--json"],
+        [sys.executable, "-P", "-c", verify, "verify", str(root), "--benchmark", benchmark.name, "--json"],
         capture_output=True,
         text=True,
         check=False,

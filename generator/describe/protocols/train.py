@@ -108,8 +108,8 @@ class TrainingCaptions(Protocol):
                 continue
             caption = Text(form, template)
             candidates.append(Candidate(caption, "c", True))
-            if foil is not None:
-                candidates.append(replace(foil, text=Text(foil.text.form, template), of=caption))
+            if foil is not None and (text := Text(foil.text.form, template)) not in [each.text for each in candidates]:
+                candidates.append(replace(foil, text=text, of=caption))
         if candidates:
             yield Item(self.name, "caption", "attribute", tuple(candidates))
         else:

@@ -2,15 +2,9 @@ import pytest
 
 from generator.dataset.errors import UserError
 from generator.describe.protocols.registry import protocol_names
-from generator.describe.request import Request, check_name, check_request, first_request, requested_protocols
+from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.holdout.request import HoldoutRequest
 from tests.generator.scenes import HOLDOUT, VOCABULARY
-
-
-@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "a b"])
-def test_names_that_are_no_folder_are_refused(name: str) -> None:
-    with pytest.raises(UserError):
-        check_name(name)
 
 
 @pytest.mark.parametrize(
