@@ -24,6 +24,11 @@ _SPREADS = np.array(
 )  # standard deviations of effects, in logits; at 4.2 nearly all or nothing
 _NODES = np.linspace(-4, 4, 11)  # standard deviations from the mode at which the posterior of the constant is evaluated
 _NEGLIGIBLE = 5.0  # a point of the grid that is e^5 times less likely than the best changes no digit
+_UNLIKELY, _ENOUGH, _REFINEMENTS = (
+    0.005,
+    3,
+    3,
+)  # where three standard deviations or fewer are likely, finer ones are tried
 _STEPS, _LONGEST, _CONVERGED = 20, 2.5, 1e-3
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _POINTS, _WEIGHTS = hermegauss(40)
@@ -77,15 +82,13 @@ class MixedLogistic:
         self._weights = shown[:, np.ptp(shown, axis=0) > 0]  # an effect that all share is the constant
 
     @cached_property
-    def _grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """The standard deviations of bindings and of clusters at each point of the grid."""
+    def _spreads(self) -> tuple[np.ndarray, np.ndarray]:
+        """The standard deviations of bindings and of clusters that are tried first."""
         clusters_repeat = self._sizes.sum() >= _REPEATED * len(self._starts)
-        of_bindings, of_clusters = np.meshgrid(
+        return (
             _SPREADS if self._weights.shape[1] else _SPREADS[:1],
             _SPREADS if clusters_repeat else _SPREADS[:1],
-            indexing="ij",
         )
-        return of_bindings.ravel(), of_clusters.ravel()
 
     def posterior(self, outcomes: np.ndarray) -> "Posterior":
         """What outcomes (n,) in 0..1 say of the mean over clusters and bindings like these."""
@@ -102,13 +105,20 @@ class MixedLogistic:
         return max(1.0, by_scene / total) if total > 0 else 1.0
 
     def _posterior(self, right: np.ndarray, sizes: np.ndarray) -> "Posterior":
-        of_bindings, of_clusters = self._grid
-        spread = np.hypot(of_bindings, of_clusters)
-        shrink = 1 / np.sqrt(1 + _SHRINK * spread**2)
         fit = _Fit(self, right, sizes)
-        start = np.full(len(spread), logit((right.sum() + 0.5) / (sizes.sum() + 1))) / shrink
-        mode, effects, density, variance = fit.climb(start, None, of_bindings, of_clusters, shrink)
-        mass = density + np.log(shrink) + np.log(variance) / 2
+        spreads = self._spreads
+        for _ in range(_REFINEMENTS + 1):
+            of_bindings, of_clusters = (each.ravel() for each in np.meshgrid(*spreads, indexing="ij"))
+            spread = np.hypot(of_bindings, of_clusters)
+            shrink = 1 / np.sqrt(1 + _SHRINK * spread**2)
+            start = np.full(len(spread), logit((right.sum() + 0.5) / (sizes.sum() + 1))) / shrink
+            mode, effects, density, variance = fit.climb(start, None, of_bindings, of_clusters, shrink)
+            mass = density + np.log(shrink) + np.log(variance) / 2
+            grid = mass.reshape(len(spreads[0]), -1)
+            found = _narrowed(grid, spreads[0], 0), _narrowed(grid, spreads[1], 1)
+            if all(np.array_equal(old, new) for old, new in zip(spreads, found, strict=True)):
+                break
+            spreads = found
         kept = np.flatnonzero(mass > mass.max() - _NEGLIGIBLE)
         deviation = np.sqrt(variance[kept])
         constants = mode[kept, None] + _NODES * deviation[:, None]
@@ -207,6 +217,16 @@ class _Fit:
             terms.append(log_density + np.log(weight) + point**2 / 2)
         total = np.logaddexp.reduce(terms, axis=0) + np.log(widths / spread[:, None])
         return np.asarray(total.sum(axis=1))
+
+
+def _narrowed(mass: np.ndarray, spreads: np.ndarray, axis: int) -> np.ndarray:
+    """Finer standard deviations where few are likely, else the same ones. mass: log weights of the grid (bindings, clusters)."""
+    weight = np.exp(mass - mass.max()).sum(axis=1 - axis)
+    likely = np.flatnonzero(weight > _UNLIKELY * weight.sum())
+    if len(spreads) == 1 or len(likely) > _ENOUGH:
+        return spreads
+    low, high = spreads[max(likely[0] - 1, 0)], spreads[min(likely[-1] + 1, len(spreads) - 1)]
+    return np.linspace(low, high, len(_SPREADS))
 
 
 def _population_mean(constants: np.ndarray, spread: float) -> np.ndarray:
