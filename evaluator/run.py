@@ -87,12 +87,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         needs = without_pools(needs)
     if is_pair_scorer(model) and not request.full_pools:
         needs = within_limit(needs, benchmark, model.passes)
-    training = training_of(model, dataset.world, benchmark, needs.images)
-    if training["status"] == CONTAMINATED and not request.allow_contaminated:
-        raise UserError(
-            f"{training['said'].removesuffix('.')} of {request.model}; score it on the benchmark whose train split it was trained on, or "
-            f"add --allow-contaminated, which says so on every table."
-        )
+    training = _training(model, dataset, benchmark, needs, request)
     if isinstance(model, FitsTexts):
         model.fit_texts([benchmark.text_of[text] for text in needs.texts], text_groups(needs, benchmark))
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
@@ -154,6 +149,17 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
             f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
         )
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
+
+
+def _training(model: Any, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
+    """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
+    training = training_of(model, dataset.world, benchmark, needs.images)
+    if training["status"] == CONTAMINATED and not request.allow_contaminated:
+        raise UserError(
+            f"{training['said'].removesuffix('.')} of {request.model}; score it on the benchmark whose train split it was trained on, or "
+            f"add --allow-contaminated, which says so on every table."
+        )
+    return training
 
 
 def _without_pools(

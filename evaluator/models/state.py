@@ -54,7 +54,7 @@ def state_digest(model: Any, source: Any) -> str:
             digest.update(f"{module.__name__} {hashlib.sha256(file.read_bytes()).hexdigest()} ".encode())
             digest.update(_hash(_values(module)))
         digest.update(_hash(model))
-    except (pickle.PicklingError, TypeError, ValueError, AttributeError, NotImplementedError, RecursionError) as error:
+    except (pickle.PicklingError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise TypeError(str(error.args[0] if error.args else error).strip().splitlines()[0]) from None
     return digest.hexdigest()
 

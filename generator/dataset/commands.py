@@ -120,12 +120,14 @@ def _logs_shown() -> Iterator[None]:
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
+        logger.propagate = False  # libraries that set up the root logger would print every line again
     try:
         yield
     finally:
         for logger in loggers:
             logger.removeHandler(handler)
             logger.setLevel(logging.NOTSET)
+            logger.propagate = True
 
 
 class _Stderr(logging.Handler):
