@@ -57,6 +57,15 @@ def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
     assert json.loads(run("well", "--json").stdout) == {"n": 28}
 
 
+def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Pytest's own handler stands for the library's: it hears what reaches the root logger."""
+    run("well")
+    assert caplog.messages == []
+    with caplog.at_level(logging.INFO):
+        logger.info("after the command")
+    assert caplog.messages == ["after the command"]
+
+
 def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     run("well")
     logger.info("28 images")
