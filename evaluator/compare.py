@@ -12,7 +12,8 @@ import pyarrow.csv
 from evaluator.answers import Matched, match, read_answers
 from evaluator.protocols.items import split_rank
 from evaluator.statistics.intervals import paired_difference
-from evaluator.statistics.paired import adjusted, in_all, paired_test, ranking
+from evaluator.statistics.multiple import benjamini_hochberg
+from evaluator.statistics.paired import in_all, paired_test, ranking
 from evaluator.statistics.power import (
     PairedDesign,
     block_seeds_for,
@@ -104,7 +105,7 @@ def _compare_pairs(matched: Matched, labels: Row, chosen: np.ndarray, detect: fl
         for a, b in combinations(correct, 2)
     ]
     for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
-        for row, value in zip(rows, adjusted([row[p] for row in rows]), strict=True):
+        for row, value in zip(rows, benjamini_hochberg([row[p] for row in rows]), strict=True):
             row[q] = value
     for row in rows:
         leader = row["first"] if row["difference"] > 0 else row["second"]

@@ -20,6 +20,7 @@ from evaluator.protocols.results import ProtocolResults, Results, Row
 from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
 from evaluator.statistics.clusters import SEPARATOR
+from evaluator.statistics.intervals import LEVEL
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import write_json, write_text
 from generator.dataset.reader import Benchmark
@@ -28,34 +29,41 @@ from generator.dataset.schema import SCORES
 logger = logging.getLogger(__name__)
 TRAINING = "train"
 _NAMED = 5
-_INTERVAL = "95%, mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
+_INTERVAL = "mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
+_LEVELS = (0.5, 0.999)
 
 
-def measure(folder: Path, channel: str | None = None, tolerance: float | None = None) -> Results:
+def measure(
+    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Results:
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
     every combination of counts, `training` says what is known of the model's training, `unknown_protocols` the protocols of
-    the benchmark that this version does not know. `channel` names the scores to measure, `tolerance` says how close scores tie;
-    by default those that the run chose.
+    the benchmark that this version does not know. `channel` names the scores to measure, `tolerance` says how close scores tie,
+    `level` (0.5..0.999) is that of the intervals; by default those that the run chose.
     Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
     """
     run = open_run(folder)
-    measured = measure_protocols(run, channel, tolerance)
+    measured = measure_protocols(run, channel, tolerance, level)
     _log_unscored(measured)
-    return write_results(run, measured, channel, tolerance)
+    return write_results(run, measured, channel, tolerance, level)
 
 
 def measure_protocols(
-    run: Run, channel: str | None = None, tolerance: float | None = None
+    run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None
 ) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
-    scores = read_scores(run, _channel(run, channel), _tolerance(run, tolerance))
+    scores = read_scores(run, _channel(run, channel), _tolerance(run, tolerance), _level(run, level))
     return {name: find_protocol(name).measure(scores) for name in run.record["protocols"]}
 
 
 def write_results(
-    run: Run, measured: dict[str, ProtocolResults], channel: str | None = None, tolerance: float | None = None
+    run: Run,
+    measured: dict[str, ProtocolResults],
+    channel: str | None = None,
+    tolerance: float | None = None,
+    level: float | None = None,
 ) -> Results:
     """Write and return the results of a run from those of its protocols."""
 
@@ -66,16 +74,18 @@ def write_results(
     results: Results = {
         "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
-        "rules": {"tie_tolerance": _tolerance(run, tolerance), "interval": _INTERVAL},
+        "rules": {"tie_tolerance": _tolerance(run, tolerance), "interval": _INTERVAL, "level": _level(run, level)},
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
+    fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
     tables = {
-        "summary": pa.Table.from_pylist(results["rows"]),
-        "cells": pa.Table.from_pylist(results["cells"]),
-        "fits": pa.Table.from_pylist([row for fit in results["fits"] for row in _fit_rows(fit)]),
+        **{
+            name: _with_confidence(pa.Table.from_pylist(rows), results["rules"]["level"])
+            for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits))
+        },
         "items": pa.concat_tables(
             [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
         ),
@@ -119,7 +129,22 @@ def _tolerance(run: Run, asked: float | None) -> float:
     return tolerance
 
 
-def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE) -> Scores:
+def check_level(level: float | None) -> float:
+    """The level of intervals, by default 0.95. Raises UserError unless it is a number from 0.5 to 0.999."""
+    if level is None:
+        return LEVEL
+    if not _LEVELS[0] <= level <= _LEVELS[1]:
+        raise UserError(
+            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level 0.9."
+        )
+    return level
+
+
+def _level(run: Run, asked: float | None) -> float:
+    return check_level(run.record.get("level") if asked is None else asked)
+
+
+def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: float = LEVEL) -> Scores:
     """The scores of one channel of a run."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():
@@ -141,6 +166,7 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE) -> Scores:
         matrix,
         tolerance,
         _bindings(run),
+        level,
     )
 
 
@@ -202,6 +228,13 @@ def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str,
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
     return pa.array(values.astype(np.float64), mask=~known)
+
+
+def _with_confidence(table: pa.Table, level: float) -> pa.Table:
+    """The table with a last column `confidence`, the level of its intervals; `level` is the name of another label."""
+    if not table.num_columns:
+        return table
+    return table.append_column("confidence", pa.array([level] * table.num_rows, pa.float64()))
 
 
 def _marked(table: pa.Table, mark: str) -> pa.Table:

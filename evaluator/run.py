@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from evaluator.certificate import found_certificate, verified_now
 from evaluator.contamination import CONTAMINATED, training_of
-from evaluator.measure import measure, unknown_protocols
+from evaluator.measure import check_level, measure, unknown_protocols
 from evaluator.models.contracts import FitsTexts, is_pair_scorer
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
@@ -41,7 +41,7 @@ class Request:
     """The arguments of `score run`.
 
     batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
-    model that was trained on what the benchmark holds out, and say so on every table.
+    model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
     """
 
     dataset: Path
@@ -57,6 +57,7 @@ class Request:
     full_pools: bool = False
     verify: bool = False
     allow_contaminated: bool = False
+    level: float | None = None
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -65,6 +66,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
     process = Process.from_environment()
+    level = check_level(request.level)
     dataset, benchmark, protocols = _chosen(request)
     out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / folder_name(
         request.model
@@ -116,7 +118,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked,
+        "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)

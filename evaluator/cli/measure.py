@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON
+from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, LEVEL
 from generator.dataset.commands import DatasetFolder, result, say
 from generator.dataset.errors import UserError
 
@@ -28,12 +28,13 @@ from generator.dataset.errors import UserError
     type=click.FloatRange(min=0),
     help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
 )
+@LEVEL
 @CHANNEL
 @FULL
 @JSON
 def measure(
     run: Path | None, items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
-    probabilities: bool, tolerance: float | None, channel: str | None, full: bool, as_json: bool,
+    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compute the results of RUN again from its scores, without the model; or those of scores from elsewhere (--items)."""
     from evaluator.cli.results_table import print_table
@@ -47,7 +48,7 @@ def measure(
     if items is not None:
         from evaluator.elsewhere.run import Source, measure_items
 
-        source = Source(items, dataset, benchmark, model, out, probabilities, tolerance)
+        source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level)
         run, results = measure_items(source)
         say(f"Scores and results are in {run}. Next: score report {run}")
     else:
@@ -60,7 +61,7 @@ def measure(
         }
         if alone := [name for name, value in given.items() if value]:
             raise UserError(f"{alone[0]} belongs to --items; leave it out to measure {run} again.")
-        results = compute(Path(str(run)), channel, tolerance)
+        results = compute(Path(str(run)), channel, tolerance, level)
     write_latex(results, Path(str(run)))
     if as_json:
         result(results, True, "")

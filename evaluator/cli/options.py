@@ -13,6 +13,11 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 DEVICE = click.option(
     "--device", help="Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
 )
+LEVEL = click.option(
+    "--level",
+    type=float,
+    help="Level of the intervals, from 0.5 to 0.999, such as 0.9.  [default: that of `score run`, else 0.95]",
+)
 FULL = click.option(
     "--full", is_flag=True, help="Print every row of the results instead of the ten lines that matter most."
 )

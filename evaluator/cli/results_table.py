@@ -11,7 +11,7 @@ from rich.table import Table
 
 from evaluator.contamination import mark_of, training_said
 from evaluator.protocols.items import reported_splits
-from evaluator.report.cells import chance, interval, is_gap, value, varying
+from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, value, varying
 
 LINES = 10
 """Most lines of a run's short table."""
@@ -30,14 +30,14 @@ def print_table(results: Sequence[dict[str, Any]], full: bool = False) -> None:
     """
     console = Console()
     for run in results:
-        rules = f", scores tie within {run['rules']['tie_tolerance']:g}"
+        rules = f", {confidence(run)} intervals, scores tie within {run['rules']['tie_tolerance']:g}"
         _print(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']}){rules}", "bold")
         mark = mark_of(run)
         _print(console, training_said(run), "bold red" if mark else None)
         rows = [row for row in run["rows"] if row["n"] is None]
         if full:
             for protocol, part in groupby(rows, key=lambda row: row["protocol"]):
-                _print_wide(console, _full_table(protocol, list(part), mark))
+                _print_wide(console, _full_table(protocol, list(part), mark, confidence(run)))
         else:
             lines = _lines(rows)
             splits = _shown_splits(lines)
@@ -53,8 +53,10 @@ def print_table(results: Sequence[dict[str, Any]], full: bool = False) -> None:
             )
     _print(
         console,
-        "Averages are over items unless the metric says otherwise; 95% intervals speak of bindings like these (docs/statistics.md); "
-        "a tie is never correct. Differences are in points.",
+        "Averages are over items unless the metric says otherwise; intervals speak of bindings like these (docs/statistics.md); "
+        "a tie is never correct. Differences are in points."
+        + full
+        * " p: of a share against chance, of a difference against 0.",
         "dim",
     )
 
@@ -105,20 +107,20 @@ def _cell(row: _Row | None) -> str:
     return value(row, _DECIMALS) if row["low"] is None else f"{value(row, _DECIMALS)} ({interval(row, _DECIMALS)})"
 
 
-def _full_table(protocol: str, rows: Sequence[_Row], mark: str) -> Table:
+def _full_table(protocol: str, rows: Sequence[_Row], mark: str, level: str) -> Table:
     title = f"{protocol}. {mark}" if mark else protocol
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
     labels = varying(rows)
     for column in ("metric", *labels, "split"):
         table.add_column(column, no_wrap=True)
-    for column in ("%", "95% interval", "items", "groups", "ties", "unscored", "chance %"):
+    for column in ("%", f"{level} interval", "p", "items", "groups", "ties", "unscored", "chance %"):
         table.add_column(column, justify="right", no_wrap=True)
     before: list[str] = []
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         cells = [row["metric"], *(str(row[name] or "") for name in labels)]
         table.add_row(
             *(cells if cells != before else [""] * len(cells)), row["split"], value(row, _DECIMALS), interval(row, _DECIMALS),
-            f"{row['items']:,}", f"{row['clusters']:,}", *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")),
+            p_value(row["p"]), f"{row['items']:,}", f"{row['clusters']:,}", *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")),
             chance(row), end_section=following is None or following["metric"] != row["metric"],
         )  # fmt: skip
         before = cells

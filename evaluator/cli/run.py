@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, LEVEL
 from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 
@@ -42,6 +42,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     type=click.IntRange(min=0),
     help="Threads that read images ahead.  [default: one per processor core, at most 8]",
 )
+@LEVEL
 @CHANNEL
 @click.option(
     "--full-pools",
@@ -65,7 +66,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
 @JSON
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
-    precision: str, workers: int | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
+    precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
     device: str | None, full: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
@@ -80,7 +81,7 @@ def run(
 
     request = Request(
         dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools, verify,
-        allow_contaminated,
+        allow_contaminated, level,
     )  # fmt: skip
     folder, results = score(request, Bar())
     if results is None:

@@ -15,7 +15,7 @@ from evaluator.elsewhere.candidates import COLUMNS, benchmark_tables
 from evaluator.elsewhere.dataset import dataset_scores
 from evaluator.elsewhere.layouts import one_row_a_candidate
 from evaluator.elsewhere.table import read_table
-from evaluator.measure import measure
+from evaluator.measure import check_level, measure
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
 from evaluator.protocols.results import Results
@@ -39,6 +39,7 @@ class Source:
 
     items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the benchmark of the
     dataset, or the name of that of the file. model: the name of whose scores they are. Without names, that of the file.
+    level: of intervals, 0.5..0.999, None for 0.95.
     """
 
     items: Path
@@ -48,6 +49,7 @@ class Source:
     out: Path | None = None
     probabilities: bool = False
     tolerance: float | None = None
+    level: float | None = None
 
 
 def measure_items(source: Source) -> tuple[Path, Results]:
@@ -55,6 +57,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
 
     Raises UserError for a file that cannot be read or measured, or a folder that holds something else.
     """
+    level = check_level(source.level)
     table = read_table(source.items)
     model = source.model or source.items.stem
     info = {"scores": str(source.items.resolve()), "sha256": sha256(source.items), "rows": table.num_rows}
@@ -62,7 +65,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         info["probabilities"] = "read as log-odds"
     common = {
         "model": model, "info": info, "indistinct_texts": {}, "channels": [_CHANNEL], "channel": _CHANNEL, "sampled_pools": {},
-        "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance, "python": platform.python_version(), "versions": {"jackalope": version("jackalope")},
+        "level": level, "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance, "python": platform.python_version(), "versions": {"jackalope": version("jackalope")},
     }  # fmt: skip
     if source.dataset is None:
         name = folder_name(source.benchmark or source.items.stem)

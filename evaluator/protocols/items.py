@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
 
 TRUNCATED = "the tokenizer's truncation makes a true text identical to a false one"
@@ -27,7 +29,7 @@ class Items:
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
     unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how close
-    scores tie (comparison.tied).
+    scores tie (comparison.tied). confidence: the level of intervals, 0..1.
     """
 
     item_id: np.ndarray  # (n,)
@@ -47,14 +49,15 @@ class Items:
     unscored: np.ndarray  # (n,)
     bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
     tolerance: float = TOLERANCE
+    confidence: float = LEVEL
 
     def __len__(self) -> int:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
         """The items where the mask (n,) is true."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "tolerance"}
-        return replace(self, **{name: column[mask] for name, column in columns.items() if column is not None})
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)})
 
     def best_candidates(self) -> dict[str, np.ndarray]:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
@@ -104,7 +107,7 @@ def reported_splits(splits: Iterable[str]) -> list[str]:
     return sorted({split for split in splits if split != "val" and " - " not in split}, key=split_rank)
 
 
-def item_columns(table: pa.Table) -> dict[str, np.ndarray]:
+def item_columns(table: pa.Table) -> dict[str, Any]:
     """The fields of Items that the table of items has."""
     columns = {"item_id": "item_id", "cluster": "cluster_id", "kind": "kind", "skill": "skill", "split": "split"}
     return {name: strings(table[column]) for name, column in columns.items()}

@@ -54,7 +54,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
     for metric, transposed in zip(METRICS, (False, True), strict=True):
         for (split, n), folds in groups.items():
             outcomes = [_recall(fold, scores.matrix(fold), transposed, scores) for fold in folds]
-            rows.append(_row(metric, {"kind": KIND, "n": n, "split": split}, folds, outcomes))
+            rows.append(_row(metric, {"kind": KIND, "n": n, "split": split}, folds, outcomes, scores.confidence))
     return rows
 
 
@@ -108,7 +108,7 @@ def _recall(fold: Fold, matrix: np.ndarray, transposed: bool, run: Scores) -> _R
     return right, tie, reasons
 
 
-def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Recall]) -> Row:
+def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Recall], level: float) -> Row:
     right, tie, reasons = (np.concatenate(column) for column in zip(*outcomes, strict=True))
     scored = reasons == ""
     clusters = np.concatenate([fold.clusters for fold in folds]).astype(str)
@@ -116,7 +116,7 @@ def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Re
     chance = 1 / len(folds[0].images)
     means = [float(r[u == ""].mean()) for r, _, u in outcomes if (u == "").any()]
     shared = Clusters.of(clusters[scored], scenes=images[scored])
-    estimate = cluster_means(right[scored].astype(float)[:, None], shared, chance=[chance])[0]
+    estimate = cluster_means(right[scored].astype(float)[:, None], shared, level, chance=[chance])[0]
     outcome = Outcome(metric, right.astype(float), tie, np.full(len(right), chance))
     return result_row(
         outcome, labels, estimate, ties=int(tie[scored].sum()), unscored=int((~scored).sum()), average=MACRO,

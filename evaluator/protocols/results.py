@@ -122,14 +122,16 @@ def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), 
         of_split: dict[str, list[Estimate]] = {}
         for named, chosen in members:
             kept = chosen[scored[chosen]]
-            estimates = _means(outcomes, clusters.take(kept), kept)
+            estimates = _means(outcomes, clusters.take(kept), kept, items.confidence)
             for i, outcome in enumerate(outcomes):
                 rows[i].append(_mean_row(outcome, named, estimates[i], chosen, kept))
             if len(kept):
                 of_split[named["split"]] = estimates
         if gaps:
             for i, outcome in enumerate(outcomes):
-                rows[i] += _gaps(outcome, {split: found[i] for split, found in of_split.items()}, labels)
+                rows[i] += _gaps(
+                    outcome, {split: found[i] for split, found in of_split.items()}, labels, items.confidence
+                )
     return [row for of_outcome in rows for row in of_outcome]
 
 
@@ -143,14 +145,14 @@ def tabulate_over_n(items: Items, outcomes: Sequence[Outcome], by: Sequence[str]
     for labels, chosen in _groups(items, [*by, "split"]):
         kept = chosen[items.scored[chosen]]
         values = np.stack([column[kept] for column in columns], axis=1)
-        estimates, means = means_over_strata(values, clusters.take(kept), n[kept], shares)
+        estimates, means = means_over_strata(values, clusters.take(kept), n[kept], shares, items.confidence)
         parts = iter(estimates[len(outcomes) :])
         for i, outcome in enumerate(outcomes):
             estimate = estimates[i]
             if outcome.parts:
                 first, second = next(parts), next(parts)
                 if np.isnan(estimate.low):
-                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters)
+                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, items.confidence)
             by_chance = [outcome.chance[kept[n[kept] == size]].mean() for size in np.unique(n[kept])]
             rows[i].append(
                 result_row(outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
@@ -203,17 +205,15 @@ def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
     return [label or None for label in known], np.array([code_of[label] for label in getattr(items, name)], dtype=int)
 
 
-def _means(outcomes: Sequence[Outcome], clusters: Clusters, kept: np.ndarray) -> list[Estimate]:
+def _means(outcomes: Sequence[Outcome], clusters: Clusters, kept: np.ndarray, level: float) -> list[Estimate]:
     """The mean of each outcome over the items of some row numbers, whose clusters are given."""
     values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
     chances = [float(outcome.chance[kept].mean()) if len(kept) else np.nan for outcome in outcomes]
-    estimates = cluster_means(
-        values, clusters, shares=[outcome.unit == "share" for outcome in outcomes], chance=chances
-    )
+    estimates = cluster_means(values, clusters, level, [outcome.unit == "share" for outcome in outcomes], chances)
     for i, outcome in enumerate(outcomes):
         if outcome.parts is not None and np.isnan(estimates[i].low):
             first, second = outcome.parts
-            estimates[i] = paired_difference(first[kept], second[kept], clusters)
+            estimates[i] = paired_difference(first[kept], second[kept], clusters, level)
     return estimates
 
 
@@ -224,7 +224,7 @@ def _mean_row(outcome: Outcome, labels: Row, estimate: Estimate, chosen: np.ndar
     )  # fmt: skip
 
 
-def _gaps(outcome: Outcome, of_split: dict[str, Estimate], labels: Row) -> list[Row]:
+def _gaps(outcome: Outcome, of_split: dict[str, Estimate], labels: Row, level: float) -> list[Row]:
     """The differences between splits of an outcome that is a share."""
     if outcome.unit != "share":
         return []
@@ -232,7 +232,7 @@ def _gaps(outcome: Outcome, of_split: dict[str, Estimate], labels: Row) -> list[
     for first, second in GAPS:
         if first in of_split and second in of_split:
             a, b = of_split[first], of_split[second]
-            estimate = subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters)
+            estimate = subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level)
             rows.append(result_row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
     return rows
 

@@ -85,7 +85,7 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
         truth=places, false=~places, slot=np.tile(np.array(["c", "n"], dtype=object), (n, 1)),
         candidate_kind=np.full((n, 2), "", dtype=object), text_id=names, unscored=reasons, tolerance=scores.tolerance,
     )  # fmt: skip
-    return scores.with_bindings(items), by_chance, directions
+    return scores.for_intervals(items), by_chance, directions
 
 
 def _best_of_pool(

@@ -9,6 +9,7 @@ from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import Items
 from evaluator.protocols.pools import Fold, Pool
+from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
 
 
@@ -19,7 +20,7 @@ class Scores:
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
     of a pool or fold, float32 (images, texts), nan where a sampled pool has none. tolerance: how close scores tie. shown:
-    the bindings of each scene, joined by "|".
+    the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1.
     """
 
     benchmark: Benchmark
@@ -30,12 +31,13 @@ class Scores:
     matrix: Callable[[Pool], np.ndarray]
     tolerance: float = TOLERANCE
     shown: Mapping[str, str] = field(default_factory=dict)
+    confidence: float = LEVEL
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates."""
-        return self.with_bindings(self.candidates.items(protocol))
+        return self.for_intervals(self.candidates.items(protocol))
 
-    def with_bindings(self, items: Items) -> Items:
-        """The items with the bindings of their scenes."""
+    def for_intervals(self, items: Items) -> Items:
+        """The items with what intervals need: the bindings of their scenes, and the level."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
-        return replace(items, bindings=names)
+        return replace(items, bindings=names, confidence=self.confidence)

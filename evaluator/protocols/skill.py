@@ -8,9 +8,11 @@ from evaluator.protocols.items import COUNTS, Items
 from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
 from evaluator.protocols.results import Outcome, ProtocolResults, Row, recall, tabulate
 from evaluator.protocols.scores import Scores
+from evaluator.statistics.multiple import holm
 from evaluator.statistics.regression import clustered_least_squares
 
 ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
+CORRECTION = "Holm (1979)"
 _STARS = ((0.001, "**"), (0.005, "*"))
 
 
@@ -30,11 +32,20 @@ class Skill(Protocol):
 
 
 def _loads(items: Items, first: Outcome) -> list[Row]:
-    """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant."""
+    """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant.
+
+    `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over all
+    coefficients. A reader takes each star as a claim of its own, and the fits share images, so the correction is Holm's: it
+    bounds the chance of any false star, however the tests depend on one another.
+    """
     keys = np.stack([items.split, items.level, items.skill], axis=1).astype(str)
-    return [
+    fits = [
         _load(items, first, (keys == key).all(axis=1) & items.scored, *key) for key in np.unique(keys, axis=0).tolist()
     ]
+    coefficients = [coefficient for fit in fits for coefficient in fit["coefficients"].values()]
+    for coefficient, p in zip(coefficients, holm([each["p"] for each in coefficients]), strict=True):
+        coefficient |= {"p_corrected": p, "stars_corrected": _stars(p)}
+    return fits
 
 
 def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str) -> Row:
@@ -42,7 +53,7 @@ def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: s
     counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
     varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
     labels = {
-        "split": split, "level": level or None, "skill": skill or None, "errors": ERRORS,
+        "split": split, "level": level or None, "skill": skill or None, "errors": ERRORS, "correction": CORRECTION,
         "items": len(counts), "clusters": len(set(scenes)),
     }  # fmt: skip
     x = np.column_stack([counts[:, varying], np.ones(len(counts))]).astype(float)
@@ -54,16 +65,22 @@ def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: s
         return {**labels, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
     return {
         **labels, "df": int(fit.df_resid_inference),
-        "coefficients": {COUNTS[i]: _coefficient(fit, j, COUNTS[i], skill) for j, i in enumerate(varying)},
+        "coefficients": {
+            COUNTS[i]: _coefficient(fit, j, COUNTS[i], skill, items.confidence) for j, i in enumerate(varying)
+        },
         "constant": round(float(fit.params[-1]), 4), "reason": None,
     }  # fmt: skip
 
 
-def _coefficient(fit: Any, j: int, count: str, skill: str) -> Row:
-    p, (low, high) = float(fit.pvalues[j]), fit.conf_int()[j]
+def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Row:
+    p, (low, high) = float(fit.pvalues[j]), fit.conf_int(1 - level)[j]
     numbers = {"beta": fit.params[j], "error": fit.bse[j], "t": fit.tvalues[j], "low": low, "high": high}
     return {
         **{name: round(float(number), 4) + 0.0 for name, number in numbers.items()}, "p": p,  # + 0.0: never −0.0
-        "stars": next((stars for level, stars in _STARS if p < level), ""),
+        "stars": _stars(p),
         "load": "self" if count == f"n_{skill}s" else "cross",
     }  # fmt: skip
+
+
+def _stars(p: float) -> str:
+    return next((stars for most, stars in _STARS if p < most), "")

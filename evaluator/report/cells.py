@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from evaluator.statistics.intervals import LEVEL
+
 GROUPS = ("error", "kind", "skill", "level", "n")
 
 
@@ -34,6 +36,28 @@ def interval(row: dict[str, Any], decimals: int = 1) -> str:
     if row["unit"] == "share":
         return f"{100 * row['low']:.{decimals}f} – {100 * row['high']:.{decimals}f}"
     return f"{_number(row['low'], row['unit'], decimals)}, {_number(row['high'], row['unit'], decimals)}"
+
+
+def confidence(results: dict[str, Any]) -> str:
+    """The level of the intervals of some results.
+
+    >>> confidence({"rules": {"level": 0.999}}), confidence({"rules": {}})
+    ('99.9%', '95%')
+    """
+    return f"{100 * results['rules'].get('level', LEVEL):.4g}%"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to three places; a dash where there is none.
+
+    >>> p_value(0.0123), p_value(0.0005), p_value(0.9999), p_value(None)
+    ('.012', '<.001', '1', '–')
+    """
+    if p is None:
+        return "–"
+    if p < 0.001:
+        return "<.001"
+    return f"{p:.3f}".lstrip("0") if p < 0.9995 else "1"
 
 
 def _number(number: float | None, unit: str, decimals: int = 1) -> str:

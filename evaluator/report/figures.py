@@ -32,7 +32,7 @@ def figures(results: Sequence[Results]) -> list[str]:
 
 
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:
-    """The main metric by split with 95% intervals and its chance level, a line for each run and group of items."""
+    """The main metric by split with its intervals and its chance level, a line for each run and group of items."""
     rows = [(run, row) for run in results for row in run["rows"] if row["protocol"] == protocol]
     splits = [split for split in SPLITS if any(row["split"] == split for _, row in rows)]
     if not splits:

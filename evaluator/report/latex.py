@@ -14,7 +14,7 @@ from evaluator.protocols.items import COUNTS, reported_splits
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
-from evaluator.report.cells import is_gap, percent, signed
+from evaluator.report.cells import confidence, is_gap, p_value, percent, signed
 from evaluator.run_folder import tables_folder
 from generator.dataset.files import write_text
 
@@ -46,10 +46,13 @@ def escape(text: object) -> str:
 
 
 class Table:
-    """Lines of cells that are LaTeX already, under one line of column heads, the first `labels` of them on the left."""
+    """Lines of cells that are LaTeX already, under one line of column heads, the first `labels` of them on the left.
 
-    def __init__(self, heads: Sequence[str], labels: int):
-        self._heads, self._labels = [escape(head) for head in heads], labels
+    note: what the caption says of it.
+    """
+
+    def __init__(self, heads: Sequence[str], labels: int, note: str = ""):
+        self._heads, self._labels, self.note = [escape(head) for head in heads], labels, note
         self._lines: list[str] = []
 
     def add(self, cells: Sequence[str]) -> None:
@@ -81,13 +84,14 @@ def by_split(results: Results, protocol: str) -> list[Table]:
     splits = reported_splits(row["split"] for row in rows)
     gaps = list(dict.fromkeys(row["split"] for row in rows if is_gap(row)))
     labels = ["metric", *(name for name in ("error", "kind", "skill", "level") if len({row[name] for row in rows}) > 1)]
-    table = Table([*labels, *splits, *gaps, "chance", "ties", "items/clusters"], len(labels))
+    note = "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided."
+    table = Table([*labels, *splits, *gaps, "chance", "p", "ties", "items/clusters"], len(labels), note)
     for group in _grouped(rows, labels):
         row_of = {row["split"]: row for row in group}
         scored = [row_of[split] for split in splits if split in row_of]
         table.add([
             *(escape(group[0][name] or "") for name in labels), *(_cell(row_of.get(split)) for split in [*splits, *gaps]),
-            _chance(group), "/".join(str(row["ties"]) for row in scored), _sizes(scored),
+            _chance(group), "/".join(_p(row_of.get(split)) for split in [*splits, *gaps]), "/".join(str(row["ties"]) for row in scored), _sizes(scored),
         ])  # fmt: skip
     return [table]
 
@@ -148,14 +152,20 @@ def raw_retrieval(results: Results, protocol: str) -> list[Table]:
 
 
 def loads(results: Results, protocol: str) -> list[Table]:
-    """COMPASS: the load β of each count in points an atom, with errors and stars, a line for each fit."""
+    """COMPASS: the load β of each count in points an atom, with its error and p, and corrected stars, a line for each fit."""
     fits = [fit for fit in results["fits"] if fit["protocol"] == protocol]
     labels = ["level", "skill", "split"]
-    table = Table([*labels, *(count.removeprefix("n_") for count in COUNTS), "items/clusters"], len(labels))
+    if not fits:
+        return []
+    note = (
+        f"Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after {fits[0]['correction']} "
+        "over the table."
+    )
+    table = Table([*labels, *(count.removeprefix("n_") for count in COUNTS), "items/clusters"], len(labels), note)
     for fit in fits:
         betas = [_beta(fit["coefficients"].get(count)) for count in COUNTS]
         table.add([*(escape(fit[name] or "") for name in labels), *betas, _sizes([fit])])
-    return [table] if fits else []
+    return [table]
 
 
 def _document(results: Results, name: str) -> str:
@@ -165,11 +175,12 @@ def _document(results: Results, name: str) -> str:
     mark = mark_of(results)
     caption = (
         f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
-        "In %, gaps in points, 95% intervals of bindings like these; a mean ± has its standard deviation; scores that differ by no more than "
+        f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard deviation; scores that differ by no more than "
         f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
         f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
     )
     tables = [table for make in protocol.tables for table in make(results, name)]
+    caption = " ".join([caption.strip(), *(table.note for table in tables if table.note)])
     above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
     body = "\n\n\\medskip\n".join(f"{above}{table}" for table in tables)
     return (
@@ -231,6 +242,10 @@ def _chance(rows: Sequence[Row]) -> str:
     return "--".join(dict.fromkeys([*levels[:1], *levels[-1:]])) or "--"
 
 
+def _p(row: Row | None) -> str:
+    return "--" if row is None else escape(p_value(row["p"]))
+
+
 def _sizes(rows: Sequence[Row]) -> str:
     """Numbers of items and clusters."""
     return ", ".join(f"{row['items']}/{row['clusters']}" for row in rows)
@@ -239,6 +254,6 @@ def _sizes(rows: Sequence[Row]) -> str:
 def _beta(coefficient: Row | None) -> str:
     if coefficient is None:
         return "--"
-    stars = f"^{{{coefficient['stars']}}}" if coefficient["stars"] else ""
-    value = f"${coefficient['beta']:+.2f}{stars}$ {{\\scriptsize ({coefficient['error']:.2f})}}"
+    stars = f"^{{{coefficient['stars_corrected']}}}" if coefficient["stars_corrected"] else ""
+    value = f"${coefficient['beta']:+.2f}{stars}$ {{\\scriptsize ({coefficient['error']:.2f}, {escape(p_value(coefficient['p']))})}}"
     return rf"\textbf{{{value}}}" if coefficient["load"] == "self" else value

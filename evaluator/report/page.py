@@ -16,7 +16,7 @@ from PIL import Image
 from evaluator.contamination import CLEAN, MARK, mark_of, training_said, unknown_training
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
-from evaluator.report.cells import chance, interval, value, varying
+from evaluator.report.cells import chance, confidence, interval, p_value, value, varying
 from evaluator.report.figures import figures
 from evaluator.run_folder import Run, open_run, read_results, tables_folder
 from generator.dataset.files import write_text
@@ -33,6 +33,7 @@ def write_page(folders: Sequence[Path], out: Path) -> list[Results]:
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
     environment.filters |= {"value": value, "interval": interval, "chance": chance, "varying": varying}
+    environment.filters |= {"confidence": confidence, "p_value": p_value}
     page = environment.get_template("page.html.jinja").render(
         results=results,
         never_shown=all((each.get("training") or unknown_training())["status"] == CLEAN for each in results),

@@ -75,19 +75,6 @@ def in_all(tests: Sequence[PairedTest]) -> PairedTest:
     return PairedTest(weakest.only_first, weakest.only_second, p, p_clusters)
 
 
-def adjusted(p_values: Sequence[float]) -> list[float]:
-    """p values after Benjamini and Hochberg (1995): those that are at most q have a false discovery rate of at most q.
-
-    >>> [round(q, 6) for q in adjusted([0.01, 0.04, 0.03])]
-    [0.03, 0.04, 0.04]
-    """
-    if not p_values:
-        return []
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(q) for q in multipletests(p_values, method="fdr_bh")[1]]
-
-
 @dataclass(frozen=True)
 class Rank:
     """A place in a ranking, 1 the best, and its 95% interval. Models that are equal share the best of their places."""

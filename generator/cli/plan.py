@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from generator.cli.options import BLOCK_SEED, DESIGN, FOLDER, HOLDOUT, JSON, OPPOSITES, SEED, given
+from generator.cli.power import POWER, check_power, of_first_seed, print_power
 from generator.dataset.commands import result, say
 from generator.dataset.errors import UserError
 
@@ -59,16 +60,25 @@ def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @content_options
 @click.option("--out", type=FOLDER, help="Folder to write.  [default: a folder named after the options]")
+@POWER
 @JSON
 @click.pass_context
-def plan(context: click.Context, out: Path | None, as_json: bool, **content: Any) -> None:
+def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, **content: Any) -> None:
     """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs no Blender.
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
+    from generator.plan.split_size import sizes_to_plan
     from generator.render.prepare import plan_world
 
     prepared, name = prepare_content(context, **content)
+    if power:
+        check_power(context, "out")
+        told = of_first_seed(prepared.holdouts)
+        job = prepared.job
+        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects)
+        print_power(told, sizes, as_json)
+        return
     planned = plan_world(prepared, out or Path(name))
     say_held_out(planned)
     counts = planned.counts() or {"grid": len(planned)}
@@ -77,12 +87,19 @@ def plan(context: click.Context, out: Path | None, as_json: bool, **content: Any
 
 
 def say_held_out(planned: "StoredPlan") -> None:
-    """Print what each benchmark of a plan holds out."""
+    """Print what each benchmark of a plan holds out, and how much each design of one block seed will be able to tell."""
     from generator.holdout.holdout import Holdout
+    from generator.holdout.power import sentence
     from generator.holdout.request import design_of
+    from generator.plan.split_size import planned_sizes
+    from generator.vocabulary.schema import parse_vocabulary
 
-    for holdout in map(Holdout.from_dict, planned.request["holdouts"]):
+    holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
+    for holdout in holdouts:
         say(f"Held out: {design_of(holdout).summary(holdout)}.")
+    sizes = planned_sizes(planned, holdouts, parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml"))
+    for line in dict.fromkeys(sentence(size) for size in sizes[: len(of_first_seed(holdouts))] if size.scenes):
+        say(f"Expect: {line}")
 
 
 def prepare_content(

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
+from generator.cli.power import POWER, check_power, of_first_seed, print_power
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 
@@ -18,10 +19,12 @@ from generator.dataset.errors import UserError
 @EXPOSED
 @click.option("--name", help="Name of the benchmark, if there is only one.  [default: named after what is held out]")
 @REPLACE
+@POWER
 @JSON
+@click.pass_context
 def split(
-    dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
-    replace: bool, as_json: bool,
+    context: click.Context, dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
+    replace: bool, power: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write another benchmark over the images of DATASET, with other combinations held out.
 
@@ -32,6 +35,7 @@ def split(
     from generator.dataset.store import shown
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import first_request
+    from generator.describe.split_size import rendered_size
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 
@@ -42,6 +46,11 @@ def split(
         raise UserError(
             f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."
         )
+    if power:
+        check_power(context, "exposed_negatives", "name", "replace")
+        told = of_first_seed(holdouts)
+        print_power(told, [rendered_size(opened.world, each) for each in told], as_json)
+        return
     made = {}
     for each in holdouts:
         called = check_benchmark_name(name) if name else design_of(each).benchmark_name(each)

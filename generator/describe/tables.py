@@ -10,12 +10,11 @@ from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item, Text
 from generator.describe.name_counts import NameCounts
+from generator.describe.placed_scene import place_scene
 from generator.describe.protocols.protocol import Protocol
 from generator.describe.rendered_scenes import RenderedScene
-from generator.holdout.membership import Fact, Rule, cluster_of, held_out_facts
-from generator.language.truth import Facts
+from generator.holdout.membership import Rule, cluster_of, held_out_facts
 from generator.plan.store import Assigned
-from generator.vocabulary.schema import Vocabulary
 
 
 class Tables:
@@ -54,10 +53,7 @@ class Tables:
         """
         captioner, (scene_id, twin_of, scene, salience) = self._captioner, row
         holdout = captioner.holdout
-        arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
-        facts = Facts(scene, captioner.vocabulary)
-        relations = _relations(facts, captioner.vocabulary)
-        placing = self._rule.place(arrangement, relations, scene_id)
+        arrangement, facts, relations, placing = place_scene(scene, scene_id, self._rule)
         made_for = (self._assigned or {}).get(scene_id)
         split = placing.split if self._assigned is None else made_for.split if made_for else None
         bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
@@ -138,9 +134,3 @@ class Tables:
             counts = form.level, form.n_objects, form.n_attributes, form.n_relations
             self._writer.add("texts", (text_id, words, form.to_json(), text.template, *counts))
         return text_id
-
-
-def _relations(facts: Facts, vocabulary: Vocabulary) -> list[Fact]:
-    """The relations that hold between objects of a scene."""
-    objects = range(len(facts))
-    return [(i, name, j) for name in vocabulary.relations for i in objects for j in objects if facts.holds[name][i][j]]

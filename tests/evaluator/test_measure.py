@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaluator.measure import measure
 from evaluator.protocols.items import NOT_A_NUMBER
@@ -45,6 +46,8 @@ def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
     assert set(tables) == {"summary", "cells", "fits", "items"}
     assert len(tables["summary"]) == len(results["rows"])
     assert len(tables["cells"]) == len(results["cells"])
+    for name in ("summary", "cells", "fits"):
+        assert set(tables[name]["confidence"]) == {0.95}
     assert len(tables["fits"]) == sum(max(1, len(fit["coefficients"])) for fit in results["fits"])
     unscored = tables["items"].drop_duplicates("item_id")["unscored"].dropna()
     assert unscored.tolist() == [NOT_A_NUMBER] * 2
@@ -61,6 +64,41 @@ def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> N
         score_command("measure", folder, "--channel", "itn"), "The run has no channel 'itn': did you mean 'itm'?"
     )
     write_json(folder / "run.json", record)
+
+
+def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
+    import pandas as pd
+
+    usual, narrow = measure(folder), measure(folder, level=0.8)
+    assert (usual["rules"]["level"], narrow["rules"]["level"]) == (0.95, 0.8)
+    compared = 0
+    for part in ("rows", "cells"):
+        for wide, row in zip(usual[part], narrow[part], strict=True):
+            assert (row["value"], row["items"], row["sd"]) == (wide["value"], wide["items"], wide["sd"])
+            for low, high in (("low", "high"), ("low_fixed", "high_fixed")):
+                if row[low] is not None and (wide[low], wide[high]) != (0, 1):
+                    assert row[high] - row[low] < wide[high] - wide[low], row
+                    compared += 1
+            if row["p"] is not None and row["unit"] == "share":
+                assert row["p"] == wide["p"]
+    assert compared > 1000
+    for wide, fit in zip(usual["fits"], narrow["fits"], strict=True):
+        for count, beta in fit["coefficients"].items():
+            ratio = stats.t.ppf(0.9, fit["df"]) / stats.t.ppf(0.975, fit["df"])
+            other = wide["coefficients"][count]
+            assert beta["high"] - beta["low"] == pytest.approx(ratio * (other["high"] - other["low"]), abs=1e-3)
+            assert beta["p"] == other["p"]
+    assert set(pd.read_csv(folder / "tables" / "summary.csv")["confidence"]) == {0.8}
+
+
+@pytest.mark.parametrize("level", ["0.49", "0.9991", "95", "nan"])
+def test_a_level_that_is_none_is_refused_and_nothing_is_lost(folder: Path, level: str) -> None:
+    before = (folder / "results.json").read_bytes()
+    assert_one_sentence(
+        score_command("measure", folder, "--level", level),
+        f"Expected a level from 0.5 to 0.999, got {float(level):g}; for intervals of 90% write --level 0.9.",
+    )
+    assert (folder / "results.json").read_bytes() == before
 
 
 def test_what_is_not_known_is_named(tmp_path: Path) -> None:

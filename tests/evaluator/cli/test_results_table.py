@@ -9,7 +9,7 @@ from tests.evaluator.synthetic import Row
 
 def results(*rows: Row) -> Row:
     return {
-        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5}, "rows": [{**ROW, **row} for row in rows],
+        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "rows": [{**ROW, **row} for row in rows],
         "unknown_protocols": {"unheard-of": 2},
     }  # fmt: skip
 
@@ -30,6 +30,9 @@ def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture
         "-10.0",
         "1,200",
         "seen - unseen",
+        "90% interval",
+        ".031",
+        "p: of a share against chance",
     ):
         assert part in printed, part
     assert "hidden" not in printed  # rows by number of atoms are in the report and in summary.csv
@@ -54,7 +57,8 @@ def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest
     assert [line[0] for line in found] == ["binary"] * 5 + ["pairs"] * 4 + ["confusion"]
     assert [line[2] for line in found[:5]] == [f"k{i}" for i in range(5)]
     assert "18 more rows: --full prints them" in printed
-    assert "scores tie within 1e-05" in printed
+    assert "(dataset clean), 90% intervals, scores tie within 1e-05" in printed
+    assert "95%" not in printed
 
 
 def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.CaptureFixture[str]) -> None:

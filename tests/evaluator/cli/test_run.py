@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import run_process
-from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
 
 @pytest.mark.full
@@ -46,6 +46,22 @@ def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path
         assert json.loads(score_command(*command, "--json").stdout) == results
     report = json.loads(score_command("report", folder, "--json").stdout)
     assert report == {"report": str(folder / "report.html"), "results": [results]}
+
+
+def test_the_level_of_a_run_is_kept_when_it_is_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    arguments = ("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
+    assert_one_sentence(score_command(*arguments, "--level", "0.4"), "Expected a level from 0.5 to 0.999, got 0.4")
+    assert not folder.exists()
+    done = score_command(*arguments, "--level", "0.9")
+    assert "90% intervals" in done.stdout
+    assert "95%" not in done.stdout + (folder / "tables" / "binary.tex").read_text()
+    again = json.loads(score_command("measure", folder, "--json").stdout)
+    assert again["rules"]["level"] == 0.9
+    other = json.loads(score_command("measure", folder, "--level", "0.99", "--json").stdout)
+    widths = [[row["high"] - row["low"] for row in each["rows"] if row["low"] is not None] for each in (again, other)]
+    assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
+    assert "99% intervals" in score_command("report", folder).stdout
 
 
 def test_a_run_has_a_folder_of_its_own_by_default(

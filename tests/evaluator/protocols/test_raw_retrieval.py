@@ -76,7 +76,9 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
     indistinct = {blurred.texts[0]: blurred.texts[1]}
     record = read_json(folder / "run.json") | {"raw_retrieval": [protocol], "indistinct_texts": indistinct}
     write_json(folder / "run.json", record)
-    results = measure(folder)
+    narrow, results = measure(folder, level=0.8), measure(folder)
+    for row, less in zip(results["rows"], narrow["rows"], strict=True):
+        assert row["kind"] != "raw" or less["high"] - less["low"] < row["high"] - row["low"]
     for metric, turned in zip(raw_retrieval.METRICS, (False, True), strict=True):
         for split, n in {(fold.split, fold.n) for fold in folds}:
             members = [fold for fold in folds if (fold.split, fold.n) == (split, n)]

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from statsmodels.stats.multitest import multipletests
 
-from evaluator.protocols.items import COUNTS
+from evaluator.protocols.items import COUNTS, Items
+from evaluator.protocols.results import Outcome
+from evaluator.protocols.skill import _loads
 from tests.evaluator.protocols.plain import PlainItem, Value, check_rows
 from tests.evaluator.synthetic import Row, find
 
@@ -58,3 +61,26 @@ def test_cells_add_up_to_rows(results: Row) -> None:
             assert {(c["n_objects"], c["n_attributes"], c["n_relations"]) for c in cells} <= {
                 (a, b, c) for a in (1, 2, 3) for b in (1, 2, 3) for c in (1, 2, 3)
             }
+
+
+def test_stars_are_given_of_p_alone_and_of_p_corrected_over_the_table(results: Row) -> None:
+    coefficients = [beta for fit in results["fits"] for beta in fit["coefficients"].values()]
+    corrected = multipletests([beta["p"] for beta in coefficients], method="holm")[1]
+    assert [beta["p_corrected"] for beta in coefficients] == pytest.approx(corrected)
+    for beta, p in zip(coefficients, corrected, strict=True):
+        assert beta["stars_corrected"] == ("**" if p < 0.001 else "*" if p < 0.005 else "")
+    assert {fit["correction"] for fit in results["fits"]} == {"Holm (1979)"}
+
+
+def test_a_star_that_is_one_of_many_tests_is_lost() -> None:
+    """Without any load, some of 360 coefficients have p < .005, and none after the correction."""
+    rng, n = np.random.default_rng(0), 120 * 50
+    names = np.array([f"i{i}" for i in range(n)], dtype=object)
+    none, empty = np.full(n, "", dtype=object), np.zeros((n, 1))
+    splits = np.array([f"split {i % 120}" for i in range(n)], dtype=object)
+    items = Items(names, names, names, none, none, splits, none, rng.integers(1, 4, (n, 3)), empty, empty, empty, empty, empty, empty, none)  # fmt: skip
+    right = (rng.random(n) < 0.7).astype(float)
+    fits = _loads(items, Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2)))
+    coefficients = [beta for fit in fits for beta in fit["coefficients"].values()]
+    assert sum(bool(beta["stars"]) for beta in coefficients) > 0
+    assert sum(bool(beta["stars_corrected"]) for beta in coefficients) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.measure import measure
 from evaluator.protocols.errors import METRICS
-from evaluator.report.cells import percent
+from evaluator.report.cells import p_value, percent
 from evaluator.report.latex import by_split, errors, escape, latex_tables, pivot, write_latex
 from generator.dataset.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
@@ -80,8 +80,10 @@ def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) ->
     assert rf"${100 * row['value']:+.1f}$ $\pm$ {percent(row['sd'])}" in tables["integration"]
     fit = next(fit for fit in results["fits"] if fit["coefficients"])
     for beta in fit["coefficients"].values():
-        stars = f"^{{{beta['stars']}}}" if beta["stars"] else ""
-        assert rf"${beta['beta']:+.2f}{stars}$ {{\scriptsize ({beta['error']:.2f})}}" in tables["skill"]
+        stars = f"^{{{beta['stars_corrected']}}}" if beta["stars_corrected"] else ""
+        cell = rf"${beta['beta']:+.2f}{stars}$ {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}"
+        assert cell in tables["skill"]
+    assert "after Holm (1979) over the table" in tables["skill"]
     assert r"\textbf{$" in tables["skill"]
 
 
@@ -104,8 +106,25 @@ def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:]
 
 
+def test_a_table_by_split_has_the_p_of_each_column_and_the_caption_says_of_what(results: Row) -> None:
+    text = latex_tables(results)["binary"]
+    columns = ["seen", "partial", "unseen", "seen - partial", "seen - unseen", "partial - unseen"]
+    for kind in ("swap", "flip"):
+        p = [p_value(find(results, "binary", split, kind=kind)["p"]) for split in columns]
+        assert f" & {escape('/'.join(p))} & " in text
+    assert "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided." in text
+    assert "order of the columns" not in latex_tables(results)["gzsl"]
+
+
+def test_a_caption_says_the_level_of_the_intervals(results: Row) -> None:
+    text = latex_tables({**results, "rules": {**results["rules"], "level": 0.9}})["binary"]
+    assert r"90\% intervals of bindings like these" in text
+    assert r"95\%" not in text
+    assert r"95\% intervals" in latex_tables(results)["binary"]
+
+
 def _row(**labels: object) -> Row:
-    row = {"protocol": "p", "metric": "R@1", "error": None, "kind": "atom", "n": None, "split": "seen", "unit": "share", "sd": None, "value": 0.5,
+    row = {"protocol": "p", "p": 0.04, "metric": "R@1", "error": None, "kind": "atom", "n": None, "split": "seen", "unit": "share", "sd": None, "value": 0.5,
            "low": None, "chance": 0.25, "items": 8, "clusters": 4}  # fmt: skip
     return {**row, **labels}
 

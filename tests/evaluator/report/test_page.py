@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from evaluator.measure import measure
 from evaluator.protocols.errors import METRICS as ERRORS
-from evaluator.report.cells import chance, interval, value
+from evaluator.report.cells import chance, interval, p_value, value
 from evaluator.report.page import write_page
 from evaluator.run import Request, run
 from generator.dataset.reader import Dataset
@@ -130,10 +132,24 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
         numbers = " ".join(
             "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")
         )
-        assert " ".join(f"{row['split']} {value(row)} {interval(row)} {numbers} {chance(row)}".split()) in words
+        assert (
+            " ".join(f"{row['split']} {value(row)} {interval(row)} {p_value(row['p'])} {numbers} {chance(row)}".split())
+            in words
+        )
     assert "certificate: not verified" in words
+    assert "95% interval" in words
     assert "half:right on color-shape-3x3-b0" in words
     assert "torch" in words
+
+
+def test_each_run_of_a_page_says_its_own_level(half_right: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(half_right, tmp_path / "other"))
+    measure(other, level=0.9)
+    write_page([half_right, other], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    first, second = text.split("<h2>")[1:]
+    assert ("95% interval" in first, "90% interval" in first) == (True, False)
+    assert ("95% interval" in second, "90% interval" in second) == (False, True)
 
 
 def test_a_page_is_the_same_bytes_again(half_right: Path) -> None:

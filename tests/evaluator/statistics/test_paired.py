@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from evaluator.statistics.paired import PairedTest, Rank, adjusted, exchange_p, in_all, paired_test, ranking
+from evaluator.statistics.multiple import benjamini_hochberg
+from evaluator.statistics.paired import PairedTest, Rank, exchange_p, in_all, paired_test, ranking
 
 RNG = np.random.default_rng(0)
 TABLES = np.column_stack([RNG.integers(0, 60, 1000), *RNG.integers(0, RNG.choice([4, 20, 150], 1000), (2, 1000)), RNG.integers(0, 60, 1000)])  # fmt: skip
@@ -83,17 +84,6 @@ def test_in_all_of_several_tests_the_weakest_counts_and_the_lead_must_be_the_sam
     assert (in_all([strong, other]).p, in_all([strong, other]).p_clusters) == (1, 1)
 
 
-@given(st.lists(st.floats(0, 1), max_size=30))
-def test_adjusted_p_values_are_those_of_benjamini_and_hochberg(p_values: list[float]) -> None:
-    found = adjusted(p_values)
-    assert len(found) == len(p_values)
-    if p_values:
-        assert found == pytest.approx(stats.false_discovery_control(p_values, method="bh"))
-        m = len(p_values)  # the step-up rule itself: the largest k with p(k) ≤ k q / m, and all that are smaller
-        passed = [k for k, p in enumerate(sorted(p_values), 1) if p <= k * 0.05 / m * (1 - 1e-9)]
-        assert sum(q <= 0.05 for q in found) >= max(passed, default=0)
-
-
 def _draw(rng: np.random.Generator, shares: list[float], groups: int, size: int, likeness: float) -> np.ndarray:
     """Outcomes (models, groups · size): each group has a difficulty of its own for each model, alike within a group."""
     p = np.array(shares)[:, None]
@@ -137,7 +127,7 @@ def test_the_false_discovery_rate_is_that_which_was_asked_for() -> None:
     proportions, found = [], 0
     for _ in range(400):
         drawn = _draw(rng, shares, 150, 1, 0)
-        q = np.array(adjusted([paired_test(drawn[a], drawn[b], clusters).p for a, b in pairs]))
+        q = np.array(benjamini_hochberg([paired_test(drawn[a], drawn[b], clusters).p for a, b in pairs]))
         proportions.append((null & (q <= 0.05)).sum() / max(1, (q <= 0.05).sum()))
         found += (~null & (q <= 0.05)).sum()
     assert np.mean(proportions) <= 0.05

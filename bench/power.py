@@ -1,0 +1,74 @@
+"""What `--power` says of a design beside what the evaluator finds in simulated outcomes (docs/statistics.md)."""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from bench.figures import Figure
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.intervals import cluster_mean
+from generator.holdout.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, SplitSize, half_width
+
+BLOCKS = ((2, 3, 1), (3, 3, 1), (3, 4, 1), (4, 4, 1), (4, 6, 1), (6, 6, 1), (8, 8, 1), (3, 3, 3), (3, 3, 5), (4, 4, 3))
+"""Values, objects, block seeds."""
+SCENES = (100, 300, 1000)
+DRAWS = 24
+_LARGEST = 60_000  # scenes times bindings
+_POINTS, _MASS = np.polynomial.hermite_e.hermegauss(60)
+
+
+class Unseen:
+    """The unseen scenes of so many blocks of r values with c objects, dealt evenly to clusters and pairings."""
+
+    def __init__(self, r: int, c: int, seeds: int = 1, scenes: int = 300):
+        """scenes: those of each block."""
+        pairings = [
+            [[(f"{seed} {a} {b}", f"{seed} {a[0]} {x}", f"{seed} {a[1]} {y}") for x, y in (b, b[::-1])]
+             for a in combinations(range(r), 2) for b in combinations(range(c), 2)]
+            for seed in range(seeds)
+        ]  # fmt: skip
+        dealt = []
+        for block in pairings:
+            mixed = [block[i] for i in np.random.default_rng(0).permutation(len(block))]
+            order = [cell for cells in zip(*mixed, strict=True) for cell in cells]
+            dealt += [order[i % len(order)] for i in range(scenes)]
+        self.clusters = Clusters.of([cell[0] for cell in dealt], ["|".join(cell[1:]) for cell in dealt])
+        self._bindings = np.unique([cell[1:] for cell in dealt], return_inverse=True)[1].reshape(-1, 2)
+        n_clusters, n_bindings = (int(codes.max()) + 1 for codes in (self.clusters.codes, self._bindings))
+        self.size = SplitSize("unseen", len(dealt), n_clusters, n_bindings, 2.0)
+
+    def outcomes(self, accuracy: float, rng: np.random.Generator) -> np.ndarray:
+        """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such scenes."""
+        spread = np.hypot(BINDING_EFFECT, CLUSTER_EFFECT)
+        constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ _MASS / _MASS.sum()) - accuracy, -10, 10)
+        of_binding = rng.normal(0, BINDING_EFFECT / 2**0.5, self.size.bindings)
+        of_cluster = rng.normal(0, CLUSTER_EFFECT, self.size.clusters)
+        logits = constant + of_cluster[self.clusters.codes] + of_binding[self._bindings].sum(axis=1)
+        return (rng.random(len(logits)) < expit(logits)).astype(float)
+
+    def median_half_width(self, accuracy: float, draws: int, rng: np.random.Generator) -> float:
+        """The median half-width of the evaluator's intervals of so many models."""
+        found = [cluster_mean(self.outcomes(accuracy, rng), self.clusters) for _ in range(draws)]
+        return float(np.median([each.high - each.low for each in found])) / 2
+
+
+def figures() -> list[Figure]:
+    """For each accuracy, the formula's half-width in percent of the evaluator's median, over all blocks and numbers of scenes."""
+    rng = np.random.default_rng(0)
+    ratios: dict[float, list[float]] = {accuracy: [] for accuracy in ACCURACIES}
+    for r, c, seeds in BLOCKS:
+        for scenes in SCENES:
+            unseen = Unseen(r, c, seeds, scenes)
+            if unseen.size.scenes * unseen.size.bindings <= _LARGEST:
+                for accuracy, found in ratios.items():
+                    found.append(half_width(unseen.size, accuracy) / unseen.median_half_width(accuracy, DRAWS, rng))
+    return [
+        Figure(
+            f"width that --power expects at {accuracy:.0%}, of the evaluator's",
+            "%",
+            tuple(100 * ratio for ratio in found),
+        )
+        for accuracy, found in ratios.items()
+    ]

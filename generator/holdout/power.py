@@ -1,0 +1,145 @@
+"""What a design will be able to tell: the interval to expect, and the smallest difference between two models.
+
+The evaluator's intervals speak of bindings like these (docs/statistics.md): how hard a scene is depends on its bindings and on
+its cluster. How much is a property of the model, so typical sizes are assumed. `half_width` is Student's t for the mean in
+logits under these effects, with one constant that was fitted to the evaluator's intervals of simulated outcomes
+(docs/statistics.md). The evaluator's package is not used here; the tests compare the two.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+from scipy.special import expit, logit, stdtrit
+
+from generator.holdout.membership import Arrangement, Rule
+
+BINDING_EFFECT, CLUSTER_EFFECT = 1.0, 0.5
+"""Standard deviations in logits of what a scene's bindings together, and its cluster, add to how hard it is."""
+LEVEL, POWER = 0.95, 0.8
+ACCURACIES = (0.5, 0.75, 0.9, 0.97)
+BLOCK_SEEDS = (1, 3, 5, 10)
+FEWEST_CLUSTERS = 5
+"""With fewer, a test by cluster cannot reach p = .05."""
+_SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
+_UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings tell
+
+
+@dataclass(frozen=True)
+class SplitSize:
+    """The name of a split, the numbers of its scenes, clusters and bindings, and the mean number of objects of a scene."""
+
+    split: str
+    scenes: int
+    clusters: int
+    bindings: int
+    objects: float
+
+    @classmethod
+    def of(cls, split: str, shown: Iterable[tuple[str, Arrangement]]) -> "SplitSize":
+        """From the cluster and the arrangement of each scene."""
+        scenes = list(shown)
+        bindings = {binding for _, arrangement in scenes for binding in arrangement}
+        objects = sum(len(arrangement) for _, arrangement in scenes) / max(1, len(scenes))
+        return cls(split, len(scenes), len({cluster for cluster, _ in scenes}), len(bindings), objects)
+
+    def times(self, block_seeds: int) -> "SplitSize":
+        """The splits of so many blocks of this size together, as if no two shared a binding."""
+        return replace(
+            self,
+            scenes=block_seeds * self.scenes,
+            clusters=block_seeds * self.clusters,
+            bindings=block_seeds * self.bindings,
+        )
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What so many block seeds tell of a model of an accuracy (0..1).
+
+    half_width: half the width of the 95% interval of the accuracy. difference: the smallest difference to another model of
+    that accuracy which is shown in 80% of cases, None where none is.
+    """
+
+    block_seeds: int
+    accuracy: float
+    half_width: float
+    difference: float | None
+
+
+def told_split(rule: Rule) -> str:
+    """The split whose accuracy is the claim: `unseen`, or the last one of class lists."""
+    return "unseen" if "unseen" in rule.splits else rule.splits[-1]
+
+
+def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list[Expected]:
+    """What a split tells, for some accuracies and numbers of block seeds."""
+    return [
+        Expected(seeds, accuracy, half_width(split.times(seeds), accuracy), difference(split.times(seeds), accuracy))
+        for accuracy in ACCURACIES for seeds in block_seeds
+    ]  # fmt: skip
+
+
+def half_width(split: SplitSize, accuracy: float) -> float:
+    """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
+
+    The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding counts
+    √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1.
+    """
+    unknown = 1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings)
+    effects = unknown * _shrink()
+    parts = (
+        (effects * BINDING_EFFECT**2 * split.objects / split.bindings, split.bindings - 1),
+        (effects * CLUSTER_EFFECT**2 / split.clusters, split.clusters - 1),
+        (1 / (split.scenes * accuracy * (1 - accuracy)), split.scenes - 1),
+    )
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)  # Satterthwaite (1946)
+    half = stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance)
+    low, high = expit(logit(accuracy) - half), expit(logit(accuracy) + half)
+    return float(high - low) / 2
+
+
+def difference(split: SplitSize, accuracy: float) -> float | None:
+    """The smallest difference (0..1) between two models of about an accuracy that `score compare` shows in 80% of cases.
+
+    The models' errors are taken as independent, which is the worst case. The sample size is that of McNemar's test (Connor
+    1987) with Student's t over clusters, as in the evaluator. None with fewer than five clusters.
+    """
+    if split.clusters < FEWEST_CLUSTERS:
+        return None
+    chance = accuracy * (1 - accuracy)
+    # two scenes of a cluster pair the same values with the same objects otherwise: of n bindings they share one in the mean
+    alike = _shrink() * chance * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2 / split.objects)
+    scenes = split.scenes / (1 + (split.scenes / split.clusters - 1) * alike)
+    at_level, at_power = stdtrit(split.clusters - 1, (1 + LEVEL) / 2), stdtrit(split.clusters - 1, POWER)
+    if scenes <= at_level**2:
+        return 1.0
+    # the root of √scenes · x = at_level + at_power · √(1 − x²), x = difference / √discordance
+    x = (sqrt(scenes) * at_level + at_power * sqrt(scenes + at_power**2 - at_level**2)) / (scenes + at_power**2)
+    return float(
+        x * max(sqrt(2 * chance), x)
+    )  # no difference is larger than the share of items that tell the models apart
+
+
+def sentence(split: SplitSize) -> str:
+    """What a split will be able to tell, in one line for people."""
+    one, five = (_points(half_width(split.times(seeds), 0.75)) for seeds in (1, 5))
+    return (
+        f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} accuracy of 75% will have "
+        f"an interval of about ±{one} points; with 5 block seeds ±{five}."
+    )
+
+
+def _points(share: float) -> str:
+    """A share in points, without decimals from one point up.
+
+    >>> _points(0.199), _points(0.0042)
+    ('20', '0.4')
+    """
+    return f"{100 * share:.0f}" if share >= 0.01 else f"{100 * share:.1f}"
+
+
+def _shrink() -> float:
+    """The square of how much the mean in logits moves with the constant of a logistic model with these effects."""
+    return 1 / (1 + _SHRINK * (BINDING_EFFECT**2 + CLUSTER_EFFECT**2))

@@ -1,0 +1,123 @@
+"""What a design is said to tell, against the evaluator's intervals and power of simulated models."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.power import Unseen
+from evaluator.statistics import power as evaluators
+from generator.holdout.blocks import draw_block
+from generator.holdout.designs.registry import find_design
+from generator.holdout.membership import SplitPlan
+from generator.holdout.power import (
+    ACCURACIES,
+    BINDING_EFFECT,
+    BLOCK_SEEDS,
+    CLUSTER_EFFECT,
+    SplitSize,
+    difference,
+    expected,
+    half_width,
+    sentence,
+    told_split,
+)
+from generator.vocabulary.schema import read_vocabulary
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3), (3, 3, 5)])
+def test_the_width_is_that_of_the_evaluators_intervals(block: tuple[int, int, int], accuracy: float) -> None:
+    """The median of 40 simulated models; its own error is some 5%."""
+    unseen = Unseen(*block)
+    median = unseen.median_half_width(accuracy, 40, np.random.default_rng(1))
+    assert half_width(unseen.size, accuracy) == pytest.approx(median, rel=0.25)
+
+
+@pytest.mark.parametrize(("block", "accuracy"), [((3, 3), 0.75), ((3, 3), 0.97), ((4, 4), 0.9)])
+def test_the_width_is_about_that_of_a_few_of_the_evaluators_intervals(block: tuple[int, int], accuracy: float) -> None:
+    unseen = Unseen(*block)
+    median = unseen.median_half_width(accuracy, 25, np.random.default_rng(2))
+    assert half_width(unseen.size, accuracy) == pytest.approx(median, rel=0.25)
+
+
+@pytest.mark.parametrize("accuracy", ACCURACIES)
+@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3)])
+def test_the_difference_is_the_one_that_a_comparison_can_tell(block: tuple[int, int, int], accuracy: float) -> None:
+    """The median of 60 pairs of simulated models."""
+    unseen, rng = Unseen(*block), np.random.default_rng(3)
+    told = []
+    for _ in range(60):
+        pair = unseen.outcomes(accuracy, rng), unseen.outcomes(accuracy, rng)
+        told.append(evaluators.smallest_difference(evaluators.paired_design(*pair, unseen.clusters.codes)) or 1)
+    assert difference(unseen.size, accuracy) == pytest.approx(np.median(told), rel=0.25)
+
+
+@given(st.integers(5, 400), st.integers(1, 40), st.floats(0.01, 0.99), st.floats(1, 10))
+def test_the_difference_is_the_root_that_the_evaluator_searches(
+    clusters: int, each: int, accuracy: float, objects: float
+) -> None:
+    size = SplitSize("unseen", clusters * each, clusters, 9, objects)
+    chance = accuracy * (1 - accuracy)
+    alike = (
+        chance
+        * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2 / objects)
+        / (1 + 0.346 * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2))
+    )
+    design = evaluators.PairedDesign(size.scenes, clusters, each, alike, 2 * chance)
+    assert difference(size, accuracy) == pytest.approx(evaluators.smallest_difference(design), rel=1e-6)
+
+
+def test_too_few_groups_tell_no_difference() -> None:
+    assert difference(SplitSize("unseen", 300, 4, 8, 2), 0.9) is None
+    assert evaluators.FEWEST_CLUSTERS == 5
+    assert difference(SplitSize("unseen", 5, 5, 8, 2), 0.5) == 1
+
+
+@given(st.integers(5, 300), st.integers(4, 300), st.integers(1, 50), st.floats(0.02, 0.98))
+def test_more_of_anything_tells_more(clusters: int, bindings: int, each: int, accuracy: float) -> None:
+    size = SplitSize("unseen", clusters * each, clusters, bindings, 2)
+    width = half_width(size, accuracy)
+    assert 0 < width < 0.5
+    assert half_width(size, 1 - accuracy) == pytest.approx(width)
+    for more in (
+        SplitSize("unseen", 2 * clusters * each, clusters, bindings, 2),
+        SplitSize("unseen", clusters * each, clusters, 2 * bindings, 2),
+        size.times(2),
+    ):
+        assert half_width(more, accuracy) < width * 1.02  # of unlike variances, the degrees of freedom may fall
+
+
+def test_a_size_is_counted_from_groups_and_arrangements() -> None:
+    a, b, c = ("red", "cube"), ("blue", "cube"), ("blue", "sphere")
+    size = SplitSize.of("unseen", [("g", (a, c)), ("g", (a, c)), ("h", (a, b, c))])
+    assert size == SplitSize("unseen", 3, 2, 3, 7 / 3)
+    assert size.times(3) == SplitSize("unseen", 9, 6, 9, 7 / 3)
+    assert SplitSize.of("unseen", []).scenes == 0
+
+
+def test_every_accuracy_is_told_for_every_number_of_block_seeds() -> None:
+    size = SplitSize("unseen", 300, 9, 9, 2)
+    rows = expected(size)
+    assert [(row.accuracy, row.block_seeds) for row in rows] == [(a, n) for a in ACCURACIES for n in BLOCK_SEEDS]
+    assert [rows[0].half_width, rows[0].difference] == [half_width(size, 0.5), difference(size, 0.5)]
+    assert rows[5].half_width == half_width(size.times(3), 0.75)
+
+
+def test_a_line_says_what_one_and_five_block_seeds_tell() -> None:
+    assert sentence(SplitSize("unseen", 300, 9, 9, 2)) == (
+        "9 groups of 9 bindings: an unseen accuracy of 75% will have an interval of about ±20 points; with 5 block seeds ±8."
+    )
+    assert sentence(SplitSize("ood_test", 300, 1, 4, 2)).startswith(
+        "1 group of 4 bindings: an ood_test accuracy of 75%"
+    )
+
+
+def test_the_split_whose_accuracy_is_the_claim() -> None:
+    vocabulary = read_vocabulary("clevr")
+    assert told_split(SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))) == "unseen"
+    for name, split in (("systematicity", "unseen"), ("coverage", "unseen"), ("gzsl", "ood_test")):
+        design = find_design(name)
+        holdout = design.draw(design.default_holdout(vocabulary), vocabulary, 0, True)[0]
+        assert told_split(design.rule(vocabulary, holdout)) == split
