@@ -76,17 +76,17 @@ def test_too_few_groups_tell_no_difference() -> None:
 
 
 @given(st.integers(5, 300), st.integers(4, 300), st.integers(1, 50), st.floats(0.02, 0.98))
-def test_more_of_anything_tells_more(clusters: int, bindings: int, each: int, accuracy: float) -> None:
+def test_more_block_seeds_tell_more(clusters: int, bindings: int, each: int, accuracy: float) -> None:
     size = SplitSize("unseen", clusters * each, clusters, bindings, 2)
-    width = half_width(size, accuracy)
-    assert 0 < width < 0.5
-    assert half_width(size, 1 - accuracy) == pytest.approx(width)
-    for more in (
-        SplitSize("unseen", 2 * clusters * each, clusters, bindings, 2),
-        SplitSize("unseen", clusters * each, clusters, 2 * bindings, 2),
-        size.times(2),
-    ):
-        assert half_width(more, accuracy) < width * 1.02  # of unlike variances, the degrees of freedom may fall
+    widths = [half_width(size.times(seeds), accuracy) for seeds in (1, 2, 4, 8)]
+    assert 0.5 > widths[0] > widths[1] > widths[2] > widths[3] > 0
+    assert half_width(size, 1 - accuracy) == pytest.approx(widths[0])
+
+
+def test_more_bindings_tell_more_than_more_images() -> None:
+    width = half_width(SplitSize("unseen", 300, 9, 9, 2), 0.75)
+    images, bindings = SplitSize("unseen", 3000, 9, 9, 2), SplitSize("unseen", 300, 36, 16, 2)
+    assert half_width(bindings, 0.75) < 0.8 * width < half_width(images, 0.75) < width
 
 
 def test_a_size_is_counted_from_groups_and_arrangements() -> None:
