@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
+from evaluator.run_folder import split_name
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 
@@ -59,7 +60,7 @@ def read_answers(source: str) -> list[Answers]:
 
     `source` is a path, or NAME=PATH to give the model a name. Raises UserError for anything else, with what is wrong.
     """
-    name, path = _named(source)
+    name, path = split_name(source)
     if path.is_dir():
         found = [_read_run(path)]
     elif path.suffix in (".csv", ".parquet") and path.exists():
@@ -111,12 +112,6 @@ def match(answers: Sequence[Answers]) -> Matched:
         {name: values[kept] for name, values in labels.items()},
         left_out,
     )
-
-
-def _named(source: str) -> tuple[str, Path]:
-    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
-    name, equals, rest = source.partition("=")
-    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
 
 
 def _read_run(folder: Path) -> Answers:

@@ -59,7 +59,41 @@ def read_results(run: Run) -> dict[str, Any]:
     if not (run.folder / "results.json").exists():
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
     results: dict[str, Any] = read_json(run.folder / "results.json")
+    if "factors" not in results:
+        raise UserError(
+            f"{run.folder} has results of an older version; write them again with `score measure {run.folder}`."
+        )
     return results
+
+
+@dataclass(frozen=True)
+class NamedRun:
+    """A measured run and its results, as they stand in a report."""
+
+    run: Run
+    results: dict[str, Any]
+
+
+def read_named(source: str) -> NamedRun:
+    """The run in the folder `source`, or of NAME=FOLDER, which names the model.
+
+    Runs of one name are runs of one model: where their training is not recorded, each counts as a training of its own.
+    Raises UserError when there is no run, or one without results.
+    """
+    name, folder = split_name(source)
+    run = open_run(folder)
+    results = read_results(run)
+    if name:
+        factors = results["factors"]
+        seed = str(folder.resolve()) if factors["training_seed"] is None else factors["training_seed"]
+        results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
+    return NamedRun(run, results)
+
+
+def split_name(source: str) -> tuple[str, Path]:
+    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
+    name, equals, rest = source.partition("=")
+    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
 
 
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:

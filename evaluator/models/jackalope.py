@@ -11,7 +11,7 @@ from generator.dataset.paths import check_own_files
 
 _CONFIG = "open_clip_config.json"
 _WRITTEN = {"open_clip_model.safetensors", _CONFIG, "jackalope.json"}
-_TRAINED_ON = ("name", "benchmark", "world", "recipe")
+_TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:

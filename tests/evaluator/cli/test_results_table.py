@@ -3,13 +3,15 @@
 import pytest
 
 from evaluator.cli.results_table import LINES, print_table
+from evaluator.contamination import unknown_training
 from tests.evaluator.report.test_cells import ROW
-from tests.evaluator.synthetic import Row
+from tests.evaluator.synthetic import FACTORS, Row
 
 
 def results(*rows: Row) -> Row:
     return {
-        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "rows": [{**ROW, **row} for row in rows],
+        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "cells": [], "fits": [],
+        "factors": {**FACTORS, "model": "a model"}, "training": unknown_training(), "rows": [{**ROW, **row} for row in rows],
         "unknown_protocols": {"unheard-of": 2},
     }  # fmt: skip
 
