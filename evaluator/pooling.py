@@ -86,14 +86,19 @@ def _key(run: Results, names: Sequence[str]) -> str:
 
 
 def _names(firsts: Sequence[Results]) -> list[str]:
-    """A name for each entry: the model, and what of its treatment differs from other entries of that model."""
+    """A name for each entry: the model, and what tells it from other entries of that model, as far as that is short."""
     names = []
     for run in firsts:
-        model, treatment = run["factors"]["model"], run["factors"]["treatment"]
-        others = [each["factors"]["treatment"] for each in firsts if each["factors"]["model"] == model]
-        differing = [name for name in treatment if any(treatment[name] != other.get(name) for other in others)]
-        names.append(", ".join([model, *(f"{name} {_said(treatment[name])}" for name in differing)]))
+        model, labels = run["factors"]["model"], _told_apart(run)
+        others = [_told_apart(each) for each in firsts if each["factors"]["model"] == model]
+        differing = [name for name in labels if any(labels[name] != other.get(name) for other in others)]
+        said = {name: _said(labels[name]) for name in differing}
+        names.append(", ".join([model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]))
     return names
+
+
+def _told_apart(run: Results) -> dict[str, Any]:
+    return {**run["factors"]["design"], **run["factors"]["treatment"]}
 
 
 def _said(value: Any) -> str:

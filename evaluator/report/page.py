@@ -48,7 +48,6 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         "confidence": confidence,
         "p_value": p_value,
     }
-    first = {entry["model"]: runs[results.index(entry["first"])].run for entry in entries}
     lines = [line for group in main_lines(entries) for line in group]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
@@ -59,7 +58,7 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         notes=[*differences(entries), *spread_notes(entries)],
         never_shown=all(each["training"]["status"] == CLEAN for each in entries),
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
-        galleries=[_galleries(first[entry["model"]], entry["first"]) for entry in entries],
+        galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],
     )
     out.parent.mkdir(parents=True, exist_ok=True)

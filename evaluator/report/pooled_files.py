@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from evaluator.contamination import MARK, mark_of
 from evaluator.measure import write_csv
+from evaluator.pooling import LABELS
 from evaluator.protocols.results import Results
 from evaluator.report.latex import latex_tables, side_by_side
 from generator.dataset.files import write_text
@@ -15,8 +16,14 @@ from generator.dataset.files import write_text
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     """Write the rows of pooled entries (evaluator.pooling) beside `page`, as .csv and as .tex; returns both paths."""
     marks = {MARK: True} if any(mark_of(entry) for entry in entries) else {}
+    of_entry = ("model", "benchmark")
     rows = [
-        {**{name: mark_of(entry) for name in marks}, "model": entry["model"], "benchmark": entry["benchmark"], **row}
+        {
+            **{name: mark_of(entry) for name in marks},
+            **{name: entry[name] for name in of_entry},
+            **dict.fromkeys(LABELS),
+            **row,
+        }
         for entry in entries
         for row in entry["rows"]
     ]

@@ -149,9 +149,11 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
 def test_each_run_of_a_page_says_its_own_level(half_right: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(half_right, tmp_path / "other"))
     measure(other, level=0.9)
-    write_page([half_right, other], tmp_path / "page.html")
+    write_page([read_named(str(half_right)), read_named(str(other))], tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    first, second = text.split("<h2>")[1:]
+    first, second = text.split("<h2>")[1:3]
+    assert "half:right, level 0.9 on" in second
+    assert "Not averaged: level is 0.95 or 0.9." in text
     assert ("95% interval" in first, "90% interval" in first) == (True, False)
     assert ("95% interval" in second, "90% interval" in second) == (False, True)
 
@@ -180,7 +182,9 @@ def test_several_runs_share_a_page(
         ("binary", "all:right"),
         ("retrieval", "half:right"),
     ]
-    assert (tmp_path / "pages" / "both.csv").read_text().count("all:right") == 6
+    head, *rows = (tmp_path / "pages" / "both.csv").read_text().splitlines()
+    assert head.startswith('"model","benchmark","protocol","metric"')
+    assert len([row for row in rows if row.startswith('"all:right"')]) == 7
     assert (tmp_path / "pages" / "both.tex").read_text().count(r"\begin{table}") == 4
 
 
@@ -192,7 +196,7 @@ def test_runs_of_one_name_are_one_line(
     sources = [f"ours={half_right}", f"ours={sharp}", f"ours={sharp}"]
     done = score_command("report", *sources, "--out", tmp_path / "page.html")
     assert (
-        "ours on color-shape-3x3-b0 (dataset not verified), scores tie within 1e-05, 2 runs over 1 block\n"
+        "ours on color-shape-3x3-b0 (dataset not verified), 95% intervals, scores tie within 1e-05, 2 runs over 1 block\n"
         in done.stdout
     )
     assert "± is the standard deviation over the runs of one block." in done.stdout
