@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, JSON
+from evaluator.cli.options import JSON, NEW_FILE
 from generator.dataset.commands import Bar, result, say
 
 
@@ -17,7 +17,7 @@ from generator.dataset.commands import Bar, result, say
     help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
 )
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
-@click.option("--out", type=FILE, help="CSV file to write all rows to.")
+@click.option("--out", type=NEW_FILE, help="CSV file to write all rows to.")
 @JSON
 def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
     """Compare models on the same items and say which differences hold.

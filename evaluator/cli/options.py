@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from generator.dataset.commands import LocalFolder
+from generator.dataset.commands import LocalFolder, OutFile
 
-FOLDER = LocalFolder()
+FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE = OutFile()
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 DEVICE = click.option(

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, FOLDER, FULL, JSON
+from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FILE
 from generator.dataset.commands import result
 
 
 @click.command()
 @click.argument("runs", type=FOLDER, nargs=-1, required=True)
-@click.option("--out", type=FILE, help="HTML file to write.  [default: report.html in the first run]")
+@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html in the first run]")
 @FULL
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, full: bool, as_json: bool) -> None:

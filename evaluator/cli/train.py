@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON
+from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 
 
@@ -15,7 +15,7 @@ def train() -> None:
 
 @train.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
 @BENCHMARK
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
 @click.option(

@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from generator.dataset.commands import LocalFolder
+from generator.dataset.commands import LocalFolder, OutFile
 from generator.holdout.designs.registry import design_names
 
-FOLDER = LocalFolder()
+FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE, NEW_PNG = OutFile(), OutFile(".png")
 SEED = click.IntRange(min=0)
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

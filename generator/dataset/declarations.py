@@ -1,5 +1,6 @@
 """The base of models that validate declarations in TOML: unknown keys are refused; types of common values."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, get_args, get_origin
 
@@ -18,6 +19,15 @@ class Declared(BaseModel):
     """A table of a declaration. Unknown keys are refused, and it cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that up to twelve of the digits 0 to 9 spell; None for any other text.
+
+    >>> whole_number("300"), whole_number("-5"), whole_number("²"), whole_number("9" * 5000)
+    (300, None, None, None)
+    """
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
 
 
 def refuse(mistakes: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
-from generator.dataset.paths import check_benchmark_name, file_in
+from generator.dataset.paths import check_benchmark_name, check_output, file_in
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
@@ -216,6 +216,7 @@ def _place(url: str, kind: str) -> Path:
 def _local_folder(url: str, kind: str) -> Path:
     store = Store(url)
     root = _place(url, kind)
+    check_output(root, "set XDG_CACHE_HOME to another folder")
     root.mkdir(parents=True, exist_ok=True)
     write_text(root / ORIGIN, store.url)
     index = store.read("dataset.json")

@@ -13,6 +13,7 @@ from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.scene_counts import GRID
 from generator.vocabulary.schema import Vocabulary
 
+MOST_SEEDS = 1_000
 _NAMED = re.compile(r"(?P<kind>[^:=]+):")
 
 
@@ -108,9 +109,11 @@ def parse_seeds(spec: str) -> tuple[int, ...]:
     """Block seeds from `0`, `0..2` or `1,5`. Raises UserError when malformed."""
     try:
         first, dots, last = spec.partition("..")
-        seeds = tuple(range(int(first), int(last) + 1)) if dots else tuple(int(part) for part in spec.split(","))
+        seeds = tuple(range(int(first), int(last) + 1)[: MOST_SEEDS + 1]) if dots else tuple(map(int, spec.split(",")))
     except ValueError:
         seeds = ()
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise UserError(f"Expected --block-seed to be a number from 0, or several such as 0..2 or 1,5, got '{spec}'.")
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(f"--block-seed {spec} asks for more than {MOST_SEEDS:,} benchmarks over one world; ask for fewer.")
     return seeds
