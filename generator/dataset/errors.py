@@ -3,7 +3,6 @@
 import errno
 from difflib import get_close_matches
 
-
 _REASONS = {
     errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up", errno.EROFS: "it is read-only",
     errno.EACCES: "you have no permission", errno.EPERM: "you have no permission", errno.ENOENT: "there is no such file or folder",

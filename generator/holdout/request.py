@@ -115,5 +115,7 @@ def parse_seeds(spec: str) -> tuple[int, ...]:
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise UserError(f"Expected --block-seed to be a number from 0, or several such as 0..2 or 1,5, got '{spec}'.")
     if len(seeds) > MOST_SEEDS:
-        raise UserError(f"--block-seed {spec} asks for more than {MOST_SEEDS:,} benchmarks over one world; ask for fewer.")
+        raise UserError(
+            f"--block-seed {spec} asks for more than {MOST_SEEDS:,} benchmarks over one world; ask for fewer."
+        )
     return seeds

@@ -45,4 +45,6 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
 def check_total(scenes: int, spec: str) -> None:
     """Raise UserError for more scenes than a world can have; `spec` is what was asked."""
     if scenes > MOST_SCENES:
-        raise UserError(f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask for fewer.")
+        raise UserError(
+            f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask for fewer."
+        )
