@@ -5,10 +5,10 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.cli.console import print_line
+from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
 from evaluator.protocols.items import reported_splits
 from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, value, varying
@@ -28,31 +28,27 @@ def print_table(results: Sequence[dict[str, Any]], full: bool = False) -> None:
     A line is a metric of a group of items, with a column for each split. Rows by number of atoms are left to the report and to
     tables/summary.csv.
     """
-    console = Console()
     for run in results:
         rules = f", {confidence(run)} intervals, scores tie within {run['rules']['tie_tolerance']:g}"
-        _print(console, f"{run['model']} on {run['benchmark']} (dataset {run['certificate']}){rules}", "bold")
+        print_line(f"{run['model']} on {run['benchmark']} (dataset {run['certificate']}){rules}", "bold")
         mark = mark_of(run)
-        _print(console, training_said(run), "bold red" if mark else None)
+        print_line(training_said(run), "bold red" if mark else None)
         rows = [row for row in run["rows"] if row["n"] is None]
         if full:
             for protocol, part in groupby(rows, key=lambda row: row["protocol"]):
-                _print_wide(console, _full_table(protocol, list(part), mark, confidence(run)))
+                print_wide(_full_table(protocol, list(part), mark, confidence(run)))
         else:
             lines = _lines(rows)
             splits = _shown_splits(lines)
-            _print_wide(console, _short_table(lines, splits, mark))
+            print_wide(_short_table(lines, splits, mark))
             more = len(run["rows"]) - sum(row["split"] in splits for line in lines for row in line)
             if more:
-                _print(console, f"{more:,} more rows: --full prints them, tables/summary.csv has them all.", "dim")
+                print_line(f"{more:,} more rows: --full prints them, tables/summary.csv has them all.", "dim")
         for what, why in run.get("not_asked", {}).items():
-            _print(console, f"Not asked: {what}, since {why}.")
+            print_line(f"Not asked: {what}, since {why}.")
         for protocol, n in run["unknown_protocols"].items():
-            _print(
-                console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know."
-            )
-    _print(
-        console,
+            print_line(f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know.")
+    print_line(
         "Averages are over items unless the metric says otherwise; intervals speak of bindings like these (docs/statistics.md); "
         "a tie is never correct. Differences are in points."
         + full
@@ -125,13 +121,3 @@ def _full_table(protocol: str, rows: Sequence[_Row], mark: str, level: str) -> T
         )  # fmt: skip
         before = cells
     return table
-
-
-def _print_wide(console: Console, table: Table) -> None:
-    """Print a table in its full width: a line that the terminal wraps is better than a number cut short."""
-    width = Measurement.get(console, console.options.update(max_width=400), table).maximum
-    Console(width=max(width, console.width)).print(table)
-
-
-def _print(console: Console, line: str, style: str | None = None) -> None:
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)

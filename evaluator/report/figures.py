@@ -22,7 +22,13 @@ from evaluator.protocols.results import Results, Row
 from evaluator.report.cells import is_gap
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
-_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jackalope",
+    "text.parse_math": False,
+}
 
 
 def figures(results: Sequence[Results]) -> list[str]:

@@ -58,10 +58,13 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
     "--facing",
     type=click.Choice(["x", "-x", "y", "-y"]),
     default="-y",
-    help="Direction in which the mesh faces when Blender opens the file.",
+    help="Direction in which the mesh faces in Blender, once it stands upright.",
 )
 @click.option(
-    "--up", type=click.Choice(["z", "y"]), default="z", help="Axis that points up when Blender opens the file."
+    "--up",
+    type=click.Choice(["z", "-z", "y", "-y", "x", "-x"]),
+    default="z",
+    help="Direction of the mesh's top when Blender opens the file; -y for an .obj whose own z points up.",
 )
 @click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
 @JSON

@@ -189,10 +189,10 @@ class Bar(Progress):
 
         console = Console(file=sys.stderr)
         columns = (
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
-            progress.TextColumn("{task.fields[note]}"),
+            progress.TextColumn("{task.fields[note]}", markup=False),
             progress.TimeRemainingColumn(),
         )
         with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:

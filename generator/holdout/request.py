@@ -1,12 +1,13 @@
 """What `gen` was asked to hold out, and how many scenes: from options to holdouts and their numbers of scenes."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
+from generator.dataset.records import HoldoutRecord
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import find_design
 from generator.holdout.holdout import Holdout, check_fits
@@ -80,7 +81,7 @@ def draw_holdouts(
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
     try:
-        holdout = Holdout.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
     except (ValueError, KeyError, TypeError):
