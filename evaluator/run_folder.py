@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from generator.dataset.errors import UserError
@@ -24,7 +25,8 @@ class RunRecord(TypedDict, total=False):
     certificate: str
     protocols: list[str]
     channel: str
-    channels: list[str]
+    channels: Annotated[list[str], Field(min_length=1)]
+    versions: dict[str, str]
     raw_retrieval: list[str]
     sampled_pools: dict[str, Any]
     indistinct_texts: dict[str, str]
@@ -56,6 +58,13 @@ class ResultRow(TypedDict, total=False):
     unscored: int | None
 
 
+class RulesRecord(TypedDict, total=False):
+    """How scores were compared."""
+
+    tie_tolerance: float
+    interval: str
+
+
 class ResultsRecord(TypedDict, total=False):
     """results.json."""
 
@@ -63,7 +72,7 @@ class ResultsRecord(TypedDict, total=False):
     benchmark: str
     certificate: str
     channel: str
-    rules: dict[str, Any]
+    rules: RulesRecord
     training: dict[str, Any]
     sampled_pools: dict[str, Any]
     left_out: list[Any]

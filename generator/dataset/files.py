@@ -159,8 +159,14 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, from a folder's SHA256SUMS."""
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    """Digest by relative path, from a folder's SHA256SUMS; a line without a path has the path "".
+
+    Raises UserError when the file is no text.
+    """
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 

@@ -2,12 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from generator.dataset.errors import UserError
+
+Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
+Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
+
+
+class ClassRecord(TypedDict, total=False):
+    """A label of the design gzsl."""
+
+    split: str
+    bindings: list[Pair]
+    triple: Triple
 
 
 class HoldoutRecord(TypedDict, total=False):
@@ -18,14 +29,14 @@ class HoldoutRecord(TypedDict, total=False):
     values: list[str]
     objects: list[str]
     block_seed: int
-    bindings: list[list[str]]
-    triples: list[list[str]]
+    bindings: list[Pair]
+    triples: list[Triple]
     opposites: bool
     absent_values: list[str]
     absent_objects: list[str]
     design: str
     asked: list[str]
-    classes: list[dict[str, Any]]
+    classes: list[ClassRecord]
     task: str | None
 
 
@@ -62,6 +73,14 @@ class WorldManifest(TypedDict, total=False):
     failed: int
 
 
+class TextsRecord(TypedDict, total=False):
+    """Counts of a benchmark's items by protocol, and of what was dropped and refused by reason."""
+
+    items: dict[str, int]
+    dropped: dict[str, int]
+    refused: dict[str, int]
+
+
 class BenchmarkManifest(TypedDict, total=False):
     """manifest.json of a benchmark."""
 
@@ -71,7 +90,8 @@ class BenchmarkManifest(TypedDict, total=False):
     holdout: HoldoutRecord | None
     held_out: str
     scenes: dict[str, int]
-    texts: dict[str, Any]
+    texts: TextsRecord
+    balance: dict[str, dict[str, dict[str, int]]]
     request: dict[str, Any]
     declared_leaks: list[str]
     exposed_negatives: bool

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.progress import SILENT, Progress
+from generator.dataset.records import WorldManifest
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
@@ -34,7 +35,7 @@ class World:
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
         self.folder, self.progress = folder, progress
-        manifest = read_json(folder / "manifest.json")
+        manifest = read_json(folder / "manifest.json", WorldManifest)
         self.digest = manifest.get("sums")
         self.request: dict[str, Any] = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
         width, height = self.request.get("width"), self.request.get("height")
@@ -50,9 +51,9 @@ class World:
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
             self.findings += twins.faults(part)
             self.findings += [
-                finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
+                finding("unsafe name", f"scene_id {scene_id!r} of scenes is not of digits alone, and names files")
                 for scene_id in part["scene_id"].to_pylist()
-                if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
+                if not re.fullmatch("[0-9]+", scene_id)
             ]
             self.findings += failed_faults(part)
             rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))
