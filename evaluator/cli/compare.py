@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import JSON, NEW_FILE
-from generator.dataset.commands import Bar, result, say
+from generator.dataset.commands import Bar, Number, result, say
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--detect",
-    type=click.FloatRange(min=0, max=100, min_open=True),
+    type=Number(min=0, max=100, min_open=True),
     metavar="POINTS",
     help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, LEVEL, NEW_FOLDER
-from generator.dataset.commands import DatasetFolder, result, say
+from generator.dataset.commands import DatasetFolder, Number, result, say
 from generator.dataset.errors import UserError
 
 
@@ -25,7 +25,7 @@ from generator.dataset.errors import UserError
 @click.option("--probabilities", is_flag=True, help="Read the table's scores as probabilities, by their log-odds.")
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
 )
 @LEVEL

@@ -44,7 +44,7 @@ def load_python(name: str, device: str | None) -> Model:
     spec = f"python:{name}"
     place, _, path = name.rpartition(":")
     in_file = place.endswith(".py")
-    if not place or not path or (not in_file and {"/", ":"} & set(place)):
+    if not place or not path or (not in_file and (place.startswith(".") or {"/", ":"} & set(place))):
         raise UserError(
             f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as python:my_model.py:Model, got '{spec}'."
         )

@@ -6,6 +6,7 @@ Library code does not import this: it logs, raises UserError and takes a Progres
 import errno
 import json
 import logging
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -52,11 +53,24 @@ class OutFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The file."""
+        if str(value) == "":
+            self.fail("it is empty; give a file.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
         if path.suffix.lower() != self._suffix and self._suffix:
             self.fail(f"expected a name that ends in {self._suffix}, got '{value}'.", param, ctx)
         check_output(path)
         return path
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which click lets through, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
 
 
 _FOLDER, _NEW_FOLDER = LocalFolder(), LocalFolder(written=True)

@@ -78,8 +78,8 @@ def _cells_of(level: str, complexity: tuple[int, int], kinds: int, slots: int, m
 
 def parse_complexity(spec: str) -> tuple[int, int]:
     """Least and greatest N from `4..12` or `6`. Raises UserError."""
-    low, _, high = spec.partition("..")
-    high = high or low
+    low, dots, high = spec.partition("..")
+    high = high if dots else low
     least, most = whole_number(low), whole_number(high)
     if least is None or most is None or not 1 <= least <= most <= 12:
         raise UserError(
@@ -94,7 +94,7 @@ def parse_counts(spec: str | None) -> dict[str, int]:
     for part in spec.split(",") if spec else ():
         name, _, given = part.partition("=")
         number = whole_number(given.strip())
-        if name.strip() not in _COUNTED or number is None:
+        if name.strip() not in _COUNTED or number is None or name.strip() in counts:
             raise UserError(f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got '{spec}'.")
         counts[name.strip()] = number
     return counts
