@@ -94,7 +94,6 @@ class BenchmarkManifest(TypedDict, total=False):
     balance: dict[str, dict[str, dict[str, int]]]
     request: dict[str, Any]
     declared_leaks: list[str]
-    exposed_negatives: bool
 
 
 class IndexRecord(TypedDict, total=False):

@@ -5,8 +5,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.reader import World
 from generator.judge.benchmark import Benchmark
 from generator.judge.names import name_findings
 from tests.generator.judge.datasets import edit, judged, said
@@ -27,11 +25,8 @@ def test_a_name_of_a_benchmark_that_could_leave_its_folder_is_found(
 
 
 def test_a_scene_of_a_world_that_could_leave_its_folder_is_found(copied: Path) -> None:
-    for scene_id in ("../../private", "a", "00000a", "٣"):  # the reader takes the digits 0 to 9 alone
-        edit(copied / "world", "scenes", lambda rows, scene_id=scene_id: rows[0].update(scene_id=scene_id))
-        assert f"scene_id {scene_id!r} of scenes is not of digits alone" in said(judged(copied), "unsafe name")
-        with pytest.raises(UserError, match="has the scene_id"):
-            _ = World(copied / "world").scenes
+    edit(copied / "world", "scenes", lambda rows: rows[0].update(scene_id="../../private"))
+    assert "scene_id '../../private' of scenes" in said(judged(copied), "unsafe name")
 
 
 @pytest.mark.parametrize("name", UNSAFE)
