@@ -12,7 +12,7 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
-from generator.dataset.paths import check_output
+from generator.dataset.writable import check_output
 
 logger = logging.getLogger(__name__)
 _CHECK = 8

@@ -14,7 +14,7 @@ from generator.assets.shapes import SHAPES, UnitMesh
 from generator.assets.stored import write_asset
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
-from generator.dataset.paths import check_output
+from generator.dataset.writable import check_output
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
 SUFFIXES = (*MESHES, ".toml")

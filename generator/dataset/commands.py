@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from generator.dataset.errors import UserError, reason_of
-from generator.dataset.paths import check_output
 from generator.dataset.progress import Advance, Progress
+from generator.dataset.writable import check_output
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -3,7 +3,6 @@
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.dataset.errors import UserError, reason_of
+from generator.dataset.errors import UserError
 
 _BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
@@ -77,17 +76,6 @@ def _refused(path: str, mode: int, wanted: str) -> str:
     if stat.S_ISLNK(mode):
         return f"{path} is a link, and links are not followed; if it is yours, copy the folder with `cp -rL`."
     return f"{path} is no {'regular file' if wanted == 'file' else wanted}; remove it."
-
-
-def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing there."""
-    places = (path.absolute(), *path.absolute().parents)
-    folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        reason = "it is a file" if isinstance(error, NotADirectoryError) else reason_of(error)
-        raise UserError(f"Cannot write {path}: no file can be made in {folder} ({reason}); {mend}.") from None
 
 
 def check_names(table: pa.Table | pa.RecordBatch, path: Path) -> None:

@@ -17,8 +17,9 @@ from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
-from generator.dataset.paths import check_benchmark_name, check_output, file_in
+from generator.dataset.paths import check_benchmark_name, file_in
 from generator.dataset.records import IndexRecord
+from generator.dataset.writable import check_output
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")

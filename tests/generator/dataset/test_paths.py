@@ -13,7 +13,6 @@ from generator.dataset.paths import (
     check_benchmark_name,
     check_name,
     check_names,
-    check_output,
     check_own_files,
     file_in,
     folder_in,
@@ -28,27 +27,6 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "root" / "images" / "a.png").write_text("image")
     (tmp_path / "secret").write_text("secret")
     return tmp_path / "root"
-
-
-@pytest.mark.parametrize(
-    "place", ["images/new/deep", "images", "images/a.png", "new", "images/a.png/below", "images/a.png/far/below"]
-)
-def test_an_output_is_checked_and_nothing_is_left(root: Path, place: str) -> None:
-    before = sorted(root.rglob("*"))
-    if "a.png/" in place:
-        with pytest.raises(
-            UserError, match=rf"no file can be made in {root}/images/a.png \(it is a file\); choose another place"
-        ):
-            check_output(root / place)
-    else:
-        check_output(root / place)
-    assert sorted(root.rglob("*")) == before
-
-
-@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y", "/sys/x"])
-def test_a_place_where_nothing_can_be_made_is_told_with_the_mend(place: str) -> None:
-    with pytest.raises(UserError, match=rf"^Cannot write {place}: no file can be made in /\w+ \(.+\); do that\.$"):
-        check_output(Path(place), "do that")
 
 
 def test_files_of_the_folder_are_found_and_missing_ones_have_a_place(root: Path) -> None:
