@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
-from evaluator.run_folder import split_name
+from evaluator.run_folder import ResultsRecord, RunRecord, split_name
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 
@@ -121,7 +121,10 @@ def _read_run(folder: Path) -> Answers:
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
-    record, channel = read_json(folder / "run.json"), read_json(folder / "results.json")["channel"]
+    record, channel = (
+        read_json(folder / "run.json", RunRecord),
+        read_json(folder / "results.json", ResultsRecord)["channel"],
+    )
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
     table = {name: strings(column) for name, column in _read_columns(path, columns).items()}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)

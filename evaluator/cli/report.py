@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, FULL, JSON
+from evaluator.cli.options import FULL, JSON, NEW_FILE
 from generator.dataset.commands import result
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("--out", type=FILE, help="HTML file to write.  [default: report.html in the first run]")
+@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html in the first run]")
 @FULL
 @JSON
 def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -> None:

@@ -5,11 +5,10 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.cli.console import print_line
+from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, pooled_value, spread, value, varying
@@ -28,32 +27,28 @@ def print_table(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
 
     A line is a metric of a group of items of a model, with a column for each split.
     """
-    console, entries = Console(), pool_runs(runs)
+    entries = pool_runs(runs)
     for entry in entries:
         rules = f", {confidence(entry)} intervals, scores tie within {entry['rules']['tie_tolerance']:g}"
-        _print(
-            console,
+        print_line(
             f"{entry['model']} on {entry['benchmark']} (dataset {entry['certificate']}){rules}{_counted(entry)}",
             "bold",
         )
-        _print(console, training_said(entry), "bold red" if mark_of(entry) else None)
+        print_line(training_said(entry), "bold red" if mark_of(entry) else None)
         if full:
             rows = [row for row in entry["rows"] if row["n"] is None]
             for protocol, part in groupby(rows, key=lambda row: row["protocol"]):
-                _print_wide(console, _full_table(protocol, list(part), mark_of(entry), confidence(entry)))
+                print_wide(_full_table(protocol, list(part), mark_of(entry), confidence(entry)))
     if not full:
-        _print_short(console, entries)
+        _print_short(entries)
     for entry in entries:
         for what, why in entry.get("not_asked", {}).items():
-            _print(console, f"Not asked: {what}, since {why}.")
+            print_line(f"Not asked: {what}, since {why}.")
         for protocol, n in entry["unknown_protocols"].items():
-            _print(
-                console, f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know."
-            )
+            print_line(f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know.")
     for line in (*differences(entries), *spread_notes(entries)):
-        _print(console, line)
-    _print(
-        console,
+        print_line(line)
+    print_line(
         "Averages are over items unless the metric says otherwise; intervals speak of bindings like these (docs/statistics.md); "
         "a tie is never correct. Differences are in points."
         + full
@@ -69,15 +64,15 @@ def _counted(entry: _Row) -> str:
     )
 
 
-def _print_short(console: Console, entries: Sequence[_Row]) -> None:
+def _print_short(entries: Sequence[_Row]) -> None:
     lines = [line for group in _chosen(read_lines(entries)) for line in group]
     splits = shown_splits(lines)
     marks = list(dict.fromkeys(f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)))
     title = mark_of(entries[0]) if len(entries) == 1 else " ".join(marks)
-    _print_wide(console, _short_table(lines, entries, splits, title))
+    print_wide(_short_table(lines, entries, splits, title))
     more = sum(len(entry["rows"]) for entry in entries) - sum(split in splits for line in lines for split in line.rows)
     if more:
-        _print(console, f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")
+        print_line(f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")
 
 
 def _chosen(groups: Sequence[list[Line]]) -> list[list[Line]]:
@@ -91,9 +86,7 @@ def _chosen(groups: Sequence[list[Line]]) -> list[list[Line]]:
 
 
 def _short_table(lines: Sequence[Line], entries: Sequence[_Row], splits: Sequence[str], mark: str) -> Table:
-    table = Table(
-        box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=escape(mark) or None, title_justify="left"
-    )
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=mark or None, title_justify="left")
     labels, of_entry = ["protocol", "metric", *varying_labels(lines)], varying_entries(entries)
     for column in (*labels, *of_entry):
         table.add_column(column, no_wrap=True)
@@ -104,7 +97,7 @@ def _short_table(lines: Sequence[Line], entries: Sequence[_Row], splits: Sequenc
         levels = [chance(own[split]) if split in own else "–" for split in splits if split != GAP]
         known = list(dict.fromkeys(chance(row) for row in own.values()))
         table.add_row(
-            *(escape(str(line.first[name] or "")) for name in labels), *(escape(line.entry[name]) for name in of_entry),
+            *(str(line.first[name] or "") for name in labels), *(line.entry[name] for name in of_entry),
             *(_cell(line.rows.get(split)) for split in splits), " / ".join(levels if len(known) > 1 else known),
             *(f"{sum(row[name] or 0 for row in own.values()):,}" for name in ("items", "clusters", "ties", "unscored")),
         )  # fmt: skip
@@ -148,13 +141,3 @@ def _full_table(protocol: str, rows: Sequence[_Row], mark: str, level: str) -> T
         )  # fmt: skip
         before = cells
     return table
-
-
-def _print_wide(console: Console, table: Table) -> None:
-    """Print a table in its full width: a line that the terminal wraps is better than a number cut short."""
-    width = Measurement.get(console, console.options.update(max_width=400), table).maximum
-    Console(width=max(width, console.width)).print(table)
-
-
-def _print(console: Console, line: str, style: str | None = None) -> None:
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -3,14 +3,13 @@
 from pathlib import Path
 
 from evaluator.exposure import RECORD
-from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.paths import check_own_files
 
-_CONFIG = "open_clip_config.json"
-_WRITTEN = {"open_clip_model.safetensors", _CONFIG, "jackalope.json"}
+_WRITTEN = {"open_clip_model.safetensors", CONFIG, "jackalope.json"}
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 
 
@@ -34,8 +33,8 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
     record = read_json(folder / RECORD)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
-    if (folder / _CONFIG).exists():
-        check_plain_sizes(read_json(folder / _CONFIG).get("model_cfg"), path)
+    if (folder / CONFIG).exists():
+        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {
         "weights": str(folder),

@@ -25,7 +25,13 @@ from evaluator.report.overview import main_lines, varying_labels
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
 _NOTHING: dict[str, Any] = {"value": None, "low": None, "high": None}
-_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jackalope",
+    "text.parse_math": False,
+}
 
 
 def figures(results: Sequence[Results]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from generator.dataset.declarations import Declared, Finite
+from generator.dataset.declarations import Declared, Finite, sentence_of
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import parse_toml
 
 
 def _half_axes(joint: list[float]) -> list[float]:
@@ -56,7 +57,7 @@ class Skeleton(Declared):
 def load_skeleton(path: Path) -> Skeleton:
     """Read the declaration of an animal. Raises UserError where the file is missing or the declaration invalid."""
     try:
-        return Skeleton.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return Skeleton.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(f"Cannot read the animal {path}: {error.strerror}; give a TOML file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -72,4 +73,4 @@ def _mistake(error: ValidationError) -> str:
         models: dict[str, type[Declared]] = {"parts": Limb, "teeth": Teeth}
         model = models.get(str(first["loc"][0]), Skeleton)
         return f"unknown key '{key}'; {did_you_mean(str(first['loc'][-1]), list(model.model_fields))}"
-    return f"{key}: {first['msg'].removeprefix('Value error, ')}; docs/animals.md says how it is declared."
+    return f"{sentence_of(first).removesuffix('.')}; docs/animals.md says how it is declared."

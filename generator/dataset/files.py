@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
+from generator.dataset.records import check_shape
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
@@ -157,30 +159,64 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, from a folder's SHA256SUMS."""
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    """Digest by relative path, from a folder's SHA256SUMS; a line without a path has the path "".
+
+    Raises UserError when the file is no text.
+    """
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Parse JSON. Raises ValueError for malformed JSON and for repeated keys, of which two readers may take two values."""
-    return json.loads(text, object_pairs_hook=_distinct)
+class Record(dict[str, Any]):
+    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for it."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
+        super().__init__(pairs)
+        self._where = where
+
+    def __missing__(self, key: str) -> Any:
+        raise UserError(f"{self._where} is damaged: it has no '{key}'; restore it or make it again.")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
-    return data
+def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
+    """Parse JSON; its objects are Records of the file `where`.
 
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may take two
+    values.
+    """
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raises UserError when the file is damaged or repeats a key."""
+    def distinct(pairs: list[tuple[str, Any]]) -> Record:
+        data = Record(pairs, where)
+        if len(data) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
+        return data
+
     try:
-        data = parse_json(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
+        return json.loads(text, object_pairs_hook=distinct)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed or nested too deeply."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+
+
+def read_json(path: Path, shape: Any = None) -> Record:
+    """Read a JSON object. Raises UserError when the file is damaged, repeats a key, or is not of the `shape`, a TypedDict."""
+    try:
+        data = parse_json(path.read_text(encoding="utf-8"), path)
+    except ValueError as error:  # of JSON and of UTF-8
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
-    if not isinstance(data, dict):
+    if not isinstance(data, Record):
         raise UserError(f"{path} is damaged: expected a JSON object; make it again or restore it.")
+    if shape is not None:
+        check_shape(data, shape, path)
     return data

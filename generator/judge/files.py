@@ -1,7 +1,6 @@
 """Checks that files are whole and reads tables as far as possible."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_sums, sha256
+from generator.dataset.files import SUMS, parse_toml, read_sums, sha256
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
 from generator.judge.findings import Finding, finding
@@ -146,7 +145,7 @@ def readable_toml(path: Path) -> str:
     """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged then."""
     try:
         text = path.read_text(encoding="utf-8")
-        tomllib.loads(text)
+        parse_toml(text)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again."

@@ -9,6 +9,7 @@ from typing import Any
 import tomli_w
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import parse_toml
 from generator.dataset.resources import resource
 
 Table = dict[str, Any]
@@ -23,6 +24,10 @@ def vocabulary_text(family: str) -> str:
     missing entry.
     """
     text, origin = _read(family, Path(), f"Unknown family '{family}'")
+    if not _parsed(text, family):
+        raise UserError(
+            f"'{family}' is empty; begin it with extends = \"clevr\" and say what to add, as `gen vocab new` writes it."
+        )
     return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text
 
 
@@ -46,7 +51,7 @@ def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
 
 def _parsed(text: str, origin: str) -> Table:
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
 

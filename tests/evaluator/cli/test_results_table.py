@@ -16,6 +16,15 @@ def results(*rows: Row) -> Row:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("full", [True, False])
+def test_names_are_printed_as_they_are(full: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once python:m:Model lost its colons to a picture of an M, and [/] ended the command."""
+    names = {"model": "python:m:Model [/] [bold]$x$", "benchmark": "[red]"}
+    print_table([{**results({"kind": "[dim]:x:", "metric": "[/]"}, {"kind": "b"}), **names}], full)
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in (*names.values(), "[dim]:x:", "[/]"))
+
+
 def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = ({}, {"metric": "hidden", "n": 4}, {"kind": "swap", "value": 0.25}, {"split": "seen - unseen", "unit": "difference", "value": -0.1, "low": None},
             {"protocol": "pairs", "metric": "group"})  # fmt: skip

@@ -39,7 +39,7 @@ def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
             "jackalope.json",
             "is not a model trained here: it has no jackalope.json; give a folder written by `score train`.",
         ),
-        ("open_clip_config.json", "cannot be loaded"),
+        ("open_clip_config.json", "is no folder with open_clip_config.json; give a folder that open_clip wrote."),
         ("open_clip_model.safetensors", "cannot be loaded"),
     ],
 )
