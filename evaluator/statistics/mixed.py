@@ -25,14 +25,17 @@ _OF_BLOCKS = np.array([0.1, 0.4, 0.8, 1.3])
 _BLOCK_SCALE = 0.5  # blocks are of the same world: they differ less than bindings
 _NEGLIGIBLE = 5.0  # a point of the grid that is e^5 times less likely than the best changes no digit
 _UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # where three or fewer are likely, finer ones are tried
-_NODES = np.linspace(-5, 5, 9)  # standard deviations from the mode at which the posterior of the constant is evaluated
-_FINE = np.linspace(-5, 5, 101)
+_NODES = np.linspace(
+    -4.5, 4.5, 7
+)  # standard deviations from the mode at which the posterior of the constant is evaluated
+_FINE = np.linspace(-4.5, 4.5, 91)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _POINTS, _WEIGHTS = hermegauss(40)
 _REPEATED = 1.5  # items a cluster; with fewer, its effect is the chance of the item itself and nothing can tell it
 _SMALLEST = 1e-9
 SMALLEST_P = 0.0005
 """Smaller p-values are not told apart: the approximation knows little of the far tails."""
+
 
 @cache
 def _controller() -> ThreadpoolController:
@@ -108,15 +111,14 @@ class MixedLogistic:
         nodes = self._cells.fit(
             right, sizes, population, start.reshape(len(point), -1), fit.modes[point], fixed=1
         )  # fmt: skip
-        log_density = nodes.density - _log_determinant(nodes.curvature[:, 1:, 1:]) / 2 + np.log(population.shrink)
+        log_density = nodes.density + np.log(population.shrink)
         curves = CubicSpline(_NODES, log_density.reshape(steps.shape), axis=1)(_FINE)
         mass = curves + (weight + np.log(deviation))[:, None]
         constants = fit.effects[:, :1] + deviation[:, None] * _FINE
         means = _population_means(constants, np.hypot.reduce(spreads, axis=1))
         order = np.argsort(means, axis=None)
         mass = np.exp(mass - mass.max()).ravel()[order]
-        points = logit(np.clip(means.ravel()[order], _SMALLEST, 1 - _SMALLEST))
-        return Posterior(points, (np.cumsum(mass) - mass / 2) / mass.sum())
+        return Posterior(means.ravel()[order], (np.cumsum(mass) - mass / 2) / mass.sum())
 
     def _likely(self, right: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, Fit]:
         """The likely points of the grid: standard deviations (k, 3) of bindings, clusters and blocks, the log of their prior
@@ -134,7 +136,7 @@ class MixedLogistic:
                 near = np.abs(spreads[:, None] - before[0]).sum(axis=2).argmin(axis=1)
                 effects, modes = before[1].effects[near], before[1].modes[near]
             fit = self._cells.fit(right, sizes, population, effects, modes)
-            mass = fit.density - _log_determinant(fit.curvature) / 2 + np.log(population.shrink) + prior
+            mass = fit.density + np.log(population.shrink) + prior
             found = [_narrowed(mass.reshape([len(axis) for axis in axes]), axes[i], i) for i in range(len(axes))]
             if refinement == _REFINEMENTS or all(map(np.array_equal, axes, found)):
                 break
@@ -155,10 +157,6 @@ def _log_weights(axes: list[np.ndarray]) -> list[np.ndarray]:
     return [*flat[:2], flat[2] - np.square(axes[2] / _BLOCK_SCALE) / 2]
 
 
-def _log_determinant(matrices: np.ndarray) -> np.ndarray:
-    return np.asarray(np.linalg.slogdet(matrices)[1])
-
-
 def _narrowed(mass: np.ndarray, spreads: np.ndarray, axis: int) -> np.ndarray:
     """Finer standard deviations where few are likely, else the same ones. mass: log weights of the grid."""
     weight = np.exp(mass - mass.max()).sum(axis=tuple(i for i in range(mass.ndim) if i != axis))
@@ -170,8 +168,9 @@ def _narrowed(mass: np.ndarray, spreads: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _population_means(constants: np.ndarray, spreads: np.ndarray) -> np.ndarray:
-    """E logistic(constant + spread · Z) for a standard normal Z, for constants (k, m) and spreads (k,)."""
-    table = np.linspace(constants.min(), constants.max(), 200)
+    """The logit of E logistic(constant + spread · Z) for a standard normal Z, for constants (k, m) and spreads (k,)."""
+    table = np.linspace(constants.min(), constants.max(), 80)
     weights = _WEIGHTS / _WEIGHTS.sum()
     means = expit(table[:, None] + spreads[:, None, None] * _POINTS) @ weights
+    means = logit(np.clip(means, _SMALLEST, 1 - _SMALLEST))
     return np.stack([np.interp(row, table, mean) for row, mean in zip(constants, means, strict=True)])
