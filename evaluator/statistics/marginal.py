@@ -39,18 +39,18 @@ class Population:
 @dataclass(frozen=True)
 class Fit:
     """Effects (k, columns) where the density is largest; the log density (k,), integrated over the effects that were free by
-    Laplace's approximation; minus its second derivatives (k, columns, columns); and the most likely effects of clusters
-    (k, clusters), given the others.
+    Laplace's approximation; the covariance of the constant with all effects (k, columns), 0 where it was fixed; and the most
+    likely effects of clusters (k, clusters), given the others.
     """
 
     effects: np.ndarray
     density: np.ndarray
-    curvature: np.ndarray
+    covariance: np.ndarray
     modes: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Fit":
         """Of some of the points."""
-        return Fit(self.effects[rows], self.density[rows], self.curvature[rows], self.modes[rows])
+        return Fit(self.effects[rows], self.density[rows], self.covariance[rows], self.modes[rows])
 
 
 class Cells:
@@ -85,8 +85,8 @@ class Cells:
         k, columns = effects.shape
         if modes is None:
             modes = self._first_modes(right, sizes, population, effects[:, :1])
-        found = Fit(effects.copy(), np.empty(k), np.empty((k, columns, columns)), modes.copy())
-        rows = max(1, _AT_ONCE // (len(_POINTS) * len(sizes)))
+        found = Fit(effects.copy(), np.empty(k), np.zeros((k, columns)), modes.copy())
+        rows = max(1, _AT_ONCE // max(len(_POINTS) * len(sizes), columns**2))
         for start in range(0, k, rows):
             self._climb(right, sizes, population, found, np.arange(start, min(k, start + rows)), fixed)
         return found
@@ -112,18 +112,18 @@ class Cells:
             )
             density, slope, curvature, safe = self._expanded(right, sizes, effects, modes, widths, at)
             doubtful = ~_positive(curvature[:, free, free])
-            if (
-                doubtful.any()
-            ):  # quadrature far from the maximum; without the part that it gets wrong, steps are only shorter
+            if doubtful.any():  # quadrature is coarse there; without the part that it gets wrong, steps are only shorter
                 curvature[doubtful] = self._matrices(safe[doubtful]) + _diagonal(at.take(doubtful), effects[doubtful])
-            step = np.zeros_like(effects)
-            step[:, free] = np.linalg.solve(curvature[:, free, free], slope[:, free, None])[:, :, 0]
+            wanted = np.zeros((*effects.shape, 2))
+            wanted[:, :, 0], wanted[:, 0, 1] = slope, 1
+            solved = np.zeros_like(wanted)
+            solved[:, free] = np.linalg.solve(curvature[:, free, free], wanted[:, free])
+            step, found.covariance[live] = solved[:, :, 0], solved[:, :, 1]
             longest = np.abs(step).max(axis=1)
             gain = (step * slope).sum(axis=1) / 2
             step /= np.maximum(1, longest / _LONGEST)[:, None]
             found.effects[live] = effects + step
             found.density[live] = density + gain - np.linalg.slogdet(curvature[:, free, free])[1] / 2
-            found.curvature[live] = curvature
             shift = self._by_cluster((step @ self.design.T) * sizes) / self._by_cluster(sizes)
             found.modes[live] = modes - shift * (1 - (widths / at.of_clusters[:, None]) ** 2)
             live = live[longest > _CONVERGED]

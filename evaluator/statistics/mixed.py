@@ -101,10 +101,9 @@ class MixedLogistic:
 
     def _posterior(self, right: np.ndarray, sizes: np.ndarray) -> Posterior:
         spreads, weight, fit = self._likely(right, sizes)
-        covariance = np.linalg.inv(fit.curvature)
-        deviation = np.sqrt(covariance[:, 0, 0])
+        deviation = np.sqrt(fit.covariance[:, 0])
         steps = deviation[:, None] * _NODES
-        along = covariance[:, :, 0] / covariance[:, :1, 0]
+        along = fit.covariance / fit.covariance[:, :1]
         start = fit.effects[:, None] + steps[:, :, None] * along[:, None]
         point = np.repeat(np.arange(len(spreads)), len(_NODES))
         population = self._population(spreads[point])
