@@ -112,7 +112,9 @@ class Cells:
             )
             density, slope, curvature, safe = self._expanded(right, sizes, effects, modes, widths, at)
             doubtful = ~_positive(curvature[:, free, free])
-            if doubtful.any():  # quadrature is coarse there; without the part that it gets wrong, steps are only shorter
+            if (
+                doubtful.any()
+            ):  # quadrature is coarse there; without the part that it gets wrong, steps are only shorter
                 curvature[doubtful] = self._matrices(safe[doubtful]) + _diagonal(at.take(doubtful), effects[doubtful])
             wanted = np.zeros((*effects.shape, 2))
             wanted[:, :, 0], wanted[:, 0, 1] = slope, 1
