@@ -10,7 +10,7 @@ import numpy as np
 from evaluator.contamination import mark_of
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.results import Results, Row
-from evaluator.statistics.pooled import FEWEST_BLOCKS, Spread, pool
+from evaluator.statistics.pooled import Spread, pool
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "unit", "average")
@@ -62,10 +62,10 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     if any(entry["runs"] > entry["blocks"] == 1 for entry in entries):
         notes.append("± is the standard deviation over the runs of one block.")
     trained = [entry for entry in entries if entry["factors"]["training_seed"] is not None]
-    if any(entry["runs"] == entry["blocks"] < FEWEST_BLOCKS for entry in trained):
+    if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
-            "One training of a block: the intervals leave out how trainings differ. Train with other seeds (--seed) and give all "
-            "runs to `score report`."
+            "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and give all runs to "
+            "`score report`."
         )
     return notes
 

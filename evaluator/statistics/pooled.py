@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-FEWEST_BLOCKS = 3
-"""From so many blocks on their own spread counts for the interval: that of two says next to nothing."""
+PRIOR_FREEDOM = 3
+"""How many degrees of freedom what the runs' own intervals say of the spread of blocks counts; chosen by simulation."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ def pool(
     blocks (r,): the block of each run. Every block counts alike, and every run of a block.
 
     The runs of a block share its bindings, so their intervals are averaged; blocks are independent, so the distances of the
-    ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's t. From three
-    blocks on, the interval is never narrower than Student's t over the blocks' means.
+    ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's t. Several
+    blocks may differ more or less than these intervals say: the interval is scaled as a moderated t (Smyth 2004, section 4)
+    scales it, whose variance is the weighted mean of the one expected and the one seen between blocks.
     """
     value, low, high = (np.asarray(each, dtype=float) for each in (values, lows, highs))
     code = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
@@ -57,17 +58,26 @@ def pool(
     sd_runs = float(np.sqrt(np.square(residual).sum() / (r - b))) if r > b else np.nan
     of_runs = stats.t.ppf((1 + level) / 2, r - b) * sd_runs * np.sqrt((1 / size).sum()) / b if r > b else 0.0
     sd_blocks = float(means.std(ddof=1)) if b > 1 else np.nan
-    of_blocks = stats.t.ppf((1 + level) / 2, b - 1) * sd_blocks / np.sqrt(b) if b >= FEWEST_BLOCKS else np.nan
-    reach = []
-    for end in (value - low, high - value):
-        of_bindings = np.sqrt(np.square(np.bincount(code, weights=end) / size).sum()) / b
-        reach.append(float(np.fmax(np.hypot(of_bindings, of_runs), of_blocks)))
+    ends = [np.bincount(code, weights=end) / size for end in (value - low, high - value)]
+    reach = [float(np.hypot(np.sqrt(np.square(end).sum()) / b, of_runs)) for end in ends]
+    if b > 1:
+        normal = stats.norm.ppf((1 + level) / 2)
+        expected = np.square(sum(ends) / 2 / normal).mean() + (np.square(sd_runs) * (1 / size).mean() if r > b else 0.0)
+        scale = _moderated(expected, sd_blocks**2, b - 1, level) / normal
+        reach = [scale * each for each in reach]
     around = mean + residual
     return Pooled(
         mean, mean - reach[0], mean + reach[1], b, r,
         Spread(sd_blocks, float(means.min()), float(means.max())) if b > 1 else _ALONE,
         Spread(sd_runs, float(around.min()), float(around.max())) if r > b else _ALONE,
     )  # fmt: skip
+
+
+def _moderated(expected: float, seen: float, freedom: int, level: float) -> float:
+    """Student's quantile for a moderated variance, in standard deviations of the variance that was expected."""
+    more = PRIOR_FREEDOM + freedom
+    ratio = seen / expected if expected > 0 else 1.0
+    return float(stats.t.ppf((1 + level) / 2, more) * np.sqrt((PRIOR_FREEDOM + freedom * ratio) / more))
 
 
 _ALONE = Spread(np.nan, np.nan, np.nan)

@@ -30,21 +30,31 @@ def test_runs_of_one_block_share_its_bindings_and_add_their_own_spread() -> None
 
 
 def test_blocks_that_differ_as_their_intervals_say_add_up_in_squares() -> None:
-    values = np.array([0.7, 0.7, 0.7, 0.7])
-    found = pool(values, values - 0.2, values + 0.1, list("abcd"), LEVEL)
-    assert (found.low, found.high) == pytest.approx((0.6, 0.75))
+    """Their variance is that of the intervals, so Student's t with three more degrees of freedom is what is left of it."""
+    reach = np.array([0.2, 0.1])
+    sd = reach.mean() / stats.norm.ppf(0.975)
+    values = 0.7 + sd * np.array([1, 1, -1, -1]) * np.sqrt(3 / 4)
+    found = pool(values, values - reach[0], values + reach[1], list("abcd"), LEVEL)
+    wider = stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)
+    assert (found.low, found.high) == pytest.approx((0.7 - wider * 0.1, 0.7 + wider * 0.05))
+    assert found.over_blocks.sd == pytest.approx(values.std(ddof=1)) == pytest.approx(sd)
 
 
-def test_blocks_that_differ_more_have_students_interval() -> None:
-    values = np.array([0.2, 0.5, 0.9])
-    found = pool(values, values - 0.01, values + 0.01, list("abc"), LEVEL)
-    assert (found.low, found.high) == pytest.approx(stats.t.interval(LEVEL, 2, values.mean(), stats.sem(values)))
-    assert found.over_blocks.sd == pytest.approx(values.std(ddof=1))
+def test_many_blocks_have_students_interval() -> None:
+    """What the intervals of the blocks say counts as three more, so of 2,000 blocks the blocks' own spread decides."""
+    values = np.random.default_rng(0).normal(0.5, 0.1, 2_000)
+    found = pool(values, values - 0.02, values + 0.02, [str(i) for i in range(2_000)], LEVEL)
+    expected = stats.t.interval(LEVEL, 1_999, values.mean(), stats.sem(values))
+    assert (found.low, found.high) == pytest.approx(expected, abs=2e-5)
 
 
-def test_the_spread_of_two_blocks_alone_says_nothing() -> None:
-    found = pool([0.2, 0.9], [0.19, 0.89], [0.21, 0.91], ["a", "b"], LEVEL)
-    assert found.high - found.low < 0.02
+def test_blocks_that_differ_more_have_a_wider_interval() -> None:
+    alike, apart = ([0.5 - d, 0.5, 0.5 + d] for d in (0.01, 0.2))
+    widths = []
+    for values in (alike, apart):
+        found = pool(values, np.array(values) - 0.05, np.array(values) + 0.05, list("abc"), LEVEL)
+        widths.append(found.high - found.low)
+    assert 0 < widths[0] < widths[1]
 
 
 def test_the_spread_of_runs_is_that_within_blocks() -> None:
@@ -57,12 +67,11 @@ def test_the_spread_of_runs_is_that_within_blocks() -> None:
     assert found.value == pytest.approx(np.mean([values[blocks == b].mean() for b in "abc"]))
 
 
-def test_without_intervals_of_runs_only_three_blocks_give_one() -> None:
+def test_without_intervals_of_runs_there_is_none() -> None:
     nothing = [np.nan] * 3
-    assert np.isnan(pool([0.1, 0.2], nothing[:2], nothing[:2], ["a", "b"], LEVEL).low)
-    values = [0.1, 0.2, 0.4]
-    found = pool(values, nothing, nothing, list("abc"), LEVEL)
-    assert (found.low, found.high) == pytest.approx(stats.t.interval(LEVEL, 2, np.mean(values), stats.sem(values)))
+    found = pool([0.1, 0.2, 0.4], nothing, nothing, list("abc"), LEVEL)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.over_blocks.sd == pytest.approx(np.std([0.1, 0.2, 0.4], ddof=1))
 
 
 @given(
