@@ -11,11 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
+from generator.dataset.csv_tables import read_csv
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.limits import MOST_LIST, check_file
+from generator.dataset.parquet import read_table
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "kind", "split", "cluster")
@@ -128,7 +130,8 @@ def _read_run(folder: Path) -> Answers:
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
     record, channel = read_json(folder / "run.json"), read_json(folder / "results.json")["channel"]
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
-    table = {name: strings(column) for name, column in _read_columns(path, columns).items()}
+    found = read_csv(path, dict.fromkeys(columns, pa.string()))
+    table = {name: strings(found[name]) for name in columns}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
@@ -178,7 +181,7 @@ def _read_table(path: Path) -> list[Answers]:
 def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
     """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no rows."""
     try:
-        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise UserError(
             f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
@@ -195,6 +198,7 @@ def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = (
 
 def _read_csv(path: Path) -> pa.Table:
     """A CSV file, every column as strings: an item called 0012 keeps its zeros."""
+    check_file(path, MOST_LIST)
     with path.open(encoding="utf-8-sig", newline="") as file:
         names = file.readline().rstrip("\r\n").replace('"', "").split(",")
     return pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())))

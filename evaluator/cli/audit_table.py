@@ -4,11 +4,11 @@ import sys
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
+from evaluator.cli.console import Console
 
 WIDTH = 140  # where stdout is no terminal
 _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.cli.console import Console
 from evaluator.report.cells import signed
 
 SHORT = 10

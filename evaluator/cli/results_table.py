@@ -5,10 +5,10 @@ from itertools import groupby, zip_longest
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from evaluator.cli.console import Console
 from evaluator.contamination import mark_of, training_said
 from evaluator.protocols.items import reported_splits
 from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, value, varying

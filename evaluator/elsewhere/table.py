@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
+from generator.dataset import parquet
 from generator.dataset.errors import UserError
+from generator.dataset.limits import MOST_LIST, check_file
 
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _LIMIT = 745.0
@@ -24,12 +25,13 @@ def read_table(path: Path) -> pa.Table:
 
     Raises UserError where there is no such file, or it cannot be read.
     """
-    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": pq.read_table}
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": parquet.read_table}
     read = readers.get(path.suffix.lower())
     if read is None:
         raise UserError(f"Expected a file of scores that ends in {', '.join(readers)}, got '{path}'.")
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
+    check_file(path, None if read is parquet.read_table else MOST_LIST)
     try:
         table = read(path)
     except (pa.ArrowException, ValueError) as error:

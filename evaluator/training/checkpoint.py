@@ -12,6 +12,7 @@ import torch
 
 from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError
+from generator.dataset.limits import check_file
 
 _COPIES = 3
 """Adam keeps two numbers beside each weight."""
@@ -69,6 +70,7 @@ class Checkpoint:
         """
         if not self._path.exists():
             return []
+        check_file(self._path)
         try:
             state = torch.load(self._path, weights_only=True, map_location="cpu")
             if state["identity"] == self._identity:

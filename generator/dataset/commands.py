@@ -17,6 +17,7 @@ import click
 
 from generator.dataset.errors import UserError
 from generator.dataset.progress import Advance, Progress
+from generator.dataset.visible import visible
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
@@ -98,13 +99,16 @@ class Commands(click.Group):
                 say("Stopped. What is finished is kept: run the same command again to continue.")
                 ctx.exit(130)
             except UserError as error:
-                raise _Mistake(error.message) from error
+                raise _Mistake(visible(error.message)) from error
+            except click.ClickException as error:
+                vars(error)["message"] = visible(error.message)  # final for type checkers alone
+                raise
             except OSError as error:
                 if error.errno not in _STORAGE:
                     raise
                 where = error.filename or "the output folder"
                 raise _Mistake(
-                    f"Cannot write {where}: {_STORAGE[error.errno]}. What is finished is kept: mend this and run the same command again."
+                    f"Cannot write {visible(str(where))}: {_STORAGE[error.errno]}. What is finished is kept: mend this and run the same command again."
                 ) from error
 
 
@@ -137,12 +141,12 @@ class _Stderr(logging.Handler):
 
 def say(message: str) -> None:
     """Tell the person at the terminal something (stderr)."""
-    click.echo(message, err=True)
+    click.echo(visible(message), err=True)
 
 
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
     """Print the result of a command (stdout): JSON for machines, or a line."""
-    click.echo(json.dumps(data, sort_keys=True) if as_json else line)
+    click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
 
 
 class Bar(Progress):
@@ -163,11 +167,11 @@ class Bar(Progress):
             progress.TimeRemainingColumn(),
         )
         with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            task = bar.add_task(name, total=total, completed=done, note="")
+            task = bar.add_task(visible(name), total=total, completed=done, note="")
 
             def advance(steps: int = 1, note: str = "") -> None:
                 if note:
-                    bar.update(task, note=note)
+                    bar.update(task, note=visible(note))
                 bar.advance(task, steps)
 
             yield advance

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
+from generator.dataset.limits import MOST_JSON, MOST_LIST, check_file, read_text
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
@@ -19,7 +20,8 @@ _BATCH, _GROUP_BYTES = 50, 8 << 20
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
+    """Hex digest of a file's bytes. Raises UserError for what is no regular file, or sparse."""
+    check_file(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -157,8 +159,11 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, from a folder's SHA256SUMS."""
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    """Digest by relative path, from a folder's SHA256SUMS. Raises UserError when the file is no text."""
+    try:
+        lines = read_text(folder / SUMS, MOST_LIST).splitlines()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{folder / SUMS} is damaged ({error}); restore it or make the dataset again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -175,10 +180,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raises UserError when the file is damaged or repeats a key."""
+def read_json(path: Path, most: int = MOST_JSON) -> dict[str, Any]:
+    """Read a JSON object of at most `most` bytes. Raises UserError when the file is larger, damaged, or repeats a key."""
     try:
-        data = parse_json(path.read_text(encoding="utf-8"))
+        data = parse_json(read_text(path, most))
     except (ValueError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
     if not isinstance(data, dict):

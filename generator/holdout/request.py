@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.dataset.errors import UserError
+from generator.dataset.limits import read_text
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import find_design
 from generator.holdout.holdout import Holdout, check_fits
@@ -79,7 +80,7 @@ def draw_holdouts(
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
     try:
-        holdout = Holdout.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        holdout = Holdout.from_dict(json.loads(read_text(path)))
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
     except (ValueError, KeyError, TypeError):

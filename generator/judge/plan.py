@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from generator.dataset.parquet import read_schema, read_table
 from generator.judge.files import DAMAGE
 from generator.judge.findings import Finding, finding
 
@@ -46,9 +46,8 @@ def plan_faults(folder: Path, shard: Sequence[int] | None) -> Iterator[Finding]:
 
 
 def _read(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        there = [name for name in _CONTENTS if name in file.schema_arrow.names]
-    return pq.read_table(path, columns=[*_COLUMNS, *there])
+    there = [name for name in _CONTENTS if name in read_schema(path).names]
+    return read_table(path, columns=[*_COLUMNS, *there])
 
 
 def _other_objects(planned: pa.Table, made: pa.Table) -> Iterator[Finding]:

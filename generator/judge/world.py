@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from generator.dataset.files import SUMS, read_json, read_sums
+from generator.dataset.parquet import read_table
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
@@ -82,7 +82,7 @@ class World:
         """The split for which each scene was planned, None for those of other holdouts than the one of that number; empty where
         the plan names no splits or cannot be read."""
         try:
-            table = pq.read_table(self.folder / "plan.parquet", columns=["scene_id", "part", "split"])
+            table = read_table(self.folder / "plan.parquet", columns=["scene_id", "part", "split"])
         except DAMAGE:
             return {}
         if table["split"].null_count == len(table):
