@@ -193,7 +193,10 @@ def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = (
         )
     if not table.num_rows:
         raise UserError(f"{path} has no rows; give a table with a row for each item.")
-    return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+    try:
+        return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+    except pa.ArrowException as error:
+        raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
 
 
 def _read_csv(path: Path) -> pa.Table:

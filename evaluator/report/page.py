@@ -67,7 +67,8 @@ _COLUMNS = {
 def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
     outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS)
-    outcomes = outcomes.filter(pc.is_valid(outcomes["value"]))
+    for name in ("value", "true", "false"):
+        outcomes = outcomes.filter(pc.is_valid(outcomes[name]))
     metric_of: dict[str, str] = {}
     for row in results["rows"]:
         metric_of.setdefault(row["protocol"], row["metric"])

@@ -168,8 +168,12 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Parse JSON. Raises ValueError for malformed JSON and for repeated keys, of which two readers may take two values."""
-    return json.loads(text, object_pairs_hook=_distinct)
+    """Parse JSON. Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers
+    may take two values."""
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

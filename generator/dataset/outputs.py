@@ -125,7 +125,10 @@ def _write_boxes(pixels: PixelOutputs) -> bytes:
 
 
 def _read_boxes(data: bytes) -> list[ObjectBoxes]:
-    return [_read_entry(entry) for entry in json.loads(data)]
+    try:
+        return [_read_entry(entry) for entry in json.loads(data)]
+    except (TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"it lists no boxes ({error})") from None
 
 
 def _read_entry(entry: Mapping[str, Any]) -> ObjectBoxes:

@@ -28,20 +28,21 @@ def read_table(path: Path, schema: pa.Schema | None = None, columns: Sequence[st
     of its size may.
     """
     with _opened(path) as file:
-        names = file.schema_arrow.names
-        if schema is None:
-            batches = list(_batches(file, path, names if columns is None else columns, _ROWS))
-            chosen = pa.schema([file.schema_arrow.field(name) for name in (names if columns is None else columns)])
-            return pa.Table.from_batches(batches, chosen)
-        there = [name for name in schema.names if name in names]
-        if not there:
-            raise ValueError(f"it has none of the columns {', '.join(schema.names)}")
-        table = pa.Table.from_batches(list(_batches(file, path, there, _ROWS)))
-        found = {
-            name: table[name] if name in there else pa.nulls(len(table), schema.field(name).type)
-            for name in schema.names
-        }
-        return pa.table(found).cast(schema)
+        wanted = file.schema_arrow.names if columns is None else columns
+        if schema is not None:
+            wanted = [name for name in schema.names if name in file.schema_arrow.names]
+            if not wanted:
+                raise ValueError(f"it has none of the columns {', '.join(schema.names)}")
+        batches = list(_batches(file, path, wanted, _ROWS))
+        table = pa.Table.from_batches(batches, pa.schema([file.schema_arrow.field(name) for name in wanted]))
+        return table if schema is None else _completed(table, schema)
+
+
+def _completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    for field in schema:
+        if field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(len(table), field.type))
+    return table.select(schema.names).cast(schema)
 
 
 def read_batches(path: Path, columns: Sequence[str], rows: int = _ROWS) -> Iterator[pa.RecordBatch]:

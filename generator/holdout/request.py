@@ -1,12 +1,12 @@
 """What `gen` was asked to hold out, and how many scenes: from options to holdouts and their numbers of scenes."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from generator.dataset.errors import UserError
+from generator.dataset.files import parse_json
 from generator.dataset.limits import read_text
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import find_design
@@ -80,13 +80,14 @@ def draw_holdouts(
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
     try:
-        holdout = Holdout.from_dict(json.loads(read_text(path)))
+        holdout = Holdout.from_dict(parse_json(read_text(path)))
+        unknown = check_fits(holdout, vocabulary)
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"--holdout {path} is no holdout.json as a benchmark has it; see docs/dataset.md.") from None
     find_design(holdout.design)
-    if unknown := check_fits(holdout, vocabulary):
+    if unknown:
         raise UserError(
             f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give the family "
             f"it was made for."

@@ -15,14 +15,12 @@ from generator.dataset.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_b
 from generator.dataset.parquet import read_batches, read_schema
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
-from generator.judge.findings import Finding, finding
+from generator.judge.findings import DAMAGE, Finding, finding
 from generator.judge.png import Size, image_fault
 from generator.judge.tar_members import member_faults
 from generator.judge.tars import tar_faults
 
 Report = Callable[[Finding], None]
-DAMAGE = (UserError, OSError, ValueError, KeyError, pa.ArrowException)
-
 _LINE = re.compile(r"[0-9a-f]{64}  .+")
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.

@@ -10,7 +10,8 @@ from generator.dataset.limits import MOST_IN_SCENE
 from generator.dataset.parquet import read_batches, read_table
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
-from generator.judge.tars import DAMAGE, members_of
+from generator.judge.findings import DAMAGE
+from generator.judge.tars import members_of
 
 
 def member_faults(folder: Path) -> Iterator[str]:

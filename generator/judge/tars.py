@@ -8,16 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from generator.dataset.errors import UserError
 from generator.dataset.limits import MOST_IN_SCENE, check_file
 from generator.dataset.parquet import read_table
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED
+from generator.judge.findings import DAMAGE
 from generator.judge.png import Size, image_fault
-
-DAMAGE = (UserError, OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
 
 
 def tar_faults(folder: Path, size: Size | None = None) -> Iterator[str]:

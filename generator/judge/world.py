@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.parquet import read_table
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
-from generator.judge.files import DAMAGE, file_faults, readable_parts, readable_toml
-from generator.judge.findings import Finding, finding
+from generator.judge.files import file_faults, readable_parts, readable_toml
+from generator.judge.findings import DAMAGE, Finding, finding, judged
 from generator.judge.geometry import SceneGeometry, Terms, read_scene
 from generator.judge.plan import plan_faults
 from generator.judge.scene_records import record_faults
@@ -42,26 +43,26 @@ class World:
         self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
         self.findings += format_faults("world/manifest.json", manifest)
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
-        self.terms = Terms.of(self.vocabulary)
+        self.terms = _terms(self.vocabulary)
         self.shown: dict[str, SceneGeometry] = {}
         self._records: dict[str, str] = {}
         rows: Counter[tuple[Any, ...]] = Counter()
         twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
-            self.findings += twins.faults(part)
+            self.findings += judged(twins.faults(part), "twins")
             self.findings += [
                 finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
                 for scene_id in part["scene_id"].to_pylist()
                 if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
             ]
-            self.findings += failed_faults(part)
+            self.findings += judged(failed_faults(part), "failed scenes")
             rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))
             self._read(part.filter(pc.equal(part["status"], "ok")))
         listed, packed = set(self._sums), set(self._packed)
-        self.findings += declared_faults(manifest, rows, self.vocabulary)
-        self.findings += scene_file_faults(manifest, list(self.shown), listed, packed)
-        self.findings += planned_faults(folder, self.request)
-        self.findings += plan_faults(folder, self.request.get("shard"))
+        self.findings += judged(declared_faults(manifest, rows, self.vocabulary), "the manifest of the world")
+        self.findings += judged(scene_file_faults(manifest, list(self.shown), listed, packed), "the files of scenes")
+        self.findings += judged(planned_faults(folder, self.request), "the request of the plan")
+        self.findings += judged(plan_faults(folder, self.request.get("shard")), "the plan")
 
     @cached_property
     def _sums(self) -> dict[str, str]:
@@ -123,3 +124,15 @@ class World:
                 self.findings.append(
                     finding("wrong group", f"scene {scene_id} is listed in group {listed}, its objects give {own}")
                 )
+
+
+def _terms(vocabulary: str) -> Terms:
+    """The terms of a vocabulary. Raises UserError if it is of another form: nothing can be judged then."""
+    try:
+        return Terms.of(vocabulary)
+    except UserError:
+        raise
+    except DAMAGE as error:
+        raise UserError(
+            f"world/vocabulary.toml is no vocabulary ({error!r}), so nothing can be judged; restore it or render again."
+        ) from None

@@ -188,7 +188,7 @@ def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
         raise UserError(
             f"{path} cannot be read: {error.strerror or error}; give a CSV or JSON file of labels."
         ) from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UserError(
             f"{path} is not a CSV file in UTF-8: {str(error).splitlines()[0]}; mend it, or give JSON."
         ) from None

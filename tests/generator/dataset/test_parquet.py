@@ -32,6 +32,8 @@ def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -
     pq.write_table(pa.table({"item_id": ["a"], "truth": [True], "more": [1]}), path)
     found = read_table(path, CANDIDATES)
     assert found.schema == CANDIDATES
+    pq.write_table(pa.table({"item_id": pa.array([], pa.string())}), tmp_path / "none.parquet")
+    assert read_table(tmp_path / "none.parquet", CANDIDATES).equals(CANDIDATES.empty_table())
     assert [found[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == ["a", True, None]
     with pytest.raises(UserError, match="none of the columns"):
         read_table(path, pa.schema([("other", pa.string())]))
