@@ -24,7 +24,7 @@ from evaluator.models.device import best_device
 from evaluator.models.open_clip_config import check_open_clip_config
 from evaluator.models.pretrained.source import first_line
 from evaluator.models.quiet import quiet
-from evaluator.models.weights import weights_digest
+from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from generator.dataset.errors import UserError, did_you_mean
 
 _QUICK = "-quickgelu"
@@ -98,6 +98,7 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
+        check_weights_folder(Path(name.removeprefix("local-dir:")))
         exposure = recorded_exposure(Path(name.removeprefix("local-dir:")))
         encoder = _load(name, None, False, device, "by the model's own configuration")
         encoder.exposure = exposure
@@ -128,6 +129,7 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
         )
+    check_weights_file(Path(weights))
     return _load(architecture, weights, quick, device, "by the architecture's name; a weights file cannot tell")
 
 

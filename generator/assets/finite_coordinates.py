@@ -30,7 +30,7 @@ def check_ply(path: str) -> None:
     """Raises UserError where a coordinate of a PLY file is not a finite number. Blender refuses other damage itself."""
     with Path(path).open("rb") as file:
         lines = list(_header(file))
-        form = next((line[1] for line in lines if line[:1] == ["format"]), "")
+        form = next((word for line in lines if line[:1] == ["format"] for word in line[1:2]), "")
         elements = [i for i, line in enumerate(lines) if line[:1] == ["element"]]
         if (
             not elements

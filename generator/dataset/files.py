@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from generator.dataset.limits import MOST_JSON, MOST_LIST, check_file, read_text
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
 _BATCH, _GROUP_BYTES = 50, 8 << 20
+_MOST_DOTS = 200
 
 
 def sha256(path: Path) -> str:
@@ -174,6 +176,18 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text, object_pairs_hook=_distinct)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed or nested too deeply."""
+    if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
+        raise tomllib.TOMLDecodeError(
+            f"a line has more than {_MOST_DOTS} dots"
+        )  # a dotted key takes their square in memory
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

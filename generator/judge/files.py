@@ -1,7 +1,6 @@
 """Checks that files are whole and reads tables as far as possible."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_sums, sha256
+from generator.dataset.files import SUMS, parse_toml, read_sums, sha256
 from generator.dataset.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_bytes, read_text
 from generator.dataset.parquet import read_batches, read_schema
 from generator.dataset.paths import file_in
@@ -151,7 +150,7 @@ def readable_toml(path: Path) -> str:
     """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged then."""
     try:
         text = read_text(path, MOST_TOML)
-        tomllib.loads(text)
+        parse_toml(text)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again."

@@ -28,7 +28,7 @@ def finding(fault: str, what: str) -> Finding:
     return {"fault": fault, "what": what}
 
 
-def judged(found: Iterable[Finding], what: str) -> Iterator[Finding]:
+def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
     """What a check finds. A check that ends over what the files hold proves nothing, so that is a finding too.
 
     `what`: names what is checked.

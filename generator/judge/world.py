@@ -17,7 +17,7 @@ from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
 from generator.judge.files import file_faults, readable_parts, readable_toml
-from generator.judge.findings import DAMAGE, Finding, finding, judged
+from generator.judge.findings import DAMAGE, Finding, finding, guarded
 from generator.judge.geometry import SceneGeometry, Terms, read_scene
 from generator.judge.plan import plan_faults
 from generator.judge.scene_records import record_faults
@@ -49,20 +49,20 @@ class World:
         rows: Counter[tuple[Any, ...]] = Counter()
         twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
-            self.findings += judged(twins.faults(part), "twins")
+            self.findings += guarded(twins.faults(part), "twins")
             self.findings += [
                 finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
                 for scene_id in part["scene_id"].to_pylist()
                 if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
             ]
-            self.findings += judged(failed_faults(part), "failed scenes")
+            self.findings += guarded(failed_faults(part), "failed scenes")
             rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))
             self._read(part.filter(pc.equal(part["status"], "ok")))
         listed, packed = set(self._sums), set(self._packed)
-        self.findings += judged(declared_faults(manifest, rows, self.vocabulary), "the manifest of the world")
-        self.findings += judged(scene_file_faults(manifest, list(self.shown), listed, packed), "the files of scenes")
-        self.findings += judged(planned_faults(folder, self.request), "the request of the plan")
-        self.findings += judged(plan_faults(folder, self.request.get("shard")), "the plan")
+        self.findings += guarded(declared_faults(manifest, rows, self.vocabulary), "the manifest of the world")
+        self.findings += guarded(scene_file_faults(manifest, list(self.shown), listed, packed), "the files of scenes")
+        self.findings += guarded(planned_faults(folder, self.request), "the request of the plan")
+        self.findings += guarded(plan_faults(folder, self.request.get("shard")), "the plan")
 
     @cached_property
     def _sums(self) -> dict[str, str]:

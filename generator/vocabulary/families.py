@@ -9,6 +9,7 @@ from typing import Any
 import tomli_w
 
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import parse_toml
 from generator.dataset.limits import MOST_TOML, read_text
 from generator.dataset.resources import resource
 
@@ -47,7 +48,7 @@ def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
 
 def _parsed(text: str, origin: str) -> Table:
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
 

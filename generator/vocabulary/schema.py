@@ -14,6 +14,7 @@ from generator.assets.sets import BUILTIN, NAME
 from generator.assets.shapes import SHAPES, reach
 from generator.dataset.declarations import Declared, Positive, Words, caught, refuse, table_of
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import parse_toml
 from generator.vocabulary.attributes import AttributeValue, check_inputs
 from generator.vocabulary.consistency import (
     Said,
@@ -210,7 +211,7 @@ def with_assets(text: str, assets: str) -> str:
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:
     """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the first mistake."""
     try:
-        return Vocabulary.model_validate(tomllib.loads(text))
+        return Vocabulary.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
     except ValidationError as error:

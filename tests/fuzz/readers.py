@@ -18,6 +18,7 @@ from evaluator.report.latex import write_latex
 from evaluator.report.page import write_page
 from evaluator.run_folder import open_run, read_results
 from generator.assets.finite_coordinates import check_obj, check_ply
+from generator.assets.importing import check_file
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
 from generator.assets.stored import read_asset, read_notes, write_asset
@@ -89,8 +90,17 @@ def _read_plan(root: Path) -> None:
     plan.assigned()
 
 
-def _judge(root: Path) -> None:
-    verify_dataset(root, None)
+def _judge(root: Path) -> dict[str, Any]:
+    return verify_dataset(root, None)
+
+
+def _mesh_files(check: Callable[[str], None], *names: str) -> Read:
+    def read(root: Path) -> None:
+        for name in names:
+            check_file(root / name)
+            check(str(root / name))
+
+    return read
 
 
 def _resume(root: Path) -> None:
@@ -178,8 +188,8 @@ READERS: dict[str, Reader] = {
     "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
     "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
-    "obj": Reader(("a.obj",), lambda root: check_obj(str(root / "a.obj"))),
-    "ply": Reader(("a.ply", "b.ply"), lambda root: [check_ply(str(root / name)) for name in ("a.ply", "b.ply")]),
+    "obj": Reader(("a.obj",), _mesh_files(check_obj, "a.obj")),
+    "ply": Reader(("a.ply", "b.ply"), _mesh_files(check_ply, "a.ply", "b.ply")),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
     "items, JSONL": Reader(("items.jsonl",), _items("items.jsonl")),

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import signal
 import time
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from tests.fuzz.mutations import of_kind
 from tests.fuzz.readers import READERS, make_files, seal
 from tests.generator.dataset.conftest import FIRST, make_dataset
 from tests.generator.worlds import rewrite
+from tests.hostile_files import sparse
 
 SECONDS, MEBIBYTES = 10.0, 1024
 EXAMPLES = int(os.environ.get("JACKALOPE_FUZZ_EXAMPLES", "60"))  # for each file of a reader
@@ -114,3 +117,26 @@ def test_the_files_are_whole_before_they_are_damaged(folder: Path) -> None:
     """What is damaged can be read: no reader ends at the door."""
     for name, reader in READERS.items():
         reader.read(place(folder, name, reader.files[0])[0])
+
+
+_UNOPENED = {"masks", "depth", "normals", "boxes"}  # which World reads, and decodes from memory
+
+
+@pytest.mark.parametrize("name", sorted(READERS.keys() - _UNOPENED))
+@pytest.mark.parametrize("plant", [os.mkfifo, sparse], ids=["pipe", "sparse"])
+def test_pipes_and_sparse_files_are_refused_soon(folder: Path, name: str, plant: Callable[[Path], object]) -> None:
+    reader = READERS[name]
+    for file in reader.files:
+        root, place_of_file = place(folder, name, file)
+        path = root / place_of_file
+        kept = path.rename(folder / "kept")
+        plant(path)
+        signal.alarm(int(SECONDS))  # nobody writes to the pipe
+        try:
+            with suppress(UserError):
+                found = reader.read(root)
+                assert isinstance(found, dict), f"{file} was read"
+                assert {each["status"] for each in found.values()} == {"failed"}  # certificates of the judge
+        finally:
+            signal.alarm(0)
+            kept.rename(path)

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pydantic import ValidationError
 
 from generator.dataset.errors import UserError
+from generator.dataset.files import parse_toml
 from generator.inspection.family.colors import too_close
 from generator.inspection.family.silhouettes import alike
 from generator.inspection.family.textures import LEAST_CONTRAST, faint
@@ -43,7 +44,7 @@ def check_family(family: str) -> list[Finding]:
     """
     text = vocabulary_text(family)
     try:
-        vocabulary = Vocabulary.model_validate(tomllib.loads(text))
+        vocabulary = Vocabulary.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{family}' is not valid TOML: {error}.") from None
     except ValidationError as error:
