@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
-from evaluator.cli.console import Console
+from evaluator.cli.plain_console import Console
 
 WIDTH = 140  # where stdout is no terminal
 _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}

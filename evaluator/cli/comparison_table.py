@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
 from rich.table import Table
 
-from evaluator.cli.console import Console
+from evaluator.cli.plain_console import Console
 from evaluator.report.cells import signed
 
 SHORT = 10

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
 from rich.table import Table
 
-from evaluator.cli.console import Console
+from evaluator.cli.plain_console import Console
 from evaluator.contamination import mark_of, training_said
 from evaluator.protocols.items import reported_splits
 from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, value, varying

@@ -34,7 +34,7 @@ def read_table(path: Path) -> pa.Table:
     check_file(path, None if read is parquet.read_table else MOST_LIST)
     try:
         table = read(path)
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.") from error
     if not table.num_rows:
@@ -43,10 +43,16 @@ def read_table(path: Path) -> pa.Table:
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:
-    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column."""
+    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column.
+
+    Raises UserError where it is no text and cannot be one.
+    """
     if name not in table.column_names:
         return np.full(table.num_rows, "", dtype=object)
-    return strings(table[name].cast(pa.string()))
+    try:
+        return strings(table[name].cast(pa.string()))
+    except pa.ArrowException as error:
+        raise UserError(f"Expected texts in the column '{name}', got {table[name].type} ({error}).") from None
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:

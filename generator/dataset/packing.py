@@ -97,7 +97,7 @@ class Packer:
 
     def _notes(self) -> Iterator[dict[str, Any]]:
         if (self._folder / NOTES).exists():
-            with (self._folder / NOTES).open(encoding="utf-8") as file:
+            with (self._folder / NOTES).open("rb") as file:
                 yield from map(json.loads, file)
 
 

@@ -45,10 +45,17 @@ def _completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table.select(schema.names).cast(schema)
 
 
-def read_batches(path: Path, columns: Sequence[str], rows: int = _ROWS) -> Iterator[pa.RecordBatch]:
-    """Some columns of a table, at most `rows` rows at a time. Raises UserError as `read_table`."""
+def read_batches(
+    path: Path, columns: Sequence[str], rows: int = _ROWS, schema: pa.Schema | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Some columns of a table, in the types of `schema` if it is given, at most `rows` rows at a time.
+
+    Raises UserError as `read_table`.
+    """
+    types = None if schema is None else pa.schema([schema.field(name) for name in columns])
     with _opened(path) as file:
-        yield from _batches(file, path, columns, rows)
+        for batch in _batches(file, path, columns, rows):
+            yield batch if types is None else batch.select(list(columns)).cast(types)
 
 
 def read_schema(path: Path) -> pa.Schema:

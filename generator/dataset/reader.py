@@ -22,6 +22,8 @@ from generator.dataset.paths import check_benchmark_name, check_names, file_in, 
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 from generator.dataset.store import fetch, is_url, mirror
 
+_SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
+
 
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
@@ -62,7 +64,7 @@ class Component:
     def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
         """Some columns of a table of this component, a few rows at a time. Raises UserError as `table` does."""
         path = self._whole(name)
-        for batch in read_batches(path, columns, rows):
+        for batch in read_batches(path, columns, rows, _SCHEMAS[name]):
             check_names(batch, path)
             yield batch
 
@@ -201,7 +203,11 @@ class World(Component):
         """The place of each file in the tars, by path; empty for a world whose files are in folders."""
         if "packed.parquet" not in self.sums:
             return {}
-        rows = (row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist())
+        rows = [row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist()]
+        if any(value is None for row in rows for value in row.values()):
+            raise UserError(
+                f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make the dataset again."
+            )
         return {row.pop("path"): _Place(**row) for row in rows}
 
 

@@ -54,7 +54,7 @@ def _faults(path: Path, due: Counter[str], rows: dict[str, str]) -> Iterator[str
 def _digests(path: Path) -> dict[str, str]:
     """SHA-256 of each row of scenes.parquet as a tar has it: JSON with sorted keys, attributes as an object."""
     digests = {}
-    for batch in read_batches(path, SCENES.names, 500):
+    for batch in read_batches(path, SCENES.names, 500, SCENES):
         for row in batch.to_pylist():
             for thing in row["objects"] or ():
                 thing["attributes"] = dict(thing["attributes"])

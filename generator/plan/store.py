@@ -50,7 +50,7 @@ class StoredPlan:
         """The planned scenes in order. Raises UserError when the file is damaged."""
         number = 0
         try:
-            for batch in read_batches(self._path, PLAN.names, _ROWS):
+            for batch in read_batches(self._path, PLAN.names, _ROWS, PLAN):
                 for row in batch.to_pylist():
                     if row["scene_id"] != scene_id(number):  # a name of files
                         raise ValueError(f"scene {number} is called '{row['scene_id']}'")
@@ -68,7 +68,7 @@ class StoredPlan:
         """What scenes are made for, by part and scene_id; empty over the grid."""
         found: dict[int, dict[str, Assigned]] = {}
         known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few differ: memory holds each once
-        for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS):
+        for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
             for row in batch.to_pylist():
                 if row["split"] is not None:
                     made_for = (row["split"], tuple(row["named"] or ()))

@@ -22,7 +22,7 @@ from tests.generator.worlds import rewrite
 from tests.hostile_files import sparse
 
 SECONDS, MEBIBYTES = 10.0, 1024
-EXAMPLES = int(os.environ.get("JACKALOPE_FUZZ_EXAMPLES", "60"))  # for each file of a reader
+EXAMPLES = int(os.environ.get("JACKALOPE_FUZZ_EXAMPLES", "40"))  # for each file of a reader
 SLOW = {"judge": 12, "judge, indices": 12, "judge, tars": 12, "run": 30, "report": 30}
 
 

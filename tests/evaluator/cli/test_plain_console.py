@@ -4,7 +4,7 @@ import io
 
 from rich.table import Table
 
-from evaluator.cli.console import Console
+from evaluator.cli.plain_console import Console
 
 
 def test_control_characters_are_shown_and_styles_kept() -> None:
