@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
+from evaluator.run_folder import ResultsRecord, RunRecord, split_name
 from generator.dataset.csv_tables import read_csv
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
@@ -61,7 +62,7 @@ def read_answers(source: str) -> list[Answers]:
 
     `source` is a path, or NAME=PATH to give the model a name. Raises UserError for anything else, with what is wrong.
     """
-    name, path = _named(source)
+    name, path = split_name(source)
     if path.is_dir():
         found = [_read_run(path)]
     elif path.suffix in (".csv", ".parquet") and path.exists():
@@ -115,12 +116,6 @@ def match(answers: Sequence[Answers]) -> Matched:
     )
 
 
-def _named(source: str) -> tuple[str, Path]:
-    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
-    name, equals, rest = source.partition("=")
-    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
-
-
 def _read_run(folder: Path) -> Answers:
     """The main metric of every protocol of a run, from its tables; needs neither dataset nor model."""
     if not (folder / "run.json").exists():
@@ -128,7 +123,10 @@ def _read_run(folder: Path) -> Answers:
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
-    record, channel = read_json(folder / "run.json"), read_json(folder / "results.json")["channel"]
+    record, channel = (
+        read_json(folder / "run.json", RunRecord),
+        read_json(folder / "results.json", ResultsRecord)["channel"],
+    )
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
     table = {name: strings(found[name]) for name in columns}

@@ -86,7 +86,7 @@ def read_exposure(
 
 def recorded_exposure(folder: Path) -> Exposure | None:
     """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is damaged."""
-    recorded = read_json(folder / RECORD, MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
+    recorded = read_json(folder / RECORD, most=MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
     if recorded is None:
         return None
     try:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.contamination import MARK, mark_of, unknown_training
+from evaluator.factors import factors_of
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import positions
@@ -40,9 +41,10 @@ def measure(
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `training` says what is known of the model's training, `unknown_protocols` the protocols of
-    the benchmark that this version does not know. `channel` names the scores to measure, `tolerance` says how close scores tie,
-    `level` (0.5..0.999) is that of the intervals; by default those that the run chose.
+    every combination of counts, `factors` tells the run from others (evaluator.factors), `training` says what is known of the
+    model's training, `unknown_protocols` the protocols of the benchmark that this version does not know. `channel` names the
+    scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
+    that the run chose.
     Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
     """
     run = open_run(folder)
@@ -72,10 +74,11 @@ def write_results(
         return [{"protocol": name, **row} for name, each in measured.items() for row in getattr(each, part)]
 
     record = run.record
+    rules = {"tie_tolerance": _tolerance(run, tolerance), "level": _level(run, level), "interval": _INTERVAL}
     results: Results = {
         "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
-        "rules": {"tie_tolerance": _tolerance(run, tolerance), "interval": _INTERVAL, "level": _level(run, level)},
+        "rules": rules, "factors": factors_of(run, _channel(run, channel), rules).to_dict(),
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},

@@ -18,7 +18,7 @@ from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.report.latex import write_latex
-from evaluator.run_folder import folder_name
+from evaluator.run_folder import RunRecord, folder_name
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools
@@ -216,7 +216,7 @@ def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
         return {}
     check_own_files(out)
     if (out / "run.json").exists():
-        _compare(out, read_json(out / "run.json"), identity)
+        _compare(out, read_json(out / "run.json", RunRecord), identity)
     elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
     unfinished: dict[str, Any] = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}

@@ -2,13 +2,99 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.paths import check_benchmark_name, check_name, check_own_files
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.store import is_url
+
+
+class RunRecord(TypedDict, total=False):
+    """run.json."""
+
+    model: str
+    benchmark: str
+    benchmark_name: str
+    world: str | None
+    dataset: str | None
+    certificate: str
+    protocols: list[str]
+    channel: str
+    channels: Annotated[list[str], Field(min_length=1)]
+    versions: dict[str, str]
+    raw_retrieval: list[str]
+    sampled_pools: dict[str, Any]
+    indistinct_texts: dict[str, str]
+    left_out: list[Any]
+    not_asked: dict[str, str]
+    training: dict[str, Any]
+    info: dict[str, Any]
+
+
+class ResultRow(TypedDict, total=False):
+    """A row of results.json."""
+
+    protocol: str
+    metric: str
+    split: str
+    unit: str
+    kind: str | None
+    skill: str | None
+    level: str | None
+    error: str | None
+    n: int | None
+    value: float | None
+    low: float | None
+    high: float | None
+    chance: float | None
+    items: int
+    clusters: int
+    ties: int | None
+    unscored: int | None
+
+
+class RulesRecord(TypedDict, total=False):
+    """How scores were compared."""
+
+    tie_tolerance: float
+    interval: str
+    level: float
+
+
+class FactorsRecord(TypedDict, total=False):
+    """What tells a run apart (evaluator.factors)."""
+
+    model: str
+    treatment: dict[str, Any]
+    training_seed: int | str | None
+    design: dict[str, Any]
+    block: str | None
+    block_seed: int | None
+    benchmark: str
+
+
+class ResultsRecord(TypedDict, total=False):
+    """results.json."""
+
+    model: str
+    benchmark: str
+    certificate: str
+    channel: str
+    rules: RulesRecord
+    factors: FactorsRecord
+    training: dict[str, Any]
+    sampled_pools: dict[str, Any]
+    left_out: list[Any]
+    not_asked: dict[str, str]
+    unknown_protocols: dict[str, int]
+    rows: list[ResultRow]
+    fits: list[dict[str, Any]]
+    cells: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +122,7 @@ def open_run(folder: Path) -> Run:
         raise UserError(
             f"{folder} is no finished run; give a folder written by `score run` or `score measure --items`."
         )
-    record = read_json(folder / "run.json")
+    record = read_json(folder / "run.json", RunRecord)
     if record["dataset"] is None:  # the items are in the run's own folder
         name = check_benchmark_name(record["benchmark_name"])
         return Run(folder, record, None, Benchmark(folder / "benchmarks" / name))
@@ -58,8 +144,37 @@ def read_results(run: Run) -> dict[str, Any]:
     """The results of a run. Raises UserError when it has none."""
     if not (run.folder / "results.json").exists():
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
-    results: dict[str, Any] = read_json(run.folder / "results.json")
-    return results
+    return read_json(run.folder / "results.json", ResultsRecord)
+
+
+@dataclass(frozen=True)
+class NamedRun:
+    """A measured run and its results, as they stand in a report."""
+
+    run: Run
+    results: dict[str, Any]
+
+
+def read_named(source: str) -> NamedRun:
+    """The run in the folder `source`, or of NAME=FOLDER, which names the model.
+
+    Runs of one name are runs of one model: where their training is not recorded, each counts as a training of its own.
+    Raises UserError when there is no run, or one without results.
+    """
+    name, folder = split_name(source)
+    run = open_run(folder)
+    results = read_results(run)
+    if name:
+        factors = results["factors"]
+        seed = str(folder.resolve()) if factors["training_seed"] is None else factors["training_seed"]
+        results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
+    return NamedRun(run, results)
+
+
+def split_name(source: str) -> tuple[str, Path]:
+    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
+    name, equals, rest = source.partition("=")
+    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
 
 
 def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, FILE, JSON
+from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 
 
@@ -30,8 +30,8 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     default=5000,
     help="Largest number of items of each kind; more are sampled by seed.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of items, negatives, folds and intervals.")
-@click.option("--out", type=FILE, help="JSON file to write the results to.")
+@click.option("--seed", type=SEED, default=0, help="Seed of items, negatives, folds and intervals.")
+@click.option("--out", type=NEW_FILE, help="JSON file to write the results to.")
 @DEVICE
 @JSON
 def audit(

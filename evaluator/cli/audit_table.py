@@ -1,14 +1,12 @@
 """The table of an audit in a terminal."""
 
-import sys
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
 from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
-from evaluator.cli.plain_console import Console
+from evaluator.cli.console import print_line, print_table
 
 WIDTH = 140  # where stdout is no terminal
 _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
@@ -16,20 +14,17 @@ _SHORT = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
 
 def print_audit(results: dict[str, Any]) -> None:
     """Print to stdout: a row for each kind, the give-aways of the hackable ones, and the closing sentence."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    console.print(
-        f"{results['benchmark']}: what a text-only model can tell", style="bold", highlight=False, soft_wrap=True
-    )
-    console.print(_table(results))
+    print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
+    print_table(_table(results), WIDTH)
     for kind in results["kinds"]:
         if kind["name"] in results["hackable"]:
-            _print_give_aways(console, kind)
-    console.print(
+            _print_give_aways(kind)
+    print_line(
         "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a classifier "
         "chooses between a true and a false text; chance 50, intervals by group.",
-        style="dim", soft_wrap=True,
-    )  # fmt: skip
-    console.print(escape(results["sentence"]), highlight=False, soft_wrap=True)
+        "dim",
+    )
+    print_line(results["sentence"])
 
 
 def _table(results: dict[str, Any]) -> Table:
@@ -43,22 +38,22 @@ def _table(results: dict[str, Any]) -> Table:
     for kind in results["kinds"]:
         similar = [_percent(kind["similarity"]["above"])] if filtered else []
         table.add_row(
-            escape(kind["name"]), f"{kind['sampled']:,}", f"{kind['clusters']:,}", _r(kind["length"]["words"]["r"]), _r(kind["perplexity"]["r"]),
+            kind["name"], f"{kind['sampled']:,}", f"{kind['clusters']:,}", _r(kind["length"]["words"]["r"]), _r(kind["perplexity"]["r"]),
             _percent(kind["difference"]["jaccard"]), *similar, _percent(kind["blind"]["value"]), _interval(kind["blind"]), _SHORT[kind["blind"]["verdict"]],
         )  # fmt: skip
     return table
 
 
-def _print_give_aways(console: Console, kind: dict[str, Any]) -> None:
+def _print_give_aways(kind: dict[str, Any]) -> None:
     features = [
         f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} in "
         f"{max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
         for found in kind["blind"]["give_aways"][:3]
     ]
     line = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
-    console.print(escape(line), highlight=False, soft_wrap=True)
+    print_line(line)
     for pair in kind["blind"]["examples"]:
-        console.print(escape(f"  true: {pair['true']}\n  false: {pair['false']}"), highlight=False, soft_wrap=True)
+        print_line(f"  true: {pair['true']}\n  false: {pair['false']}")
 
 
 def _r(value: float | None) -> str:

@@ -4,20 +4,20 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, JSON
-from generator.dataset.commands import Bar, result, say
+from evaluator.cli.options import JSON, NEW_FILE
+from generator.dataset.commands import Bar, Number, result, say
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--detect",
-    type=click.FloatRange(min=0, max=100, min_open=True),
+    type=Number(min=0, max=100, min_open=True),
     metavar="POINTS",
     help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
 )
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
-@click.option("--out", type=FILE, help="CSV file to write all rows to.")
+@click.option("--out", type=NEW_FILE, help="CSV file to write all rows to.")
 @JSON
 def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
     """Compare models on the same items and say which differences hold.

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.measure import Measurement
 from rich.table import Table
 
-from evaluator.cli.plain_console import Console
+from evaluator.cli.console import print_line, print_table
 from evaluator.report.cells import signed
 
 SHORT = 10
@@ -20,31 +19,28 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
 
     At most ten rows are printed, those with the smallest q by group, without the split `val`; with `full` all.
     """
-    console = Console()
     letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
     for model, sources in comparison["models"].items():
         seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
-        _print(console, f"{letters[model]} = {model}{seeds}", "bold")
+        print_line(f"{letters[model]} = {model}{seeds}", "bold")
     for line in _left_out(comparison["items"]):
-        _print(console, line)
+        print_line(line)
     rows = comparison["rows"]
     shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
-    _print_table(console, _rows_table(shown, letters, comparison["detect"]))
+    print_table(_rows_table(shown, letters, comparison["detect"]))
     flips = [flip for flip in comparison["flips"] if flip["significant"]]
     for flip in flips if full else flips[:SHORT]:
-        _print(console, _flip(flip, letters), "bold")
+        print_line(_flip(flip, letters), "bold")
     if full or len(letters) > 2:
         asked = [tuple(row[name] for name in _LABELS) for row in shown]
         rankings = [each for each in comparison["rankings"] if tuple(each[name] for name in _LABELS) in asked]
-        _print_table(console, _rankings_table(rankings, letters))
+        print_table(_rankings_table(rankings, letters))
     certain = sum(row["leader"] is not None for row in rows)
     more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
-    _print(
-        console,
+    print_line(
         f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of {len(comparison['flips'])}.{more}",
     )
-    _print(
-        console,
+    print_line(
         "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; p by group: the same with whole groups as units; "
         f"q by group: after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. detectable: the smallest difference "
         "that is shown in 80% of cases.",
@@ -134,16 +130,6 @@ def _flip(flip: Row, letters: dict[str, str]) -> str:
 
 def _table(title: str | None = None) -> Table:
     return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title, title_justify="left")
-
-
-def _print_table(console: Console, table: Table) -> None:
-    # a line that the terminal wraps is better than a number cut short
-    width = Measurement.get(console, console.options.update(max_width=400), table).maximum
-    Console(width=max(width, console.width)).print(table)
-
-
-def _print(console: Console, line: str, style: str | None = None) -> None:
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _p(p: float) -> str:

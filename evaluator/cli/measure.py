@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, LEVEL
-from generator.dataset.commands import DatasetFolder, result, say
+from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, LEVEL, NEW_FOLDER
+from generator.dataset.commands import DatasetFolder, Number, result, say
 from generator.dataset.errors import UserError
 
 
@@ -21,11 +21,11 @@ from generator.dataset.errors import UserError
     "--benchmark", help="Benchmark of --dataset, if it has several; without it, what to call that of the table."
 )
 @click.option("--model", help="What to call the model whose scores the table has.  [default: the table's name]")
-@click.option("--out", type=FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]")
+@click.option("--out", type=NEW_FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]")
 @click.option("--probabilities", is_flag=True, help="Read the table's scores as probabilities, by their log-odds.")
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
 )
 @LEVEL

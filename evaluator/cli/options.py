@@ -4,11 +4,13 @@ from pathlib import Path
 
 import click
 
-from generator.dataset.commands import LocalFolder
+from generator.dataset.commands import LocalFolder, OutFile
 
-FOLDER = LocalFolder()
+FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE = OutFile()
 
+SEED = click.IntRange(0, 2**32 - 1)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 DEVICE = click.option(
     "--device", help="Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"

@@ -4,22 +4,29 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, FOLDER, FULL, JSON
+from evaluator.cli.options import FULL, JSON, NEW_FILE
 from generator.dataset.commands import result
 
 
 @click.command()
-@click.argument("runs", type=FOLDER, nargs=-1, required=True)
-@click.option("--out", type=FILE, help="HTML file to write.  [default: report.html in the first run]")
+@click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
+@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html in the first run]")
 @FULL
 @JSON
-def report(runs: tuple[Path, ...], out: Path | None, full: bool, as_json: bool) -> None:
-    """Print the results of RUNS and write them to one HTML page with figures and examples."""
-    from evaluator.cli.results_table import print_table
-    from evaluator.report.page import write_page
+def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -> None:
+    """Print the results of RUNS and write them to one HTML page with figures and examples, a CSV and a LaTeX file beside it.
 
-    path = out or runs[0] / "report.html"
-    results = write_page(runs, path)
+    Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of one name
+    are pooled. docs/compare.md says how.
+    """
+    from evaluator.cli.results_table import print_table
+    from evaluator.pooling import pool_runs
+    from evaluator.report.page import write_page
+    from evaluator.run_folder import read_named
+
+    named = [read_named(source) for source in runs]
+    path = out or named[0].run.folder / "report.html"
+    results = write_page(named, path)
     if not as_json:
         print_table(results, full)
-    result({"report": str(path), "results": results}, as_json, str(path))
+    result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, LEVEL
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FULL, JSON, LEVEL, NEW_FOLDER
 from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 
@@ -25,7 +25,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     metavar="NAME",
     help=f"Protocol to score: {', '.join(protocol_names())}. Repeat for several.  [default: all that the benchmark has]",
 )
-@click.option("--out", type=FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
+@click.option("--out", type=NEW_FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON
+from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 
 
@@ -15,12 +15,10 @@ def train() -> None:
 
 @train.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
 @BENCHMARK
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, help="Seed of the initial weights and of the data order."
-)
+@click.option("--seed", type=SEED, default=0, help="Seed of the initial weights and of the data order.")
 @click.option(
     "--negatives/--no-negatives",
     default=True,

@@ -19,7 +19,7 @@ from evaluator.measure import check_level, measure
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
 from evaluator.protocols.results import Results
-from evaluator.run_folder import folder_name
+from evaluator.run_folder import RunRecord, folder_name
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, sha256, write_json
@@ -118,7 +118,7 @@ def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: B
 def _clear(out: Path) -> None:
     """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds anything else."""
     record = out / "run.json"
-    ours = (out / _BEGUN).exists() or (record.exists() and "scores" in read_json(record)["info"])
+    ours = (out / _BEGUN).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
     if out.exists() and any(out.iterdir()) and not ours:
         raise UserError(f"{out} is not empty and holds no scores from elsewhere; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)

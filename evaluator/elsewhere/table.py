@@ -1,6 +1,5 @@
 """Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow.csv
 from evaluator.protocols.items import strings
 from generator.dataset import parquet
 from generator.dataset.errors import UserError
+from generator.dataset.files import parse_json
 from generator.dataset.limits import MOST_LIST, check_file
 
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
@@ -131,7 +131,7 @@ def _csv(path: Path) -> pa.Table:
 
 def _json_lines(path: Path) -> pa.Table:
     with path.open(encoding="utf-8-sig") as file:
-        rows = [json.loads(line) for line in file if line.strip()]
+        rows = [parse_json(line, path) for line in file if line.strip()]
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("expected an object in each line")
     names = dict.fromkeys(name for row in rows for name in row)

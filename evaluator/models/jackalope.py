@@ -3,16 +3,15 @@
 from pathlib import Path
 
 from evaluator.exposure import RECORD
-from evaluator.models.open_clip import OpenClipEncoder, load_open_clip
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.limits import MOST_LIST
 from generator.dataset.paths import check_own_files
 
-_CONFIG = "open_clip_config.json"
-_WRITTEN = {"open_clip_model.safetensors", _CONFIG, "jackalope.json"}
-_TRAINED_ON = ("name", "benchmark", "world", "recipe")
+_WRITTEN = {"open_clip_model.safetensors", CONFIG, "jackalope.json"}
+_TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
@@ -32,11 +31,11 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
-    record = read_json(folder / RECORD, MOST_LIST)
+    record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
-    if (folder / _CONFIG).exists():
-        check_plain_sizes(read_json(folder / _CONFIG).get("model_cfg"), path)
+    if (folder / CONFIG).exists():
+        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
     encoder = load_open_clip(f"local-dir:{folder}", device)
     encoder.info |= {
         "weights": str(folder),

@@ -20,19 +20,23 @@ from safetensors import SafetensorError
 from torch.nn import functional as F
 
 from evaluator.exposure import Exposure, recorded_exposure
+from evaluator.models.damage import damage_in
 from evaluator.models.device import best_device
+from evaluator.models.memory import out_of_memory
 from evaluator.models.open_clip_config import check_open_clip_config
 from evaluator.models.pretrained.source import first_line
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.files import read_json
 
+CONFIG = "open_clip_config.json"
 _QUICK = "-quickgelu"
 _FEW = 8
 # raised by reading a file that is not a checkpoint of tensors
-_NOT_TENSORS = (
-    pickle.UnpicklingError, EOFError, SafetensorError, IndexError, AttributeError, TypeError, StopIteration, struct.error,
-)  # fmt: skip
+_NOT_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, StopIteration, struct.error)
+# raised by a checkpoint or configuration that does not fit
+_UNFIT = (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError, AssertionError, ZeroDivisionError)
 
 
 class OpenClipEncoder:
@@ -98,8 +102,12 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
-        check_weights_folder(Path(name.removeprefix("local-dir:")))
-        exposure = recorded_exposure(Path(name.removeprefix("local-dir:")))
+        folder = Path(name.removeprefix("local-dir:"))
+        if not (folder / CONFIG).is_file():
+            raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
+        read_json(folder / CONFIG)  # raises UserError where it is damaged
+        check_weights_folder(folder)
+        exposure = recorded_exposure(folder)
         encoder = _load(name, None, False, device, "by the model's own configuration")
         encoder.exposure = exposure
         return encoder
@@ -154,26 +162,31 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
             )
             by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
             tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
-    except _NOT_TENSORS as error:
-        raise UserError(
-            f"'{given}' is not a checkpoint of tensors alone ({first_line(error)}); give a file saved by open_clip."
-        ) from None
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = first_line(error)
-        if "download" in str(error) or "HF Hub" in str(error):
+    except (*_NOT_TENSORS, *_UNFIT) as error:
+        if out_of_memory(error):
             raise UserError(
-                f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file."
+                f"There is not enough memory to load '{given}'; choose --device cpu or a smaller model."
             ) from None
-        if isinstance(error, RuntimeError) and "state_dict" in str(error):
-            raise UserError(
-                f"The weights '{given}' do not fit {name} ({reason}); name the architecture they were trained with."
-            ) from None
-        raise UserError(
-            f"'{given}' cannot be loaded as {name} ({reason}); give a checkpoint saved by open_clip."
-        ) from None
+        if damage := damage_in(Path(given.removeprefix("local-dir:"))):
+            raise UserError(f"{damage}; copy it again, or give another checkpoint saved by open_clip.") from None
+        raise _unloadable(error, name, given, weights is None) from None
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
+
+
+def _unloadable(error: Exception, name: str, given: str, is_folder: bool) -> UserError:
+    """What is said of a checkpoint whose file is whole, and yet cannot be loaded."""
+    reason = first_line(error)
+    if isinstance(error, _NOT_TENSORS):
+        return UserError(f"'{given}' is not a checkpoint of tensors alone ({reason}); give a file saved by open_clip.")
+    if "download" in str(error) or "HF Hub" in str(error):
+        return UserError(f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file.")
+    if isinstance(error, RuntimeError) and "state_dict" in str(error):
+        mend = f"correct {CONFIG}" if is_folder else "name the architecture they were trained with"
+        return UserError(f"The weights '{given}' do not fit {CONFIG if is_folder else name} ({reason}); {mend}.")
+    what = f"folder with {CONFIG}" if is_folder else "checkpoint"
+    return UserError(f"'{given}' cannot be loaded as {name} ({reason}); give a {what} saved by open_clip.")
 
 
 def activation_of(model: torch.nn.Module) -> str:

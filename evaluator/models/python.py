@@ -1,11 +1,13 @@
 """`python:` models: adapts a user's object to `DualEncoder` or `PairScorer`, supplying defaults for optional attributes.
 
-`python:PACKAGE.MODULE:FACTORY`. The module is found in the working directory or where Python finds it.
+`python:PACKAGE.MODULE:FACTORY`, a module of the working directory or one that Python finds, or `python:FILE.py:FACTORY`.
 """
 
 import hashlib
 import importlib
+import importlib.util
 import inspect
+import json
 import logging
 import os
 import secrets
@@ -13,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,27 +25,42 @@ from PIL import Image
 from evaluator.models.contracts import Model, fingerprints
 from evaluator.models.device import best_device
 from evaluator.models.state import networks_of, state_digest
+from evaluator.models.user_code import user_code
 from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError
+from generator.dataset.paths import check_name
 
 logger = logging.getLogger(__name__)
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 
 
 def load_python(name: str, device: str | None) -> Model:
-    """Import `package.module:factory`, call it and adapt the object that it returns.
+    """Import `package.module:factory` or `file.py:factory`, call it and adapt the object that it returns.
 
     The factory is called without arguments, or with `device` (a torch.device) where it has a parameter of that name.
-    Raises UserError when the module or factory does not exist, or when the object has no method to score with.
+    Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to score
+    with.
     """
-    module, colon, path = name.partition(":")
-    if not colon or not module or not path or module.endswith(".py") or "/" in module:
-        raise UserError(f"Expected python:PACKAGE.MODULE:FACTORY, such as python:my_model:Model, got 'python:{name}'.")
-    factory = _import(module, path)
+    spec = f"python:{name}"
+    place, _, path = name.rpartition(":")
+    in_file = place.endswith(".py")
+    if not place or not path or (not in_file and (place.startswith(".") or {"/", ":"} & set(place))):
+        raise UserError(
+            f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as python:my_model.py:Model, got '{spec}'."
+        )
+    target = best_device(device)
+    module = _import_file(Path(place).expanduser(), spec) if in_file else _import(place, spec)
+    factory = _found(module, path)
     if not callable(factory):
-        raise UserError(f"'{path}' in {module} is no class or function; name a callable that returns the model.")
-    wants_device = "device" in _parameters(factory)
-    return adapt(factory(device=best_device(device)) if wants_device else factory(), f"python:{name}", factory, device)
+        raise UserError(f"'{path}' in {place} is no class or function; name a callable that returns the model.")
+    if lacking := _needed(factory):
+        raise UserError(
+            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give them defaults, or name "
+            "a function that makes the model."
+        )
+    with user_code(spec, path):
+        model = factory(device=target) if "device" in _parameters(factory) else factory()
+    return adapt(model, spec, factory, device)
 
 
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
@@ -50,7 +68,7 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 
     `source` is the class or function that made the object; the key of the model changes with its code and with the object's
     state (state.py).
-    Raises UserError when the object has no method to score with.
+    Raises UserError when the object has no method to score with, or attributes of the wrong kind.
     """
     encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
     if len(encoders) == 2:
@@ -67,7 +85,8 @@ class _UserModel:
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         self._model, self._spec = model, spec
         file = _file_of(source)
-        networks = [each.eval() for each in networks_of(model)]
+        with user_code(spec, "eval"):
+            networks = [each.eval() for each in networks_of(model)]
         weights = hashlib.sha256("".join(weights_digest(each) for each in networks).encode()).hexdigest()
         self.info: dict[str, Any] = {
             "weights": spec,
@@ -76,13 +95,33 @@ class _UserModel:
             "precision": "its own",
             "device": str(best_device(device)) if networks else "its own",
             **({"weights_sha256": weights} if networks else {}),
-            **dict(getattr(model, "info", None) or {}),
+            **self._own_info(),
         }
-        own = getattr(model, "key", None)
+        own = self._get("key", None)
         if own is not None and not (isinstance(own, str) and own):
             raise UserError(f"The key of {spec} is {own!r}; give a text that is not empty, or leave it out.")
         parts = [spec, own] if own else [spec, self._state(source), self.info["device"]]
         self.key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def _get(self, name: str, default: Any) -> Any:
+        """An attribute of the user's object; it may be computed by code of theirs."""
+        with user_code(self._spec, name):
+            return getattr(self._model, name, default)
+
+    def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
+        """What a method of the user's object returns, as an array."""
+        with user_code(self._spec, method):
+            return _array(getattr(self._model, method)(*given, **named))
+
+    def _own_info(self) -> dict[str, Any]:
+        info = self._get("info", None) or {}
+        try:
+            json.dumps(info)
+            return dict(info)
+        except (TypeError, ValueError):
+            raise UserError(
+                f"The info of {self._spec} is {info!r}; give a dictionary of texts, numbers and lists, as JSON has them."
+            ) from None
 
     def _state(self, source: Any) -> str:
         """A digest of all that decides the output; random where that cannot be told, so that nothing stale is reused."""
@@ -101,7 +140,7 @@ class _UserModel:
         """The model's own tokens, int64 (n, length), or fingerprints of the texts."""
         if not callable(getattr(self._model, "tokens", None)):
             return fingerprints(text.encode() for text in texts)
-        ids = _array(self._model.tokens(list(texts)))
+        ids = self._call("tokens", list(texts))
         if ids.dtype.kind not in "iu" or ids.ndim != 2 or len(ids) != len(texts):
             raise self._wrong("tokens", f"whole numbers of shape ({len(texts)}, length)", ids)
         return ids.astype(np.int64)
@@ -123,16 +162,16 @@ class UserEncoder(_UserModel):
     @torch.no_grad()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit embeddings, float32 (n, d)."""
-        return self._unit("encode_texts", self._model.encode_texts(list(texts)), len(texts), "text")
+        return self._unit("encode_texts", texts, "text")
 
     @torch.no_grad()
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
         """Unit embeddings of RGB images, float32 (n, d)."""
-        return self._unit("encode_images", self._model.encode_images(list(images)), len(images), "image")
+        return self._unit("encode_images", images, "image")
 
-    def _unit(self, method: str, given: Any, n: int, what: str) -> np.ndarray:
-        """Check the embeddings that `method` returned for n inputs, and scale them to unit length, float32 (n, d)."""
-        vectors = _array(given)
+    def _unit(self, method: str, inputs: Sequence[Any], what: str) -> np.ndarray:
+        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not finite."""
+        vectors, n = self._call(method, list(inputs)), len(inputs)
         if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
         if self._width not in (None, vectors.shape[1]):
@@ -153,13 +192,16 @@ class UserScorer(_UserModel):
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
         self._in_bulk = callable(getattr(model, "score_pairs", None))
-        channels = getattr(model, "channels", ("score",))
-        if isinstance(channels, str) or not channels or not all(isinstance(name, str) for name in channels):
+        channels = self._get("channels", ("score",))
+        if not isinstance(channels, tuple | list) or not channels or len(set(map(str, channels))) < len(channels):
             raise UserError(f"The channels of {spec} are {channels!r}; give a tuple of names.")
-        self.channels = tuple(channels)
+        self.channels = tuple(check_name(name, f"channel of {spec}") for name in channels)
         if not self._in_bulk and len(self.channels) > 1:
             raise UserError(f"score of {spec} gives one number for {len(self.channels)} channels; give it score_pairs.")
-        self.passes = int(getattr(model, "passes", 1))
+        passes = self._get("passes", 1)
+        if not isinstance(passes, int) or passes < 1:
+            raise UserError(f"The passes of {spec} are {passes!r}; give a whole number from 1.")
+        self.passes = passes
 
     @torch.no_grad()
     def score_pairs(
@@ -175,7 +217,7 @@ class UserScorer(_UserModel):
                 scores = scores[:, None]
         else:
             method = "score"
-            each = [_array(self._model.score(images[place], text)) for place, text in pairs]
+            each = [self._call(method, images[place], text) for place, text in pairs]
             for one in each:
                 if one.size != 1 or one.dtype.kind not in "fiu":
                     raise self._wrong(method, "one number", one)
@@ -191,31 +233,80 @@ class UserScorer(_UserModel):
         pairs: Sequence[tuple[int, str]],
         contests: Sequence[Sequence[int]] | None,
     ) -> np.ndarray:
-        method = self._model.score_pairs
-        if "contests" in _parameters(method):
-            return _array(method(images, pairs, contests=contests))
-        return _array(method(images, pairs))
+        wanted = {"contests": contests} if "contests" in _parameters(self._model.score_pairs) else {}
+        return self._call("score_pairs", images, pairs, **wanted)
 
 
-def _import(module: str, path: str) -> Any:
-    """The object at `path` of a module. Raises UserError when there is no such module or object."""
+def _import(module: str, spec: str) -> ModuleType:
+    """The module of that name. Raises UserError when there is none, or when importing it raises an error."""
     here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)  # kept, as `python -m` does, for what the model imports later
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # something that the user's module imports
+    _look_in(here)
+    with user_code(spec, "importing the module"):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise  # something that the user's module imports
+    raise UserError(
+        f"There is no Python module '{module}' in {here} or where Python looks; run where it is, set PYTHONPATH, or give its file."
+    )
+
+
+def _import_file(file: Path, spec: str) -> ModuleType:
+    """The module in a file; other modules beside it can be imported, as where Python runs the file.
+
+    Raises UserError when there is no such file, when its name is that of another module, or when it raises an error.
+    """
+    if not file.is_file():
+        raise UserError(f"There is no file '{file}' in {os.getcwd()}; give the path of the file that has the model.")
+    path = file.resolve()
+    found = sys.modules.get(path.stem)
+    if found is not None and getattr(found, "__file__", None) != str(path):
         raise UserError(
-            f"There is no Python module '{module}' in {here} or where Python looks; run where it is, or set PYTHONPATH."
-        ) from None
+            f"The name of '{file}' is that of another module, '{path.stem}', which is in use; rename the file."
+        )
+    if found is None:
+        _look_in(str(path.parent))
+        made = importlib.util.spec_from_file_location(path.stem, path)
+        assert made is not None
+        assert made.loader is not None
+        found = importlib.util.module_from_spec(made)
+        sys.modules[path.stem] = found
+        try:
+            with user_code(spec, "importing the file"):
+                made.loader.exec_module(found)
+        except BaseException:
+            del sys.modules[path.stem]
+            raise
+    return found
+
+
+def _look_in(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # kept, as Python does, for what the model imports later
+
+
+def _found(module: ModuleType, path: str) -> Any:
+    """The object at `path` of a module. Raises UserError when there is no such object."""
     try:
-        return reduce(getattr, path.split("."), found)
+        return reduce(getattr, path.split("."), module)
     except AttributeError:
-        callables = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
+        callables = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         some = f"it has {', '.join(callables[:8])}" if callables else "it has no class or function"
-        raise UserError(f"There is no '{path}' in the module {module}: {some}.") from None
+        raise UserError(f"There is no '{path}' in the module {module.__name__}: {some}.") from None
+
+
+def _needed(factory: Callable[..., Any]) -> list[str]:
+    """The parameters that a factory cannot be called without, but for `device`."""
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        each.name for each in parameters
+        if each.default is each.empty and each.kind not in free and each.name != "device"
+    ]  # fmt: skip
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

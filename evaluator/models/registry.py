@@ -47,7 +47,8 @@ FAMILIES = {
         "diffusion:OWNER/NAME, diffusion:FOLDER, diffusion:FOLDER@PRESET, a text-to-image pipeline of diffusers as a classifier",
     ),
     "python": Family(
-        "evaluator.models.python:load_python", "python:PACKAGE.MODULE:FACTORY, a model of your own; see docs/models.md"
+        "evaluator.models.python:load_python",
+        "python:PACKAGE.MODULE:FACTORY, python:FILE.py:FACTORY, a model of your own; see docs/models.md",
     ),
 }
 PLUGINS = "jackalope.models"
@@ -96,5 +97,8 @@ def load_model(spec: str, device: str | None) -> Model:
             f"The model family '{family}' cannot be loaded from {loader} ({error}); mend or uninstall its package."
         ) from None
     from evaluator.models.python import adapt
+    from evaluator.models.user_code import user_code
 
-    return adapt(load(rest, device), spec, load, device)
+    with user_code(spec, loader):
+        own = load(rest, device)
+    return adapt(own, spec, load, device)

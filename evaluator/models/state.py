@@ -13,7 +13,7 @@ import torch
 from joblib.hashing import NumpyHasher
 
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-_OUR_OWN = ("evaluator", "generator")
+_OUR_OWN = tuple(Path(__file__).resolve().parents[2] / name for name in ("evaluator", "generator"))
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 
 
@@ -54,7 +54,7 @@ def state_digest(model: Any, source: Any) -> str:
             digest.update(f"{module.__name__} {hashlib.sha256(file.read_bytes()).hexdigest()} ".encode())
             digest.update(_hash(_values(module)))
         digest.update(_hash(model))
-    except (pickle.PicklingError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except Exception as error:  # pickling calls methods of the user's objects
         raise TypeError(str(error.args[0] if error.args else error).strip().splitlines()[0]) from None
     return digest.hexdigest()
 
@@ -123,9 +123,13 @@ def _own_modules(model: Any, source: Any) -> Iterator[ModuleType]:
 def _is_own(module: ModuleType) -> bool:
     """Whether a module is neither of Python, nor of an installed package, nor of this one."""
     file = getattr(module, "__file__", None)
-    if file is None or module.__name__.partition(".")[0] in _OUR_OWN:
-        return False
-    return not any(Path(file).resolve().is_relative_to(library) for library in _LIBRARIES)
+    return file is not None and is_own_file(file)
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a source file is the user's: neither of Python, nor of an installed package, nor of this one."""
+    path = Path(file)
+    return path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in (*_LIBRARIES, *_OUR_OWN))
 
 
 def _values(module: ModuleType) -> dict[str, Any]:

@@ -60,6 +60,28 @@ def p_value(p: float | None) -> str:
     return f"{p:.3f}".lstrip("0") if p < 0.9995 else "1"
 
 
+def spread(row: dict[str, Any], over: str, decimals: int = 1) -> str:
+    """How pooled `blocks` or `runs` differ: their standard deviation, the least and the greatest; "" for one alone.
+
+    >>> spread({"unit": "share", "sd_runs": 0.05, "min_runs": 0.4, "max_runs": 0.5}, "runs")
+    '± 5.0 [40.0, 50.0]'
+    """
+    if row.get(f"sd_{over}") is None:
+        return ""
+    least, most = (_number(row[f"{end}_{over}"], row["unit"], decimals) for end in ("min", "max"))
+    return f"± {_deviation(row, over, decimals)} [{least}, {most}]"
+
+
+def pooled_value(row: dict[str, Any], decimals: int = 1) -> str:
+    """A row's value as `value` gives it, with its standard deviation over blocks, else over runs, where it has one."""
+    over = next((over for over in ("blocks", "runs") if row.get(f"sd_{over}") is not None), None)
+    return value(row, decimals) + (f" ± {_deviation(row, over, decimals)}" if over else "")
+
+
+def _deviation(row: dict[str, Any], over: str, decimals: int) -> str:
+    return _number(row[f"sd_{over}"], "score" if row["unit"] == "score" else "share", decimals)
+
+
 def _number(number: float | None, unit: str, decimals: int = 1) -> str:
     if number is None:
         return "–"

@@ -1,7 +1,7 @@
 """Figures of results, as SVG text to stand inside a page.
 
-Each protocol names the functions of this module that draw it: `by_split`, `by_complexity`, `by_count`. They take the results
-of one or more runs and the protocol, and return no figure where the results have no numbers for it.
+Each protocol names the functions of this module that draw it: `by_split`, `by_complexity`, `by_count`. They take pooled results
+(evaluator.pooling), an entry for each model, and the protocol, and return no figure where the results have no numbers for it.
 """
 
 import io
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
@@ -19,51 +20,69 @@ from matplotlib.ticker import MaxNLocator
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
-from evaluator.report.cells import is_gap
+from evaluator.report.overview import main_lines, varying_labels
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
-_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "jackalope"}
+_MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
+_NOTHING: dict[str, Any] = {"value": None, "low": None, "high": None}
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jackalope",
+    "text.parse_math": False,
+}
 
 
 def figures(results: Sequence[Results]) -> list[str]:
-    """The figures of every protocol in the results of one or more runs, as <svg> elements."""
+    """The figures of every protocol in pooled results, as <svg> elements."""
     protocols = dict.fromkeys(row["protocol"] for run in results for row in run["rows"])
     return [svg for name in protocols for draw in find_protocol(name).figures for svg in draw(results, name)]
 
 
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:
-    """The main metric by split with its intervals and its chance level, a line for each run and group of items."""
-    rows = [(run, row) for run in results for row in run["rows"] if row["protocol"] == protocol]
-    splits = [split for split in SPLITS if any(row["split"] == split for _, row in rows)]
+    """The main metric by split with its intervals, the range over blocks as a ribbon, and its chance level.
+
+    A line for each model and group of items; the colour tells models apart, or for one model its groups.
+    """
+    lines = [line for group in main_lines(results) for line in group if line.first["protocol"] == protocol]
+    splits = [split for split in SPLITS if any(split in line.rows for line in lines)]
     if not splits:
         return []
-    metric = rows[0][1]["metric"]
-    lines: dict[str, dict[str, Row]] = {}
-    for run, row in rows:
-        if row["metric"] == metric and row["n"] is None and not is_gap(row):
-            lines.setdefault(_label(run, row, results), {})[row["split"]] = row
+    metrics = list(dict.fromkeys(line.first["metric"] for line in lines))
+    labels = [name for name in varying_labels(lines) if name != "error"]
+    groups = [
+        ", ".join(str(line.first[name]) for name in labels if line.first[name]) or ("all" if labels else "")
+        for line in lines
+    ]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-        for i, (name, line) in enumerate(lines.items()):
-            drawn = [line.get(split, {"value": None, "low": None, "high": None}) for split in splits]
+        for i, (line, group) in enumerate(zip(lines, groups, strict=True)):
+            style = _style(results, line.entry, list(dict.fromkeys(groups)).index(group))
+            drawn = [line.rows.get(split, _NOTHING) for split in splits]
             places = [x + 0.06 * (i - (len(lines) - 1) / 2) for x in range(len(splits))]
-            _line(axes, places, drawn, name, _COLOURS[i % len(_COLOURS)])
-        levels = sorted(
-            {row["chance"] for line in lines.values() for row in line.values() if row["chance"] is not None}
-        )
+            names = [
+                line.entry["model"] if len(results) > 1 else "",
+                line.first["metric"] if len(metrics) > 1 else "",
+                group,
+            ]
+            _line(axes, places, drawn, ", ".join(name for name in names if name) or "all", style)
+        own = [row for line in lines for split, row in line.rows.items() if split in splits]
+        levels = sorted({row["chance"] for row in own if row["chance"] is not None})
         for level in levels:
             axes.axhline(100 * level, color="#888", linestyle="--", linewidth=1)
         if levels:
             axes.annotate(
                 "chance", (-0.28, 100 * levels[-1]), xytext=(0, 3), textcoords="offset points", color="#666", fontsize=9
             )
-        axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{metric}, %", ylim=(-3, 103), title=protocol)
+        name = metrics[0] if len(metrics) == 1 else "R@1" if all("R@1" in each for each in metrics) else "share"
+        axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{name}, %", ylim=(-3, 103), title=protocol)
         axes.set_xlim(-0.3, max(len(splits), 2) - 0.7)
         return [_svg(figure, [axes], len(lines) > 1)]
 
 
 def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
-    """Every share by the number of atoms n, chance dashed: a panel for each kind or level, a line for each run, metric and split."""
+    """Every share by the number of atoms n, chance dashed: a panel for each kind or level, a line for each model, metric and split."""
     rows = [
         (run, row) for run in results for row in run["rows"]
         if row["protocol"] == protocol and row["n"] is not None and row["unit"] == "share" and row["split"] != "val"
@@ -72,17 +91,20 @@ def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
     if not rows:
         return []
     panels = list(dict.fromkeys(row["kind"] or row["level"] or "" for _, row in rows))
+    kinds = list(dict.fromkeys((row["metric"], row["split"]) for _, row in rows))
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         for axes, panel in zip(grid, panels, strict=True):
-            lines: dict[tuple[str, str], list[Row]] = {}
+            lines: dict[tuple[int, str, str], list[Row]] = {}
             for run, row in rows:
                 if (row["kind"] or row["level"] or "") == panel:
-                    model = f"{run['model']}, " if len(results) > 1 else ""
-                    lines.setdefault((f"{model}{row['metric']}, {row['split']}", row["metric"]), []).append(row)
-            by_chance = {(metric, row["n"]): row["chance"] for (_, metric), part in lines.items() for row in part}
-            for i, ((name, _), part) in enumerate(lines.items()):
-                _line(axes, [row["n"] for row in part], part, name, _COLOURS[i % len(_COLOURS)])
+                    entry = next(i for i, each in enumerate(results) if each is run)
+                    lines.setdefault((entry, row["metric"], row["split"]), []).append(row)
+            by_chance = {(metric, row["n"]): row["chance"] for (_, metric, _), part in lines.items() for row in part}
+            for (entry, metric, split), part in lines.items():
+                model = f"{results[entry]['model']}, " if len(results) > 1 else ""
+                style = _style(results, results[entry], kinds.index((metric, split)))
+                _line(axes, [row["n"] for row in part], part, f"{model}{metric}, {split}", style)
             for metric in dict.fromkeys(metric for metric, _ in by_chance):
                 places = sorted(n for name, n in by_chance if name == metric)
                 axes.plot(
@@ -94,7 +116,7 @@ def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
 
 
 def by_count(results: Sequence[Results], protocol: str) -> list[str]:
-    """A figure for each run: R@1 by one count, a line for each value of another, a panel for each skill and two counts."""
+    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two counts."""
     drawn = []
     for run in results:
         cells = [cell for cell in run["cells"] if cell["protocol"] == protocol and cell["value"] is not None]
@@ -120,15 +142,17 @@ def _count_panels(cells: Sequence[Row]) -> list[_CountPanel]:
 def _by_count(panels: Sequence[_CountPanel], title: str | None) -> str:
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
+        colours: dict[str | None, int] = {}
         if title:
             figure.suptitle(title)
         for axes, (skill, level, x, by, part) in zip(grid, panels, strict=True):
-            for i, value in enumerate(sorted({cell[by] for cell in part}) if by else [None]):
+            for value in sorted({cell[by] for cell in part}) if by else [None]:
                 chosen = [cell for cell in part if by is None or cell[by] == value]
                 places = sorted({cell[x] for cell in chosen})
                 heights = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
                 label = None if by is None else f"{by} = {value}"
-                axes.plot(places, heights, marker="o", color=_COLOURS[i % len(_COLOURS)], label=label)
+                colour = _COLOURS[colours.setdefault(label, len(colours)) % len(_COLOURS)]
+                axes.plot(places, heights, marker="o", color=colour, label=label)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set(title=f"{skill}, {level}", xlabel=x, ylabel="R@1, %", ylim=(-3, 103))
         return _svg(figure, grid, True)
@@ -139,24 +163,31 @@ def _mean(cells: Sequence[Row]) -> float:
     return 100 * sum(cell["value"] * cell["items"] for cell in cells) / sum(cell["items"] for cell in cells)
 
 
-def _label(run: Results, row: Row, results: Sequence[Results]) -> str:
-    """What tells a line from the others: the model, where there are several runs, and the group of items."""
-    labels = [str(row[name]) for name in ("kind", "skill", "level") if row[name]]
-    return ", ".join([run["model"], *labels] if len(results) > 1 else labels) or "all"
+def _style(results: Sequence[Results], entry: Results, group: int) -> dict[str, Any]:
+    """How a line is drawn: the colour tells models apart, dashes and marker its groups; of one model the colour tells groups apart."""
+    if len(results) == 1:
+        return {"color": _COLOURS[group % len(_COLOURS)], "marker": "o"}
+    model = next(i for i, each in enumerate(results) if each is entry)
+    return {
+        "color": _COLOURS[model % len(_COLOURS)], "marker": _MARKERS[group % len(_MARKERS)], "linestyle": _DASHES[group % len(_DASHES)],
+    }  # fmt: skip
 
 
-def _line(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str, colour: str) -> None:
-    """Draw percentages with their intervals."""
-    values = [float("nan") if row["value"] is None else 100 * row["value"] for row in rows]
-    bounds = [
-        [v if row[side] is None else 100 * row[side] for v, row in zip(values, rows, strict=True)]
-        for side in ("low", "high")
-    ]
+def _line(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str, style: dict[str, Any]) -> None:
+    """Draw percentages with their intervals, and the range over blocks, where there are several, as a ribbon."""
+    values = [_percent(row, "value") for row in rows]
     reach = [
-        [max(0.0, sign * (v - b)) for v, b in zip(values, side, strict=True)]
-        for sign, side in zip((1, -1), bounds, strict=True)
+        [np.fmax(0.0, sign * (value - _percent(row, end))) for value, row in zip(values, rows, strict=True)]
+        for sign, end in ((1, "low"), (-1, "high"))
     ]
-    axes.errorbar(places, values, yerr=reach, marker="o", capsize=4, color=colour, label=label)
+    axes.errorbar(places, values, yerr=reach, capsize=4, label=label, **style)
+    least, most = ([_percent(row, f"{end}_blocks") for row in rows] for end in ("min", "max"))
+    if np.isfinite(least).any():
+        axes.fill_between(places, least, most, color=style["color"], alpha=0.12, linewidth=0)
+
+
+def _percent(row: Row, name: str) -> float:
+    return float("nan") if row.get(name) is None else 100 * float(row[name])
 
 
 def _panels(n: int) -> tuple[Figure, list[Axes]]:
@@ -174,8 +205,9 @@ def _svg(figure: Figure, grid: Sequence[Axes], legend: bool) -> str:
     """Finish a figure; returns its <svg> element."""
     for axes in grid:
         axes.spines[["top", "right"]].set_visible(False)
-        if legend and axes.get_legend_handles_labels()[1]:
-            axes.legend(fontsize=8, frameon=False)
+    labelled = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    if legend and labelled:
+        figure.legend(labelled.values(), labelled.keys(), loc="outside right upper", fontsize=8, frameon=False)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)

@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.contamination import mark_of
+from evaluator.pooling import differences, spread_notes
 from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.protocols.items import COUNTS, reported_splits
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
 from evaluator.report.cells import confidence, is_gap, p_value, percent, signed
+from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
 from evaluator.run_folder import tables_folder
 from generator.dataset.files import write_text
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "[": "{[}", "*": "{*}",  # after the end of a line these would be read as its options
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", "→": r"$\to$",
     "β": r"$\beta$", "Δ": r"$\Delta$", "±": r"$\pm$", "−": r"$-$",
 }  # fmt: skip
@@ -76,6 +79,25 @@ class Table:
             r"\end{tabular}",
         ]
         return "\n".join(lines)
+
+
+def side_by_side(entries: Sequence[Results]) -> str:
+    """A table environment with a line for each protocol's main metric, group of items and entry of pooled results."""
+    lines = [line for group in main_lines(entries) for line in group]
+    labels, of_entry, splits = (
+        ["protocol", "metric", *varying_labels(lines)],
+        varying_entries(entries),
+        shown_splits(lines),
+    )
+    table = Table([*labels, *of_entry, *splits, "chance", "blocks", "runs"], len(labels) + len(of_entry))
+    for line in lines:
+        cells = [*(escape(line.first[name] or "") for name in labels), *(escape(line.entry[name]) for name in of_entry)]
+        cells += [_cell(line.rows.get(split)) for split in splits]
+        table.add([*cells, _chance([row for row in line.rows.values() if not is_gap(row)]), str(line.entry["blocks"]), str(line.entry["runs"])])  # fmt: skip
+    marks = [f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)]
+    notes = [*marks, *differences(entries), *spread_notes(entries)]
+    caption = f"In %, gaps in points, {confidence(entries[0])} intervals of bindings like these. {' '.join(notes)}"
+    return _environment([table], caption, " ".join(marks))
 
 
 def by_split(results: Results, protocol: str) -> list[Table]:
@@ -181,6 +203,11 @@ def _document(results: Results, name: str) -> str:
     )
     tables = [table for make in protocol.tables for table in make(results, name)]
     caption = " ".join([caption.strip(), *(table.note for table in tables if table.note)])
+    return _environment(tables, caption, mark)
+
+
+def _environment(tables: Sequence[Table], caption: str, mark: str) -> str:
+    """Tables above their caption, each under the mark of contaminated results, if there is one."""
     above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
     body = "\n\n\\medskip\n".join(f"{above}{table}" for table in tables)
     return (
@@ -217,10 +244,14 @@ def _head(row: Row, columns: Sequence[str]) -> str:
 
 
 def _cell(row: Row | None) -> str:
-    """A value with its standard deviation, where it has one, else with its interval."""
+    """A value with its interval; a mean over n with its standard deviation; a pooled value with that over blocks or runs and
+    its interval."""
     if row is None or row["value"] is None:
         return "--"
     value = _number(row["value"], row["unit"])
+    spread = row.get("sd_blocks") if row.get("sd_blocks") is not None else row.get("sd_runs")
+    if spread is not None:
+        value += rf" $\pm$ {percent(spread)}"
     if row["sd"] is not None:
         return rf"{value} $\pm$ {percent(row['sd'])}"
     if row["low"] is None:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page for one or more measured runs: tables, figures, examples right and wrong."""
+"""One self-contained HTML page for measured runs: models side by side, figures, every row, examples right and wrong."""
 
 import base64
 import io
@@ -12,12 +12,15 @@ import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.contamination import CLEAN, MARK, mark_of, training_said, unknown_training
+from evaluator.contamination import CLEAN, MARK, mark_of, training_said
+from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
-from evaluator.report.cells import chance, confidence, interval, p_value, value, varying
+from evaluator.report.cells import chance, confidence, interval, p_value, spread, value, varying
 from evaluator.report.figures import figures
-from evaluator.run_folder import Run, open_run, read_results, tables_folder
+from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
+from evaluator.report.pooled_files import write_pooled
+from evaluator.run_folder import NamedRun, Run, tables_folder
 from generator.dataset.csv_tables import read_csv
 from generator.dataset.files import write_text
 from generator.dataset.visible import visible
@@ -25,10 +28,14 @@ from generator.dataset.visible import visible
 _EXAMPLES = 4
 
 
-def write_page(folders: Sequence[Path], out: Path) -> list[Results]:
-    """Write the page `out` from the results of runs; returns the results. Raises UserError when a folder has none."""
-    runs = [open_run(folder) for folder in folders]
-    results = [read_results(run) for run in runs]
+def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
+    """Write the page `out`, and beside it the pooled results as .csv and .tex; returns the results of the runs.
+
+    Runs of one model are pooled (evaluator.pooling). Examples are of the first run of each model.
+    Raises UserError when a folder has no results.
+    """
+    results = [each.results for each in runs]
+    entries = pool_runs(results)
     environment = Environment(
         loader=PackageLoader("evaluator", "report"),
         autoescape=True,
@@ -37,17 +44,31 @@ def write_page(folders: Sequence[Path], out: Path) -> list[Results]:
         finalize=_shown,
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
-    environment.filters |= {"value": value, "interval": interval, "chance": chance, "varying": varying}
-    environment.filters |= {"confidence": confidence, "p_value": p_value}
+    environment.filters |= {
+        "value": value,
+        "interval": interval,
+        "chance": chance,
+        "varying": varying,
+        "spread": spread,
+        "confidence": confidence,
+        "p_value": p_value,
+    }
+    lines = [line for group in main_lines(entries) for line in group]
     page = environment.get_template("page.html.jinja").render(
-        results=results,
-        never_shown=all((each.get("training") or unknown_training())["status"] == CLEAN for each in results),
-        records=[run.record for run in runs],
-        figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in results]),
-        galleries=[_galleries(run, each) for run, each in zip(runs, results, strict=True)],
+        entries=entries,
+        lines=lines,
+        splits=shown_splits(lines),
+        labels=["protocol", "metric", *varying_labels(lines)],
+        of_entry=varying_entries(entries),
+        notes=[*differences(entries), *spread_notes(entries)],
+        never_shown=all(each["training"]["status"] == CLEAN for each in entries),
+        figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
+        galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
+        runs=[(each.run, each.results) for each in runs],
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
+    write_pooled(entries, out)
     return results
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
+from generator.dataset.writable import check_output
 
 logger = logging.getLogger(__name__)
 _CHECK = 8
@@ -28,6 +29,7 @@ class VectorCache:
     """What error messages call the file."""
 
     def __init__(self, path: Path):
+        check_output(path, "set XDG_CACHE_HOME to another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         with self._explained():

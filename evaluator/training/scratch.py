@@ -97,7 +97,7 @@ def _train(
     named = [data.texts[row] for row in np.unique(shown[shown >= 0])]
     exposure = read_exposure(world, benchmark, data.scenes, named)
     losses = _fit(model, data, recipe, target, progress, checkpoint)
-    record = {"recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
+    record = {"method": "scratch", "recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
               "images": len(data.images), "exposure": exposure and exposure.to_dict()}  # fmt: skip
     _save(model, record, out)
     checkpoint.remove()

@@ -15,6 +15,7 @@ from generator.assets.stored import write_asset
 from generator.dataset import limits
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
+from generator.dataset.writable import check_output
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
 SUFFIXES = (*MESHES, ".toml")
@@ -91,6 +92,7 @@ def check_name(name: str, assets: str, replace: bool) -> Path:
         raise UserError(f"--name {name} is a shape, which would be found first; choose another.")
     if (folder / f"{name}.npz").exists() and not replace:
         raise UserError(f"The asset set '{assets}' has a mesh '{name}'; add --replace, or choose another --name.")
+    check_output(folder, "set JACKALOPE_ASSETS to another folder")
     return folder
 
 

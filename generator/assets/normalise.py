@@ -8,6 +8,12 @@ NOT_FINITE = (
     "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
 )
 FACINGS = ("x", "-x", "y", "-y")
+UPS = {
+    "z": ((1, 0, 0), (0, 1, 0), (0, 0, 1)), "-z": ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+    "y": ((1, 0, 0), (0, 0, -1), (0, 1, 0)), "-y": ((1, 0, 0), (0, 0, 1), (0, -1, 0)),
+    "x": ((0, 0, -1), (0, 1, 0), (1, 0, 0)), "-x": ((0, 0, 1), (0, 1, 0), (-1, 0, 0)),
+}  # fmt: skip
+"""The turn that brings each axis to +z, about x or y: rows of the matrix that column vectors are multiplied by."""
 _TURNS = {"x": (1, 0), "-x": (-1, 0), "y": (0, -1), "-y": (0, 1)}
 """Cosine and sine of the turn about the vertical that brings each direction to +x."""
 _COARSEST = 1e-3  # the largest rounding error of single precision, over the mesh's size
@@ -36,13 +42,11 @@ def far_away(vertices: np.ndarray) -> str | None:
 
 
 def normalise(vertices: np.ndarray, facing: str, up: str) -> np.ndarray:
-    """Turn `vertices` [n, 3] so that `facing` (one of FACINGS) becomes +x and `up` (`z` or `y`) becomes +z; scale and centre them.
+    """Turn `vertices` [n, 3] upright, so that `up` (one of UPS) becomes +z, then so that `facing` (one of FACINGS) becomes +x.
 
-    The result, float64 [n, 3], stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first.
+    They are scaled and centred too. The result, float64 [n, 3], stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first.
     """
-    points = np.asarray(vertices, np.float64)
-    if up == "y":
-        points = points[:, [0, 2, 1]] * (1, -1, 1)
+    points = np.asarray(vertices, np.float64) @ np.array(UPS[up], np.float64).T
     cos, sin = _TURNS[facing]
     x, y, z = points.T
     points = np.stack([x * cos - y * sin, x * sin + y * cos, z], axis=-1)

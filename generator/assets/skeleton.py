@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from generator.dataset.declarations import Declared, Finite
+from generator.dataset.declarations import Declared, Finite, sentence_of
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import parse_toml
 from generator.dataset.limits import MOST_TOML, read_text
@@ -74,4 +74,4 @@ def _mistake(error: ValidationError) -> str:
         models: dict[str, type[Declared]] = {"parts": Limb, "teeth": Teeth}
         model = models.get(str(first["loc"][0]), Skeleton)
         return f"unknown key '{key}'; {did_you_mean(str(first['loc'][-1]), list(model.model_fields))}"
-    return f"{key}: {first['msg'].removeprefix('Value error, ')}; docs/animals.md says how it is declared."
+    return f"{sentence_of(first).removesuffix('.')}; docs/animals.md says how it is declared."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import FILE, JSON
+from generator.cli.options import JSON, NEW_PNG
 from generator.dataset.commands import Commands, result, say
 
 
@@ -31,7 +31,7 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @assets.command()
 @click.argument("name", required=False)
 @click.option("--set", "chosen", default="builtin", help="The set that has the mesh.")
-@click.option("--out", type=FILE, help="PNG to write.  [default: NAME.png, or SET.png]")
+@click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
 @click.option("--size", type=click.IntRange(32, 1024), default=128, help="Width and height of each view in pixels.")
 @JSON
 def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
@@ -58,10 +58,13 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
     "--facing",
     type=click.Choice(["x", "-x", "y", "-y"]),
     default="-y",
-    help="Direction in which the mesh faces when Blender opens the file.",
+    help="Direction in which the mesh faces in Blender, once it stands upright.",
 )
 @click.option(
-    "--up", type=click.Choice(["z", "y"]), default="z", help="Axis that points up when Blender opens the file."
+    "--up",
+    type=click.Choice(["z", "-z", "y", "-y", "x", "-x"]),
+    default="z",
+    help="Direction of the mesh's top when Blender opens the file; -y for an .obj whose own z points up.",
 )
 @click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
 @JSON

@@ -88,7 +88,7 @@ def describe(
     check_request(request)
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
-    name = check_benchmark_name(name) if name else f"{design_of(holdout).benchmark_name(holdout)}-texts"
+    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-texts"
     splits = kept_splits(opened, holdout)
     done = write(dataset, opened.world, holdout, name, request, splits, progress=Bar(), replace=replace)
     if not done.written:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import FOLDER, JSON
+from generator.cli.options import JSON, NEW_FOLDER
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 
 
@@ -15,7 +15,7 @@ def export() -> None:
 
 @export.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=FOLDER, required=True, help="Folder to write.")
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Benchmark whose splits and texts to write, if DATASET has several.")
 @JSON
 def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
 
 @export.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=FOLDER, required=True, help="Folder to write.")
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Benchmark whose splits and texts to write, if DATASET has several.")
 @click.option("--size", default="256MB", help="Largest size of a tar, such as 256MB or 1GB.")
 @JSON
@@ -49,7 +49,7 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 
 @export.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=FOLDER, required=True, help="Folder to write.")
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Benchmark whose splits to write, if DATASET has several.")
 @click.option("--split", "splits", multiple=True, help="Split to write. Repeat for several.  [default: all]")
 @click.option("--date", help="Date to write into the files.  [default: none]")

@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from generator.dataset.commands import LocalFolder
+from generator.dataset.commands import LocalFolder, OutFile
 from generator.holdout.designs.registry import design_names
 
-FOLDER = LocalFolder()
+FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE, NEW_PNG = OutFile(), OutFile(".png")
 SEED = click.IntRange(min=0)
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -53,6 +54,6 @@ REPLACE = click.option(
 def given(context: click.Context) -> dict[str, str]:
     """The parameters that stand on the command line: their name and their option, such as {"block_seed": "--block-seed"}."""
     return {
-        each.name: each.opts[0] for each in context.command.params
+        each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper() for each in context.command.params
         if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
     }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.cli.options import BLOCK_SEED, DESIGN, FOLDER, HOLDOUT, JSON, OPPOSITES, SEED, given
+from generator.cli.options import BLOCK_SEED, DESIGN, HOLDOUT, JSON, NEW_FOLDER, OPPOSITES, SEED, given
 from generator.cli.power import POWER, check_power, of_first_seed, print_power
 from generator.dataset.commands import result, say
 from generator.dataset.errors import UserError
@@ -59,7 +59,7 @@ def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @content_options
-@click.option("--out", type=FOLDER, help="Folder to write.  [default: a folder named after the options]")
+@click.option("--out", type=NEW_FOLDER, help="Folder to write.  [default: a folder named after the options]")
 @POWER
 @JSON
 @click.pass_context

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import FILE, JSON, SEED, given
+from generator.cli.options import JSON, NEW_PNG, SEED, given
 from generator.dataset.commands import DatasetFolder, result
 from generator.dataset.errors import UserError
 
@@ -20,7 +20,7 @@ from generator.dataset.errors import UserError
     is_flag=True,
     help="Instead, show one image for each value of the tested kind on each object; held-out combinations are framed.",
 )
-@click.option("--out", type=FILE, help="PNG to write.  [default: preview.png or grid.png in DATASET]")
+@click.option("--out", type=NEW_PNG, help="PNG to write.  [default: preview.png or grid.png in DATASET]")
 @JSON
 @click.pass_context
 def preview(

@@ -42,7 +42,7 @@ def split(
     opened = Dataset.open(dataset)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
     holdouts = HoldoutRequest(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
-    if name and len(holdouts) > 1:
+    if name is not None and len(holdouts) > 1:
         raise UserError(
             f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."
         )
@@ -53,7 +53,7 @@ def split(
         return
     made = {}
     for each in holdouts:
-        called = check_benchmark_name(name) if name else design_of(each).benchmark_name(each)
+        called = check_benchmark_name(name) if name is not None else design_of(each).benchmark_name(each)
         request = first_request(each, exposed_negatives)
         done = describe(dataset, opened.world, each, called, request, progress=Bar(), replace=replace)
         made[called] = done.scenes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.options import FILE, JSON
+from generator.cli.options import JSON, NEW_FILE, NEW_PNG
 from generator.dataset.commands import Commands, result, say
 
 
@@ -39,7 +39,7 @@ def check(family: str, as_json: bool) -> None:
 
 @vocab.command()
 @click.argument("family")
-@click.option("--out", type=FILE, help="PNG to write.  [default: NAME-swatches.png]")
+@click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME-swatches.png]")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
 @JSON
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> N
 
 
 @vocab.command()
-@click.argument("out", type=FILE)
+@click.argument("out", type=NEW_FILE)
 @click.option("--extends", default="clevr", help="Family to extend: a name, or the path of your own TOML file.")
 @JSON
 def new(out: Path, extends: str, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from generator.dataset.croissant import croissant
 from generator.dataset.files import json_text, read_json, write_text
 from generator.dataset.licences import licence_section
+from generator.dataset.records import BenchmarkManifest, IndexRecord, WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES
 
 _SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
@@ -30,11 +31,13 @@ def card(root: Path) -> dict[str, str]:
 
     They depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
     """
-    index = read_json(root / "dataset.json")
+    index = read_json(root / "dataset.json", IndexRecord)
     if index["world"] is None:
         return {}
-    world = read_json(root / "world" / "manifest.json")
-    benchmarks = {name: read_json(root / "benchmarks" / name / "manifest.json") for name in index["benchmarks"]}
+    world = read_json(root / "world" / "manifest.json", WorldManifest)
+    benchmarks = {
+        name: read_json(root / "benchmarks" / name / "manifest.json", BenchmarkManifest) for name in index["benchmarks"]
+    }
     title = _title(world["request"])
     about = (
         "Rendered scenes, and benchmarks over them in which chosen combinations of attribute and object are held out "

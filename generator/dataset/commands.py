@@ -6,6 +6,7 @@ Library code does not import this: it logs, raises UserError and takes a Progres
 import errno
 import json
 import logging
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -15,35 +16,72 @@ from typing import Any
 
 import click
 
-from generator.dataset.errors import UserError
+from generator.dataset.errors import UserError, reason_of
 from generator.dataset.progress import Advance, Progress
 from generator.dataset.visible import visible
+from generator.dataset.writable import check_output
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_STORAGE = {errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up",
-            errno.EROFS: "it is read-only", errno.EACCES: "you may not write there",
-            errno.ENOTDIR: "a part of that path is a file, not a folder"}  # fmt: skip
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class LocalFolder(click.Path):
-    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made absolute."""
+    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made absolute.
 
-    def __init__(self) -> None:
+    `written`: a folder to write. Raises UserError where nothing can be written.
+    """
+
+    def __init__(self, written: bool = False) -> None:
         super().__init__(path_type=Path, file_okay=False)
+        self._written = written
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder."""
+        if str(value) == "":
+            self.fail("it is empty; give a folder.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
+        if self._written:
+            check_output(path)
         return path.absolute() if ":" in str(path) else path
 
 
-_FOLDER = LocalFolder()
+class OutFile(click.Path):
+    """A file to write, with a name that ends in `suffix` if there is one. Raises UserError where it cannot be written."""
+
+    def __init__(self, suffix: str = "") -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self._suffix = suffix
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The file."""
+        if str(value) == "":
+            self.fail("it is empty; give a file.", param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.suffix.lower() != self._suffix and self._suffix:
+            self.fail(f"expected a name that ends in {self._suffix}, got '{value}'.", param, ctx)
+        check_output(path)
+        return path
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which click lets through, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
+_FOLDER, _NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 
 
 class DatasetFolder(click.ParamType):
     """The folder of a dataset. A URL is turned into the local folder that stands for it."""
 
     name = "directory"
+    _local = _FOLDER
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder. Raises UserError when a URL cannot be reached or has no dataset to read."""
@@ -52,7 +90,7 @@ class DatasetFolder(click.ParamType):
 
             if is_url(value):
                 return self._at(value)
-        return Path(_FOLDER.convert(value, param, ctx))
+        return self._local.convert(value, param, ctx)
 
     def _at(self, url: str) -> Path:
         from generator.dataset.store import mirror
@@ -63,8 +101,11 @@ class DatasetFolder(click.ParamType):
 class OutFolder(DatasetFolder):
     """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there.
 
-    Raises UserError for what is neither: a name that begins like a URL, such as s3:/bucket or exp:1.
+    Raises UserError where nothing can be written, and for what is neither folder nor URL: a name that begins like a URL, such
+    as s3:/bucket or exp:1.
     """
+
+    _local = _NEW_FOLDER
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder."""
@@ -87,7 +128,7 @@ class OutFolder(DatasetFolder):
 class Commands(click.Group):
     """A group of commands that shows what library code logs, and ends foreseeable failures with one sentence.
 
-    Exit code 2 after a mistake or where the disk cannot be written, 130 after Ctrl-C.
+    Exit code 2 after a mistake, where a file cannot be read or written, and where memory is short; 130 after Ctrl-C.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -103,12 +144,18 @@ class Commands(click.Group):
             except click.ClickException as error:
                 vars(error)["message"] = visible(error.message)  # final for type checkers alone
                 raise
-            except OSError as error:
-                if error.errno not in _STORAGE:
-                    raise
-                where = error.filename or "the output folder"
+            except MemoryError as error:
                 raise _Mistake(
-                    f"Cannot write {visible(str(where))}: {_STORAGE[error.errno]}. What is finished is kept: mend this and run the same command again."
+                    "There is not enough memory; end other programs, or ask for less at a time. What is finished is kept: run the same "
+                    "command again to continue."
+                ) from error
+            except OSError as error:
+                if error.errno not in _FULL and (error.errno is None or error.filename is None):
+                    raise
+                what = "write" if error.errno in _FULL else "use"
+                where = visible(str(error.filename or "the output folder"))
+                raise _Mistake(
+                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same command again."
                 ) from error
 
 
@@ -160,10 +207,10 @@ class Bar(Progress):
 
         console = Console(file=sys.stderr)
         columns = (
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
-            progress.TextColumn("{task.fields[note]}"),
+            progress.TextColumn("{task.fields[note]}", markup=False),
             progress.TimeRemainingColumn(),
         )
         with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:

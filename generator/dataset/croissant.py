@@ -10,6 +10,7 @@ import pyarrow as pa
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.outputs import output_path
 from generator.dataset.plan_file import PLAN_FILE
+from generator.dataset.records import WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES, PLAN, SCENES
 from generator.dataset.tars import member_name
 
@@ -137,7 +138,7 @@ def croissant(root: Path, name: str, description: str, benchmarks: Iterable[str]
 
 def _world_files(world: Path) -> Iterator[Node]:
     """The images and what is written beside them, in folders or in tars."""
-    request = read_json(world / "manifest.json")["request"]
+    request = read_json(world / "manifest.json", WorldManifest)["request"]
     within: Node = {}
     if "tar_bytes" in request:
         tars = [(path, digest) for path, digest in read_sums(world).items() if path.endswith(".tar")]

@@ -1,6 +1,7 @@
 """The base of models that validate declarations in TOML: unknown keys are refused; types of common values."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,7 +11,8 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
 
-Hex = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")]
+_HEX = r"^#[0-9a-fA-F]{6}$"
+Hex = Annotated[str, Field(pattern=_HEX)]
 """A colour as sRGB, such as "#c9a06a"."""
 
 
@@ -18,6 +20,15 @@ class Declared(BaseModel):
     """A table of a declaration. Unknown keys are refused, and it cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def whole_number(text: str) -> int | None:
+    """The number that up to twelve of the digits 0 to 9 spell; None for any other text.
+
+    >>> whole_number("300"), whole_number("-5"), whole_number("²"), whole_number("9" * 5000)
+    (300, None, None, None)
+    """
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
 
 
 def refuse(mistakes: Iterable[str]) -> None:
@@ -33,6 +44,22 @@ def caught(check: Callable[[], None]) -> list[str]:
     except ValueError as error:
         return str(error).split("\n")
     return []
+
+
+def sentence_of(mistake: Mapping[str, Any]) -> str:
+    """One of the mistakes that pydantic found in a declaration, as a sentence that says what was expected and what came."""
+    place = ".".join(str(part) for part in mistake["loc"])
+    given = mistake["input"]
+    if mistake["type"] == "missing":
+        return f"{place} is missing; declare it."
+    if mistake["type"] in ("dict_type", "model_type", "model_attributes_type"):
+        return f"{place}: expected a table such as [{place}], got {given!r}."
+    if mistake["type"] == "string_pattern_mismatch" and mistake["ctx"]["pattern"] == _HEX:
+        written = f"#{given}" if re.fullmatch(_HEX, f"#{given}") else "#0b7a75"
+        told = "write" if written == f"#{given}" else "expected a color such as"
+        return f'{place}: {told} "{written}", got "{given}".'
+    message = mistake["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}." if place else str(message)
 
 
 def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:

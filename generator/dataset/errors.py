@@ -1,6 +1,14 @@
-"""The error for mistakes that the user can mend, and the hint that closes its message."""
+"""The error for mistakes that the user can mend, and parts of its message."""
 
+import errno
 from difflib import get_close_matches
+
+_REASONS = {
+    errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up", errno.EROFS: "it is read-only",
+    errno.EACCES: "you have no permission", errno.EPERM: "you have no permission", errno.ENOENT: "there is no such file or folder",
+    errno.ENOTDIR: "a part of that path is a file, not a folder", errno.EEXIST: "a file of that name is in the way",
+    errno.EISDIR: "it is a folder, not a file", errno.ENAMETOOLONG: "its name is too long",
+}  # fmt: skip
 
 
 class UserError(Exception):
@@ -22,3 +30,12 @@ def did_you_mean(name: str, known: list[str]) -> str:
     """
     near = get_close_matches(name, known, n=1)
     return f"did you mean '{near[0]}'?" if near else f"expected one of: {', '.join(known)}."
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be used, as a clause.
+
+    >>> reason_of(PermissionError(errno.EACCES, "Permission denied", "runs"))
+    'you have no permission'
+    """
+    return _REASONS.get(error.errno or 0) or str(error.strerror or error)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
 from generator.dataset.limits import MOST_JSON, MOST_LIST, check_file, read_text
+from generator.dataset.records import check_shape
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
@@ -161,19 +162,44 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, from a folder's SHA256SUMS. Raises UserError when the file is no text."""
+    """Digest by relative path, from a folder's SHA256SUMS; a line without a path has the path "".
+
+    Raises UserError when the file is no text, or as `limits.read_text`.
+    """
     try:
         lines = read_text(folder / SUMS, MOST_LIST).splitlines()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{folder / SUMS} is damaged ({error}); restore it or make the dataset again.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Parse JSON. Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers
-    may take two values."""
+class Record(dict[str, Any]):
+    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for it."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
+        super().__init__(pairs)
+        self._where = where
+
+    def __missing__(self, key: str) -> Any:
+        raise UserError(f"{self._where} is damaged: it has no '{key}'; restore it or make it again.")
+
+
+def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
+    """Parse JSON; its objects are Records of the file `where`.
+
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may take two
+    values.
+    """
+
+    def distinct(pairs: list[tuple[str, Any]]) -> Record:
+        data = Record(pairs, where)
+        if len(data) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
+        return data
+
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return json.loads(text, object_pairs_hook=distinct)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -190,20 +216,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
-    return data
+def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
+    """Read a JSON object of at most `most` bytes.
 
-
-def read_json(path: Path, most: int = MOST_JSON) -> dict[str, Any]:
-    """Read a JSON object of at most `most` bytes. Raises UserError when the file is larger, damaged, or repeats a key."""
+    Raises UserError when the file is larger, damaged, repeats a key, or is not of the `shape`, a TypedDict.
+    """
     try:
-        data = parse_json(read_text(path, most))
-    except (ValueError, UnicodeDecodeError) as error:
+        data = parse_json(read_text(path, most), path)
+    except ValueError as error:  # of JSON and of UTF-8
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
-    if not isinstance(data, dict):
+    if not isinstance(data, Record):
         raise UserError(f"{path} is damaged: expected a JSON object; make it again or restore it.")
+    if shape is not None:
+        check_shape(data, shape, path)
     return data

@@ -96,7 +96,7 @@ def read_line(line: bytes) -> Record | None:
     """
     try:
         record = json.loads(line) if line.endswith(b"\n") else None
-    except (ValueError, RecursionError):  # of JSON and of UTF-8
+    except (ValueError, RecursionError):  # of JSON and of UTF-8; nested too deeply
         return None
     return record if isinstance(record, dict) else None
 

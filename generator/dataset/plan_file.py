@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from generator.dataset.errors import UserError
+from generator.dataset.files import parse_json
 from generator.dataset.parquet import read_schema
+from generator.dataset.records import RequestRecord, check_shape
 from generator.dataset.schema import FORMAT, PLAN
 
 PLAN_FILE = "plan.parquet"
@@ -30,10 +32,11 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
     try:
         found = read_schema(path)
         metadata = {key.decode(): value.decode() for key, value in (found.metadata or {}).items()}
-        request = json.loads(metadata["request"])
+        request = parse_json(metadata["request"], path)
         whole = isinstance(request, dict) and found.equals(PLAN)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UserError(f"{path} is damaged ({error}); plan it again into another folder.") from None
     if not whole or metadata.get("format") != FORMAT:
         raise UserError(f"{path} is not a plan of this version ('{FORMAT}'); plan it again into another folder.")
+    check_shape(request, RequestRecord, path)
     return dict(request)

@@ -19,6 +19,7 @@ from generator.dataset.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
 from generator.dataset.parquet import read_batches, read_table
 from generator.dataset.paths import check_benchmark_name, check_names, file_in, folder_in
+from generator.dataset.records import BenchmarkManifest, HoldoutRecord, WorldManifest, check_shape
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 from generator.dataset.store import fetch, is_url, mirror
 
@@ -32,7 +33,7 @@ class Component:
     file is a link or a name in a table could leave the folder (generator.dataset.paths).
     """
 
-    def __init__(self, folder: Path, resume: str):
+    def __init__(self, folder: Path, resume: str, shape: Any):
         self.folder = folder
         if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
@@ -41,6 +42,7 @@ class Component:
             raise UserError(
                 f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version."
             )
+        check_shape(self.manifest, shape, self.path("manifest.json"))
         if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)
@@ -79,7 +81,7 @@ class World(Component):
     """Scenes and their images."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, "run the same `gen render` command again to finish it")
+        super().__init__(folder, "run the same `gen render` command again to finish it", WorldManifest)
 
     @cached_property
     def scenes(self) -> pa.Table:
@@ -225,7 +227,7 @@ class Benchmark(Component):
     """A holdout, its splits, texts and items over a world."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, "run `gen split` with the same arguments again")
+        super().__init__(folder, "run `gen split` with the same arguments again", BenchmarkManifest)
         self.name = folder.name
 
     def __getattr__(self, name: str) -> pa.Table:
@@ -240,7 +242,7 @@ class Benchmark(Component):
     def holdout(self) -> dict[str, Any] | None:
         """The held-out block (holdout.json); None for a benchmark without one."""
         path = self.path("holdout.json")
-        return read_json(path) if path.exists() else None
+        return read_json(path, HoldoutRecord) if path.exists() else None
 
     def holdout_block(self) -> dict[str, Any]:
         """The held-out block. Raises UserError for a benchmark without one."""

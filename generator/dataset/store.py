@@ -19,6 +19,8 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
 from generator.dataset.limits import read_text
 from generator.dataset.paths import check_benchmark_name, file_in
+from generator.dataset.records import IndexRecord
+from generator.dataset.writable import check_output
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
@@ -218,6 +220,7 @@ def _place(url: str, kind: str) -> Path:
 def _local_folder(url: str, kind: str) -> Path:
     store = Store(url)
     root = _place(url, kind)
+    check_output(root, "set XDG_CACHE_HOME to another folder")
     root.mkdir(parents=True, exist_ok=True)
     write_text(root / ORIGIN, store.url)
     index = store.read("dataset.json")
@@ -232,7 +235,7 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
     """Fetch all files but those of scenes, dataset.json last."""
     draft = root / f"{ORIGIN}.index.{os.getpid()}"
     draft.write_bytes(index)
-    listed = read_json(draft)
+    listed = read_json(draft, IndexRecord)
     shutil.rmtree(root / "benchmarks", ignore_errors=True)
     for folder in ("world", *(f"benchmarks/{check_benchmark_name(name)}" for name in listed["benchmarks"])):
         fetch(root, f"{folder}/{SUMS}")

@@ -30,6 +30,7 @@ from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.paths import check_benchmark_name, check_own_files, file_in
 from generator.dataset.plan_file import PLAN_FILE, plan_request
+from generator.dataset.records import BenchmarkManifest, RequestRecord, WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 from generator.dataset.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.sums import SumsWriter
@@ -189,11 +190,11 @@ class WorldWriter:
         (self._folder / _REQUEST).unlink(missing_ok=True)
 
     def _claim(self) -> None:
-        for name in ("manifest.json", _REQUEST):
+        for name, shape in (("manifest.json", WorldManifest), (_REQUEST, RequestRecord)):
             path = self._folder / name
             if path.exists():
-                begun = read_json(path)
-                begun = begun.get("request", begun)
+                found = read_json(path, shape)
+                begun = found["request"] if shape is WorldManifest else found
                 if begun != self._request:
                     raise UserError(
                         f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another --out, or put "
@@ -339,10 +340,14 @@ def _index_lock(root: Path) -> Lock:
 def _write_index(root: Path) -> None:
     world = root / "world" / "manifest.json"
     benchmarks = {
-        check_benchmark_name(path.parent.name): read_json(path)["sums"]
+        check_benchmark_name(path.parent.name): read_json(path, BenchmarkManifest)["sums"]
         for path in sorted(root.glob("benchmarks/[!.]*/manifest.json"))
     }
-    index = {"format": FORMAT, "world": read_json(world)["sums"] if world.exists() else None, "benchmarks": benchmarks}
+    index = {
+        "format": FORMAT,
+        "world": read_json(world, WorldManifest)["sums"] if world.exists() else None,
+        "benchmarks": benchmarks,
+    }
     write_json(root / "dataset.json", index)
     write_card(root)
     publish(root)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.dataset.errors import UserError
-from generator.dataset.files import parse_json
-from generator.dataset.limits import read_text
+from generator.dataset.files import read_json
+from generator.dataset.records import HoldoutRecord
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import find_design
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.scene_counts import GRID
 from generator.vocabulary.schema import Vocabulary
 
+MOST_SEEDS = 1_000
 _NAMED = re.compile(r"(?P<kind>[^:=]+):")
 
 
@@ -80,7 +81,7 @@ def draw_holdouts(
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
     try:
-        holdout = Holdout.from_dict(parse_json(read_text(path)))
+        holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
         unknown = check_fits(holdout, vocabulary)
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
@@ -110,9 +111,13 @@ def parse_seeds(spec: str) -> tuple[int, ...]:
     """Block seeds from `0`, `0..2` or `1,5`. Raises UserError when malformed."""
     try:
         first, dots, last = spec.partition("..")
-        seeds = tuple(range(int(first), int(last) + 1)) if dots else tuple(int(part) for part in spec.split(","))
+        seeds = tuple(range(int(first), int(last) + 1)[: MOST_SEEDS + 1]) if dots else tuple(map(int, spec.split(",")))
     except ValueError:
         seeds = ()
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise UserError(f"Expected --block-seed to be a number from 0, or several such as 0..2 or 1,5, got '{spec}'.")
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(
+            f"--block-seed {spec} asks for more than {MOST_SEEDS:,} benchmarks over one world; ask for fewer."
+        )
     return seeds

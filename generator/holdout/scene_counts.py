@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError
 
+MOST_SCENES = 10_000_000
 GRID = "grid"
 """What `--scenes` takes for every arrangement of two objects once."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
@@ -17,19 +19,32 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
     if spec is None:
         return dict(defaults)
     total = sum(defaults.values())
-    if spec.isdigit():
-        counts = {split: int(spec) * n // total for split, n in defaults.items()}
-        counts["train"] += int(spec) - sum(counts.values())
+    whole = whole_number(spec)
+    if whole is not None:
+        counts = {split: whole * n // total for split, n in defaults.items()}
+        counts["train"] += whole - sum(counts.values())
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
-        if not all(name.strip() in defaults and number.strip().isdigit() for name, _, number in pairs):
+        asked = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
+        if not asked.keys() <= defaults.keys() or None in asked.values():
             raise UserError(
                 f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with splits {', '.join(defaults)}, got '{spec}'."
             )
-        counts = {**defaults, **{name.strip(): int(number) for name, _, number in pairs}}
+        if len(asked) < len(pairs):
+            raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
+        counts = {**defaults, **{name: number for name, number in asked.items() if number is not None}}
+    check_total(sum(counts.values()), spec)
     if short := [split for split, n in counts.items() if n == 0]:
-        enough = f": take {-(-total // min(defaults.values())):,} or more" if spec.isdigit() else ""
+        enough = f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""
         raise UserError(
             f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one{enough}."
         )
     return counts
+
+
+def check_total(scenes: int, spec: str) -> None:
+    """Raise UserError for more scenes than a world can have; `spec` is what was asked."""
+    if scenes > MOST_SCENES:
+        raise UserError(
+            f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask for fewer."
+        )

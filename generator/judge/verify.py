@@ -13,6 +13,7 @@ from generator.dataset.files import read_json, write_json
 from generator.dataset.paths import check_benchmark_name, check_own_files
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
+from generator.dataset.records import BenchmarkManifest, HoldoutRecord
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.dataset.store import fetch_all, publish_file
 from generator.judge.benchmark import Benchmark
@@ -83,7 +84,7 @@ def _splits(world: World, names: list[str], root: Path) -> dict[str, tuple[str, 
 
 
 def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
-    manifest = read_json(folder / "manifest.json")
+    manifest = read_json(folder / "manifest.json", BenchmarkManifest)
     findings = Findings()
     findings.add(world.findings)
     findings.add(images.findings)
@@ -97,7 +98,7 @@ def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
     if not (folder / "holdout.json").exists():
         findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
     elif len(whole) == len(tables):
-        holdout = read_json(folder / "holdout.json")
+        holdout = read_json(folder / "holdout.json", HoldoutRecord)
         try:
             benchmark = Benchmark(world, whole, manifest, holdout)
         except DAMAGE as error:

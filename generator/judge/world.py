@@ -13,6 +13,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums
 from generator.dataset.parquet import read_table
 from generator.dataset.progress import SILENT, Progress
+from generator.dataset.records import WorldManifest
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
@@ -35,7 +36,7 @@ class World:
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
         self.folder, self.progress = folder, progress
-        manifest = read_json(folder / "manifest.json")
+        manifest = read_json(folder / "manifest.json", WorldManifest)
         self.digest = manifest.get("sums")
         self.request: dict[str, Any] = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
         width, height = self.request.get("width"), self.request.get("height")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError, did_you_mean
 from generator.language.axes import Axes
 from generator.vocabulary.schema import Vocabulary
@@ -77,21 +78,23 @@ def _cells_of(level: str, complexity: tuple[int, int], kinds: int, slots: int, m
 
 def parse_complexity(spec: str) -> tuple[int, int]:
     """Least and greatest N from `4..12` or `6`. Raises UserError."""
-    low, _, high = spec.partition("..")
-    high = high or low
-    if not (low.isdigit() and high.isdigit() and 1 <= int(low) <= int(high) <= 12):
+    low, dots, high = spec.partition("..")
+    high = high if dots else low
+    least, most = whole_number(low), whole_number(high)
+    if least is None or most is None or not 1 <= least <= most <= 12:
         raise UserError(
             f"Expected --complexity to be a number of atoms from 1 to 12, or a range such as 4..12, got '{spec}'."
         )
-    return int(low), int(high)
+    return least, most
 
 
 def parse_counts(spec: str | None) -> dict[str, int]:
     """Exact counts from `O=3,A=5,R=2`, any of them. Raises UserError."""
     counts: dict[str, int] = {}
     for part in spec.split(",") if spec else ():
-        name, _, number = part.partition("=")
-        if name.strip() not in _COUNTED or not number.strip().isdigit():
+        name, _, given = part.partition("=")
+        number = whole_number(given.strip())
+        if name.strip() not in _COUNTED or number is None or name.strip() in counts:
             raise UserError(f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got '{spec}'.")
-        counts[name.strip()] = int(number)
+        counts[name.strip()] = number
     return counts

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError
 
 MOST_OBJECTS = 10
@@ -40,22 +41,22 @@ def as_tuple(given: Any) -> tuple[Any, ...]:
 
 def parse_resolution(spec: str) -> tuple[int, int]:
     """Width and height in pixels from `320x240`. Raises UserError if malformed or outside 16..4096."""
-    width, _, height = spec.partition("x")
-    if not (width.isdigit() and height.isdigit()):
+    width, height = map(whole_number, spec.split("x")) if spec.count("x") == 1 else (None, None)
+    if width is None or height is None:
         raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
-    if not all(16 <= int(side) <= 4096 for side in (width, height)):
+    if not all(16 <= side <= 4096 for side in (width, height)):
         raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
-    return int(width), int(height)
+    return width, height
 
 
 def parse_objects(spec: str) -> tuple[int, int]:
     """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside 1..10."""
     least, dots, most = spec.partition("..")
-    numbers = (least, most if dots else least)
-    if not all(number.isascii() and number.isdigit() and 1 <= int(number) <= MOST_OBJECTS for number in numbers):
+    first, last = whole_number(least), whole_number(most if dots else least)
+    if first is None or last is None or not (1 <= first <= MOST_OBJECTS and 1 <= last <= MOST_OBJECTS):
         raise UserError(
             f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got '{spec}'."
         )
-    if int(numbers[0]) > int(numbers[1]):
-        raise UserError(f"--objects {spec} runs backwards; write {numbers[1]}..{numbers[0]}.")
-    return int(numbers[0]), int(numbers[1])
+    if first > last:
+        raise UserError(f"--objects {spec} runs backwards; write {last}..{first}.")
+    return first, last

@@ -1,6 +1,7 @@
 """Attribute kinds and their values: which inputs of a material or object each value sets."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from generator.dataset.declarations import Positive, Share
@@ -51,7 +52,9 @@ def _check_inputs(attributes: Attributes) -> None:
             raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
         for name in sorted(names):
             if name in setters:
-                raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; let one kind set it.")
+                alike = get_close_matches(kind, [setters[name]])
+                mend = f"did you mean '{alike[0]}'?" if alike else "let one kind set it."
+                raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; {mend}")
             setters[name] = kind
     covered = _covered(attributes, setters)
     for name in ("linear", "metallic", "roughness", "scale"):

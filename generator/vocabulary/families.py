@@ -25,6 +25,10 @@ def vocabulary_text(family: str) -> str:
     missing entry.
     """
     text, origin = _read(family, Path(), f"Unknown family '{family}'")
+    if not _parsed(text, family):
+        raise UserError(
+            f"'{family}' is empty; begin it with extends = \"clevr\" and say what to add, as `gen vocab new` writes it."
+        )
     return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text
 
 

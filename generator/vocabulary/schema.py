@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from generator.assets.lookup import unknown_mesh
 from generator.assets.sets import BUILTIN, NAME
 from generator.assets.shapes import SHAPES, reach
-from generator.dataset.declarations import Declared, Positive, Words, caught, refuse, table_of
+from generator.dataset.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import parse_toml
 from generator.vocabulary.attributes import AttributeValue, check_inputs
@@ -230,5 +230,6 @@ def _mistake(mistake: Mapping[str, Any]) -> str:
     if mistake["type"] == "extra_forbidden":
         model = table_of(Vocabulary, mistake["loc"][:-1])
         return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
-    message = mistake["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}." if place else message
+    if mistake["type"] == "missing" and len(mistake["loc"]) == 1:
+        return f'{place} is missing; declare it, or begin the file with extends = "clevr" to add to a family.'
+    return sentence_of(mistake)

@@ -16,6 +16,11 @@ Row = dict[str, Any]
 SPLITS = ("val", "seen", "partial", "unseen")
 LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
 
+FACTORS: Row = {
+    "model": "m", "treatment": {}, "training_seed": None, "design": {}, "block": "k", "block_seed": 0, "benchmark": "b/w",
+}  # fmt: skip
+"""The factors of a run (evaluator.factors)."""
+
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
     """The one row of results with these labels; of a protocol with one metric, that metric's row."""

@@ -1,11 +1,14 @@
 """Reading the folder of a run: what is missing or changed is refused with the way to mend it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evaluator.cli.results_table import print_table
 from evaluator.measure import measure
+from evaluator.report.latex import latex_tables
 from evaluator.run_folder import open_run, pool_path, read_results
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
@@ -85,3 +88,34 @@ def test_pools_and_channels_have_plain_names(name: str) -> None:
     for pool, channel in ((name, "itm"), ("grid", name)):
         with pytest.raises(UserError, match="letters, digits"):
             pool_path(Path("run"), pool, channel, 1)
+
+
+def _shown(folder: Path) -> None:
+    """What is made of a run's results: the table of a terminal and the tables for papers."""
+    results = read_results(open_run(folder))
+    print_table([results], full=True)
+    latex_tables(results)
+
+
+@pytest.mark.parametrize(("name", "use"), [("run.json", measure), ("results.json", _shown)])
+def test_a_record_that_lacks_a_key_or_has_another_type_is_a_sentence(
+    folder: Path, name: str, use: Callable[[Path], object]
+) -> None:
+    """Every key, as a file looks that was edited by hand or written by another version."""
+    measure(folder)
+    whole = read_json(folder / name)
+    told: list[tuple[str, str]] = []
+    for key, value in whole.items():
+        rest = {each: whole[each] for each in whole if each != key}
+        for damaged in (rest, {**rest, key: 3 if isinstance(value, dict | list) else [value]}):
+            write_json(folder / name, damaged)
+            try:
+                use(folder)
+            except UserError as error:
+                told.append((key, error.message))
+    assert len(told) >= len(whole)
+    assert all(message.startswith(f"{folder / name} is damaged") and key in message for key, message in told)
+    for text in ("", "[]", "{", "[" * 50_000):
+        (folder / name).write_text(text)
+        with pytest.raises(UserError, match=f"{name} is damaged"):
+            use(folder)

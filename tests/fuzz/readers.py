@@ -16,7 +16,7 @@ from evaluator.exposure import recorded_exposure
 from evaluator.measure import measure
 from evaluator.report.latex import write_latex
 from evaluator.report.page import write_page
-from evaluator.run_folder import open_run, read_results
+from evaluator.run_folder import open_run, read_named, read_results
 from generator.assets.finite_coordinates import check_obj, check_ply
 from generator.assets.importing import check_file
 from generator.assets.shapes import UnitMesh
@@ -133,14 +133,14 @@ def _run(root: Path) -> None:
     run = open_run(root / "run")
     results = measure(run.folder)
     write_latex(results, run.folder)
-    write_page([run.folder], root / "page.html")
+    write_page([read_named(str(run.folder))], root / "page.html")
 
 
 def _report(root: Path) -> None:
     run = open_run(root / "run")
     results = read_results(run)
     write_latex(results, run.folder)
-    write_page([run.folder], root / "page.html")
+    write_page([read_named(str(run.folder))], root / "page.html")
 
 
 def _compare(name: str) -> Read:
@@ -197,9 +197,9 @@ READERS: dict[str, Reader] = {
     "items, Parquet": Reader(("items.parquet",), _items("items.parquet")),
     "compare, CSV": Reader(("answers.csv",), _compare("answers.csv")),
     "compare, Parquet": Reader(("answers.parquet",), _compare("answers.parquet")),
-    "compare, run": Reader(("run/tables/items.csv",), _compare("run")),
-    "run": Reader(("run/scores.parquet",), _run),
-    "report": Reader(("run/tables/items.csv",), _report),
+    "compare, run": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _compare("run")),
+    "run": Reader(("run/scores.parquet", "run/run.json"), _run),
+    "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _report),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
+from evaluator.models.damage import damage_in
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_folder
 from generator.dataset.errors import UserError
@@ -77,6 +78,8 @@ def _explained(source: Source, error: Exception) -> str:
     text, reason = str(error), first_line(error)
     if not source.is_folder and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
         return f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the network, or give a folder."
+    if source.is_folder and (damage := damage_in(Path(source.place))):
+        return f"{damage}; copy it again, or {_mend(source.option)}."
     if isinstance(error, _NOT_TENSORS):
         return f"The weights of '{source.name}' are not tensors alone ({reason}); give a model.safetensors."
     if isinstance(error, ImportError):

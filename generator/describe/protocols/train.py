@@ -36,13 +36,18 @@ def parse_statistics(spec: str | None) -> Statistics | None:
     if spec is None:
         return None
     given: dict[str, float] = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
-    for part in spec.split(","):
+    parts = spec.split(",")
+    for part in parts:
         name, _, number = (each.strip() for each in part.partition("="))
         try:
             value = float(number)
         except ValueError:
             value = -1.0
-        if name not in _KEYS or not 0 <= value <= 1:
+        if (
+            name not in _KEYS
+            or not 0 <= value <= 1
+            or len({each.partition("=")[0].strip() for each in parts}) < len(parts)
+        ):
             raise UserError(
                 f"Expected --captions to be like density=0.5,completeness=0.7,saliency=1.0, each from 0 to 1, got '{spec}'."
             )

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError
 from generator.holdout.class_lists import TASKS, ClassRule, draw_classes, published_classes, shared_labels
 from generator.holdout.designs.base import Design, FirstTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import preset_names
+from generator.holdout.scene_counts import check_total
 from generator.vocabulary.schema import Vocabulary
 
 _SCENES = 6000
@@ -46,12 +48,14 @@ class Gzsl(Design):
         if asked is None and holdouts[0].asked[0] in preset_names():
             return published
         scenes = str(_SCENES) if asked is None else asked
-        if not isinstance(scenes, str) or not scenes.strip().isdigit():
+        whole = whole_number(scenes.strip()) if isinstance(scenes, str) else None
+        if whole is None:
             raise UserError(
                 f"Expected --scenes of the design gzsl to be a number for its {len(TASKS)} datasets together, got '{asked}'."
             )
+        check_total(whole, str(asked))
         total = sum(sum(counts.values()) for counts in published)
-        made = [{split: int(scenes) * n // total for split, n in counts.items()} for counts in published]
+        made = [{split: whole * n // total for split, n in counts.items()} for counts in published]
         if short := [split for counts in made for split, n in counts.items() if n == 0]:
             raise UserError(
                 f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take {total // 100:,} or more."

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from generator.assets.lookup import check_assets
+from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
@@ -31,9 +32,10 @@ def parse_images(spec: str) -> int | None:
     """How many images `--images` asks for; None for all. Raises UserError if it is neither a number from 1 on nor "all"."""
     if spec == "all":
         return None
-    if not (spec.isascii() and spec.isdigit() and int(spec) >= 1):
+    number = whole_number(spec)
+    if not number:
         raise UserError(f"Expected --images to be a number of images such as 100, or all; got '{spec}'.")
-    return int(spec)
+    return number
 
 
 def blender_here() -> str | None:

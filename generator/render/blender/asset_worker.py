@@ -76,10 +76,10 @@ def main() -> None:
             answered = answer(json.loads(line))
         except UserError as error:
             answered = {"refused": error.message}
-        except ImportError as error:
-            from generator.render.blender.system import missing_library
+        except (ImportError, MemoryError) as error:
+            from generator.render.blender.system import load_fault
 
-            answered = {"refused": missing_library(error) + "."}
+            answered = {"refused": load_fault(error) + "."}
         answers.write(json.dumps(answered) + "\n")
         answers.flush()
 

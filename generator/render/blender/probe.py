@@ -48,9 +48,9 @@ if __name__ == "__main__":
     os.dup2(2, 1)
     try:
         found: object = {"devices": devices, "opengl": opengl}[sys.argv[1]]()
-    except ImportError as error:
-        from generator.render.blender.system import missing_library
+    except (ImportError, MemoryError) as error:
+        from generator.render.blender.system import load_fault
 
-        found = {"broken": missing_library(error)}
+        found = {"broken": load_fault(error)}
     answers.write(json.dumps(found) + "\n")
     answers.flush()

@@ -15,17 +15,22 @@ PACKAGES = {
     "libXext.so.6": "libxext6",
 }
 
+_NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocate")
+"""What the system's loader says where a library does not fit into memory."""
 
-def missing_library(error: ImportError) -> str:
-    """One sentence for an ImportError of bpy, with the command that mends it.
 
-    >>> missing_library(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))
+def load_fault(error: ImportError | MemoryError) -> str:
+    """One sentence for an error of loading bpy, with what mends it.
+
+    >>> load_fault(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))
     'Blender cannot load because libXi.so.6 is missing: apt-get install libxi6'
     """
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+        return "There is not enough memory to load Blender: end other programs, or use fewer --workers"
     match = re.match(r"(lib[\w+.-]+\.so[\d.]*): cannot open", str(error))
     if match and match[1] in PACKAGES:
         return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES[match[1]]}"
-    if error.name == "bpy":
+    if isinstance(error, ModuleNotFoundError) and error.name == "bpy":
         return (
             "Blender's module bpy is not installed: it exists for Python 3.11 on x86-64 Linux; pip install 'bpy==4.5.*'"
         )

@@ -170,10 +170,10 @@ def _start(setup: str, answers: TextIO) -> Renderer | None:
         import bpy
 
         renderer = Renderer(settings)
-    except ImportError as error:
-        from generator.render.blender.system import missing_library
+    except (ImportError, MemoryError) as error:
+        from generator.render.blender.system import load_fault
 
-        _answer(answers, broken=missing_library(error))
+        _answer(answers, broken=load_fault(error))
         return None
     except UserError as error:
         _answer(answers, broken=error.message.removesuffix("."))

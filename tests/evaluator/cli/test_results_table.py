@@ -3,15 +3,26 @@
 import pytest
 
 from evaluator.cli.results_table import LINES, print_table
+from evaluator.contamination import unknown_training
 from tests.evaluator.report.test_cells import ROW
-from tests.evaluator.synthetic import Row
+from tests.evaluator.synthetic import FACTORS, Row
 
 
 def results(*rows: Row) -> Row:
     return {
-        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "rows": [{**ROW, **row} for row in rows],
+        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "cells": [], "fits": [],
+        "factors": {**FACTORS, "model": "a model"}, "training": unknown_training(), "rows": [{**ROW, **row} for row in rows],
         "unknown_protocols": {"unheard-of": 2},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_names_are_printed_as_they_are(full: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once python:m:Model lost its colons to a picture of an M, and [/] ended the command."""
+    names = {"model": "python:m:Model [/] [bold]$x$", "benchmark": "[red]"}
+    print_table([{**results({"kind": "[dim]:x:", "metric": "[/]"}, {"kind": "b"}), **names}], full)
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in (*names.values(), "[dim]:x:", "[/]"))
 
 
 def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
-RECORD = {"name": "b", "benchmark": "0", "world": "1", "recipe": {"epochs": 1}, "losses": [1.0]}
+RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}, "losses": [1.0]}
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def model(tiny: Callable[..., Tiny], tmp_path: Path) -> Path:
 def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
     info = load_model(f"jackalope:{model}", "cpu").info
     assert info["weights"] == str(model)
-    assert info["trained_on"] == {key: RECORD[key] for key in ("name", "benchmark", "world", "recipe")}
+    assert info["trained_on"] == {key: RECORD[key] for key in ("name", "benchmark", "world", "method", "recipe")}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
             "jackalope.json",
             "is not a model trained here: it has no jackalope.json; give a folder written by `score train`.",
         ),
-        ("open_clip_config.json", "cannot be loaded"),
+        ("open_clip_config.json", "is no folder with open_clip_config.json; give a folder that open_clip wrote."),
         ("open_clip_model.safetensors", "cannot be loaded"),
     ],
 )

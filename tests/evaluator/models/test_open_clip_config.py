@@ -17,7 +17,7 @@ from generator.dataset.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import bert_tokenizer
 
-RECORD = {"name": "b", "benchmark": "0", "world": "1", "recipe": {"epochs": 1}}
+RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}}
 
 
 @pytest.fixture(autouse=True)

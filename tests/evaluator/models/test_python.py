@@ -1,5 +1,6 @@
 """Models of one's own: `python:module:factory`, what is filled in, what is refused."""
 
+import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from PIL import Image
 
 from evaluator.models.contracts import fingerprints
 from evaluator.models.registry import load_model
+from evaluator.protocols.items import NOT_A_NUMBER
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -190,8 +192,8 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, writte
         (ENCODER, "python:no_such_module:Model", "There is no Python module 'no_such_module' in .*; run where it is"),
         (ENCODER, "python:own_model.deeper:Model", "There is no Python module 'own_model.deeper'"),
         (ENCODER, "python:own_model:Modell", "There is no 'Modell' in the module own_model: it has Model"),
-        (ENCODER, "python:own_model", "Expected python:PACKAGE.MODULE:FACTORY, .*got 'python:own_model'"),
-        (ENCODER, "python:own_model.py:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
+        (ENCODER, "python:own_model", "Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, .*got 'python:own_model'"),
+        (ENCODER, "python:./own_model:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
         ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
         ("class Model: pass", "python:own_model:Model", r"\(Model\) has no method to score with; give it encode_images and"),
         ("class Model:\n  def encode_texts(self, t): pass", "python:own_model:Model", "has encode_texts alone; give it"),
@@ -208,11 +210,138 @@ def test_what_is_no_model_is_refused_in_one_sentence(source: str, spec: str, sai
     assert "\n" not in caught.value.message
 
 
-def test_an_error_of_the_users_own_code_shows_where_it_is(written: Callable[..., str]) -> None:
-    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
-        _load(written("import no_such_package\n"))
-    with pytest.raises(ZeroDivisionError):
-        _load(written(ENCODER + "    def __init__(self): 1 / 0\n"))
+RAISING = {  # what is written, after what, the sentence, the line of the user's that is shown
+    "syntax": ("class Model(:\n", "importing the module of {spec} ended with SyntaxError: invalid syntax", "class Model(:"),
+    "import": ("import no_such_package\n", "importing the module of {spec} ended with ModuleNotFoundError: No module named 'no_such_package'", "import no_such_package"),
+    "relative": ("from . import x\n", "importing the module of {spec} ended with ImportError: attempted relative import", "from . import x"),
+    "exit": ("raise SystemExit(0)\n", "importing the module of {spec} ended with SystemExit: 0", "raise SystemExit(0)"),
+    "constructor": (ENCODER + "    def __init__(self): self.x = 1 / 0\n", "Model of {spec} ended with ZeroDivisionError: division by zero", "self.x = 1 / 0"),
+    "method": (ENCODER.replace("return np.array", "return {}['no'] or np.array"), "encode_texts of {spec} ended with KeyError: 'no'", "return {}['no'] or"),
+    "deeper": ("def helper(x):\n    raise ValueError('two\\nlines')\n" + ENCODER.replace("return np.stack", "return helper(images) or np.stack"),
+               "encode_images of {spec} ended with ValueError: two lines", "raise ValueError('two"),
+    "library": (ENCODER.replace("return np.stack", "return np.linalg.inv(np.zeros((2, 3))) or np.stack"), "encode_images of {spec} ended with LinAlgError: Last 2 dimensions", "np.linalg.inv"),
+    "recursion": (ENCODER.replace("return np.array", "return self.encode_texts(texts) or np.array"), "encode_texts of {spec} ended with RecursionError", "encode_texts(texts)"),
+    "property": (ENCODER + "    @property\n    def info(self): return self.nothing\n    def __getattr__(self, name): raise OSError(name)\n", "info of {spec} ended with OSError: nothing", "raise OSError"),
+    "score": (SCORER.replace("return", "raise EOFError\n        return"), "score of {spec} ended with EOFError", "raise EOFError"),
+    "scores": (BULK.replace("self.contests =", "raise OSError(5, 'x')\n        self.contests ="), "score_pairs of {spec} ended with OSError: [Errno 5] x", "raise OSError(5, 'x')"),
+    "tokens": (BULK.replace("in texts], np.int16", "in 3], np.int16"), "tokens of {spec} ended with TypeError: 'int' object is not iterable", "in 3]"),
+    "eval": (NETWORK.replace("SEED", "0") + "    def eval(self): raise OSError('no')\n", "eval of {spec} ended with OSError: no", "raise OSError('no')"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", RAISING)
+def test_what_the_users_code_raises_is_a_sentence_and_the_users_own_lines(mistake: str, written: Callable[..., str], tmp_path: Path) -> None:  # fmt: skip
+    source, said, line = RAISING[mistake]
+    spec = written(source)
+    with pytest.raises(UserError) as caught:
+        _use(_load(spec))
+    first, *shown = caught.value.message.split("\n")
+    assert first.startswith(said.format(spec=spec))
+    assert first.endswith("; mend it here:")
+    assert line in caught.value.message
+    files = [each for each in shown if each.lstrip().startswith("File ")]
+    assert files
+    assert all(str(tmp_path / "own_model.py") in each for each in files)
+
+
+def test_a_run_ends_with_that_sentence_and_exit_code_2(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:  # fmt: skip
+    spec = written(RAISING["method"][0])
+    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
+    assert (done.exit_code, done.stdout) == (2, "")
+    error = done.stderr[done.stderr.index("Error: ") :]
+    assert error.startswith(f"Error: encode_texts of {spec} ended with KeyError: 'no'; mend it here:\n")
+    assert "evaluator/" not in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "class Model:\n  def __init__(self, path, size=3): pass\n",
+            "'Model' in own_model needs path, and is called without",
+        ),
+        (ENCODER + "    info = 3\n", "The info of .* is 3; give a dictionary"),
+        (ENCODER + "    info = {'a': np.float32(1)}\n", r"The info of .* is \{'a': .*\}; give a dictionary"),
+        (BULK.replace("passes = 2", "passes = 'two'"), "The passes of .* are 'two'; give a whole number from 1"),
+        (BULK.replace('"length"', '"../x"', 1), "Expected the channel of .* to be letters"),
+        (BULK.replace('"length"', '"fit"', 1), "The channels of .* are .*; give a tuple of names"),
+    ],
+)
+def test_attributes_of_the_wrong_kind_are_refused_before_anything_is_scored(source: str, said: str, written: Callable[..., str]) -> None:  # fmt: skip
+    with pytest.raises(UserError, match=said) as caught:
+        _load(written(source))
+    assert "\n" not in caught.value.message
+
+
+def test_a_device_that_is_not_there_is_refused_by_any_model(written: Callable[..., str]) -> None:
+    with pytest.raises(UserError, match="The device 'tpu' is not available"):
+        load_model(written(ENCODER), "tpu")
+
+
+def test_a_model_is_named_by_its_file(written: Callable[..., str], tmp_path: Path) -> None:
+    written(ENCODER.replace("import numpy", "import own_helper, numpy"), "own_file_model")
+    written("", "own_helper")
+    specs = [
+        f"python:{place}:Model"
+        for place in ("own_file_model.py", "./own_file_model.py", tmp_path / "own_file_model.py")
+    ]
+    models = [_load(spec) for spec in (*specs, "python:own_file_model:Model")]
+    assert [model.info["weights"] for model in models[:3]] == specs
+    assert len({model.info["source_sha256"] for model in models}) == 1
+    assert all(np.array_equal(model.encode_images(IMAGES), models[0].encode_images(IMAGES)) for model in models)
+    again = _load(specs[0])
+    assert again.key == models[0].key
+
+
+def test_a_file_need_not_be_in_the_working_directory(
+    written: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written("from own_helper import SIZE\n" + ENCODER, "own-model")
+    written("SIZE = 3\n", "own_helper")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert _load("python:../own-model.py:Model").encode_images(IMAGES).shape == (2, 3)
+
+
+def test_a_file_that_is_no_module_of_its_own_is_refused(written: Callable[..., str], tmp_path: Path) -> None:
+    written(ENCODER, "json_of_mine")
+    (tmp_path / "json.py").write_text(ENCODER)
+    with pytest.raises(
+        UserError, match=r"The name of 'json.py' is that of another module, 'json', .*; rename the file"
+    ):
+        _load("python:json.py:Model")
+    with pytest.raises(UserError, match=r"There is no file 'nowhere.py' in .*; give the path of the file"):
+        _load("python:nowhere.py:Model")
+    written("1 / 0\n", "own_broken")
+    for _ in range(2):  # a module that could not be imported is not kept half made
+        with pytest.raises(UserError, match=r"importing the file of .* ended with ZeroDivisionError"):
+            _load("python:./own_broken.py:Model")
+
+
+UNSURE = """
+import numpy as np
+class Model:
+    def encode_images(self, images):
+        return np.stack([np.asarray(i, np.float64).mean((0, 1)) + 1 for i in images])
+    def encode_texts(self, texts):
+        found = np.array([[len(t), t.count("r"), 1] for t in texts], np.float64)
+        found[["red" in t for t in texts]] = np.nan
+        return found
+"""
+
+
+def test_nan_leaves_items_unscored_and_the_run_goes_on(
+    written: Callable[..., str], drawn: Path, tmp_path: Path
+) -> None:
+    done = score_command("run", drawn, "--model", written(UNSURE), "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert "Unscored items of 'binary': " in done.stderr
+    items = list(csv.DictReader((tmp_path / "run" / "tables" / "items.csv").open(encoding="utf-8")))
+    reasons = {"red" in row["true_text"]: row["unscored"] for row in items if row["protocol"] == "binary"}
+    assert reasons == {True: NOT_A_NUMBER, False: ""}
+    rows = [row for row in read_json(tmp_path / "run" / "results.json")["rows"] if row["metric"] == "accuracy"]
+    assert all(row["unscored"] for row in rows if row["split"] in ("seen", "partial"))
 
 
 def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:

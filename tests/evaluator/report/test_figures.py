@@ -34,6 +34,15 @@ def test_figures_of_several_runs_name_the_models(results: Row) -> None:
     assert ("first model" in first, "second model" in second) == (True, True)
 
 
+@pytest.mark.parametrize("name", ["$x$", "a_$b^2$ {c} 50%", "$\\\\frac", "[bold] \\\\alpha"])
+def test_a_dollar_in_a_name_begins_no_formula(name: str, results: Row) -> None:
+    """Once half a formula ended the command."""
+    two = [{**results, "model": each} for each in (name, "another")]
+    for svg in by_complexity(two, "integration"):
+        said = "".join(ElementTree.fromstring(svg).itertext())
+        assert name in said
+
+
 def test_no_numbers_give_no_figure(results: Row) -> None:
     assert (
         by_split([results], "unheard-of") == by_complexity([results], "binary") == by_count([results], "binary") == []
@@ -47,7 +56,7 @@ def test_every_figure_is_the_same_again(results: Row) -> None:
 
 def _results(value: float | None) -> dict[str, Any]:
     row = {
-        "protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
+        "protocol": "binary", "metric": "accuracy", "error": None, "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
         "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
     }  # fmt: skip
     return {"model": "m", "cells": [], "rows": [{**row, "split": s} for s in ("val", "seen", "partial", "unseen")]}

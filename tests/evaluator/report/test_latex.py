@@ -91,6 +91,7 @@ def test_what_latex_would_read_is_escaped(results: Row) -> None:
     assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
     assert escape("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
     assert escape("naïve\n") == "na?ve?"
+    assert escape("[x]*") == "{[}x]{*}"  # \\ would take them for its options
     assert all(escape(NAME) in text for text in latex_tables(results).values())
 
 

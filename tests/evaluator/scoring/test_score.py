@@ -131,6 +131,22 @@ def test_a_real_tokenizers_truncation_is_seen(
     assert all(head[text] == head[first] for text, first in same.items())
 
 
+def test_models_of_equal_weights_and_other_tokenizers_share_no_results(
+    drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    """Their keys are equal, since a key may be made of the weights alone; what they read of a text is not."""
+    captions = captions_by_image(drawn)
+    cached = {}
+    for name, read in {"whole": str.split, "cut": _cut(4), "again": str.split}.items():
+        model = WordBag(captions, read=read, key="the same weights")
+        own = _scored(model, world, benchmark, needs, tmp_path / name)
+        (tmp_path / f"{name}-shared").mkdir()
+        score(model, world, benchmark, needs, tmp_path / f"{name}-shared", 64, tmp_path / "cache")
+        cached[name] = pq.read_table(tmp_path / f"{name}-shared" / "scores.parquet").to_pylist()
+        assert cached[name] == own["rows"]
+    assert cached["whole"] == cached["again"] != cached["cut"]
+
+
 def test_settings_follow_the_models_device_and_kind() -> None:
     bag: Any = TorchBag()
     assert settings_for(bag, 4, "bfloat16", 2) == Settings(torch.device("cpu"), "bfloat16", 4, 2)

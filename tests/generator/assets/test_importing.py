@@ -158,6 +158,24 @@ def test_facing_and_up_turn_it(
         assert wedge.vertices[wedge.vertices[:, 2] > 0.1, 0].min() > 0
 
 
+@pytest.mark.parametrize(
+    ("top", "up"), [((0, 1, 0), "z"), ((0, 0, 1), "-y"), ((0, 0, -1), "y"), ((0, -1, 0), "-z"), ((1, 0, 0), "x"), ((-1, 0, 0), "-x")]
+)  # fmt: skip
+def test_an_obj_stands_upright_whichever_way_it_was_written(
+    worker: AssetWorker, tmp_path: Path, top: tuple[int, int, int], up: str
+) -> None:
+    """A pyramid whose top is at `top` of the file. Blender takes y of an .obj for up; many programs write z."""
+    flat = [axis for axis in np.eye(3, dtype=int).tolist() if not np.dot(axis, top)]
+    base = [tuple(np.array(flat[0]) * i + np.array(flat[1]) * j) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    faces = [(0, 1, 2, 3), *((i, (i + 1) % 4, 4) for i in range(4))]
+    pyramid = Read(worker, obj(tmp_path / "p.obj", [*base, tuple(3 * np.array(top))], faces), "x", up)
+    heights = pyramid.vertices[:, 2]
+    at_top = pyramid.vertices[heights > 0.99 * heights.max()]
+    assert heights.max() == pytest.approx(2, abs=1e-4)
+    assert np.abs(at_top[:, :2]).max() < 1e-4  # one point above the middle, not a side of the base
+    assert pyramid.volume > 0
+
+
 def test_doubles_are_merged_sides_turned_and_strays_dropped(worker: AssetWorker, tmp_path: Path) -> None:
     """A cube whose sides share no vertices, every second one inside out, with a vertex and an edge far away."""
     vertices = [CUBE[i] for side in SIDES for i in side] + [(50, 0, 0), (50, 9, 0)]

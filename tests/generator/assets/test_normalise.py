@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from generator.assets.normalise import FACINGS, check_coordinates, far_away, normalise
+from generator.assets.normalise import FACINGS, UPS, check_coordinates, far_away, normalise
 from generator.dataset.errors import UserError
 
 AHEAD = {"x": (1, 0), "-x": (-1, 0), "y": (0, 1), "-y": (0, -1)}
@@ -17,6 +17,19 @@ def test_the_front_is_brought_to_x(facing: str) -> None:
     np.testing.assert_allclose(found, [[1, 0, 0], [-1, 0, 0], [-1, 0, 0.5]], atol=1e-12)
     y_up = np.array([(px, pz, -py) for px, py, pz in (nose, tail, back)])
     np.testing.assert_allclose(normalise(y_up, facing, "y"), found, atol=1e-12)
+
+
+@pytest.mark.parametrize("up", UPS)
+def test_the_top_is_brought_up_by_a_turn(up: str) -> None:
+    top = np.zeros(3)
+    top["xyz".index(up[-1])] = -1 if up[0] == "-" else 1
+    turn = np.array(UPS[up], float)
+    np.testing.assert_array_equal(turn @ top, [0, 0, 1])
+    assert np.linalg.det(turn) == 1  # a mirror would turn faces inside out
+    assert np.trace(turn) >= 1 or up == "-z"  # by a quarter, or where it hangs upside down by a half
+    arrow = np.array([(0, 0, 0), 2 * top, *0.2 * np.eye(3), *-0.2 * np.eye(3)])
+    found = normalise(arrow, "x", up)
+    np.testing.assert_allclose(found[1], [0, 0, 2], atol=1e-12)
 
 
 def test_a_tall_mesh_gets_the_height_2() -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import run_command
@@ -32,3 +33,18 @@ def test_a_mistake_exits_with_2_and_writes_nothing(tmp_path: Path, arguments: li
     assert done.returncode == 2
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_up_takes_a_direction_that_begins_with_a_dash(tmp_path: Path, sets: Path) -> None:
+    """A flat arrow in an .obj whose own z points up."""
+    points = ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 4))
+    sides = ("1 2 3 4", "1 2 5", "2 3 5", "3 4 5", "4 1 5")
+    lines = [f"v {x} {y} {z}" for x, y, z in points] + [f"f {side}" for side in sides]
+    (tmp_path / "spire.obj").write_text("\n".join(lines) + "\n")
+    done = run_command(
+        "gen", "assets", "import", tmp_path / "spire.obj", "--name", "spire", "--up", "-y", "--facing", "x", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((sets / "mine" / "spire.json").read_text())["up"] == "-y"
+    vertices = np.load(sets / "mine" / "spire.npz")["vertices"]
+    assert np.abs(vertices[vertices[:, 2] > 1.99][:, :2]).max() < 1e-4

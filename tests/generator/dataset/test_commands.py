@@ -40,7 +40,8 @@ def work(end: str, as_json: bool) -> None:
     say("Next: sleep")
     endings = {
         "mistake": UserError("Expected a, got b."), "disk": OSError(errno.ENOSPC, "full", "out"), "stop": KeyboardInterrupt(),
-        "bug": ZeroDivisionError("a bug"), "other": OSError(errno.EIO, "broken"),
+        "folder": FileNotFoundError(errno.ENOENT, "no", "runs/a"), "odd": OSError(errno.EIO, "Input/output error", "x"),
+        "memory": MemoryError(), "bug": ZeroDivisionError("a bug"), "other": OSError(errno.EIO, "broken"),
     }  # fmt: skip
     if end in endings:
         raise endings[end]
@@ -77,6 +78,9 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
     ("end", "code", "said"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
+        ("folder", 2, "Error: Cannot use runs/a: there is no such file or folder. What is finished is kept:"),
+        ("odd", 2, "Error: Cannot use x: Input/output error. What is finished is kept:"),
+        ("memory", 2, "Error: There is not enough memory; end other programs"),
         ("disk", 2, "Error: Cannot write out: no space is left there. What is finished is kept:"),
         ("stop", 130, "Stopped. What is finished is kept: run the same command again to continue."),
     ],

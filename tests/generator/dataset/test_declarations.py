@@ -3,7 +3,7 @@
 import pytest
 from pydantic import Field, ValidationError
 
-from generator.dataset.declarations import Declared, Hex, Positive, Share, Words, caught, refuse, table_of
+from generator.dataset.declarations import Declared, Hex, Positive, Share, Words, caught, refuse, sentence_of, table_of
 
 
 class Inner(Declared):
@@ -43,3 +43,25 @@ def test_mistakes_are_collected() -> None:
     refuse([])
     assert caught(lambda: refuse(["one", "two"])) == ["one", "two"]
     assert caught(lambda: None) == []
+
+
+class Painted(Declared):
+    name: str
+    color: Hex = "#000000"
+    inner: dict[str, Share] = Field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"name": "a", "color": "0b7a75"}, 'color: write "#0b7a75", got "0b7a75".'),
+        ({"name": "a", "color": "teal"}, 'color: expected a color such as "#0b7a75", got "teal".'),
+        ({}, "name is missing; declare it."),
+        ({"name": "a", "inner": []}, "inner: expected a table such as [inner], got []."),
+        ({"name": 3}, "name: Input should be a valid string."),
+    ],
+)
+def test_a_mistake_is_a_sentence(declared: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Painted.model_validate(declared)
+    assert sentence_of(caught.value.errors()[0]) == said

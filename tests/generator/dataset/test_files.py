@@ -1,5 +1,6 @@
 """Files that are written whole or not at all, and tables row by row."""
 
+import copy
 import json
 import os
 import tomllib
@@ -45,10 +46,27 @@ def test_equal_json_is_equal_bytes_and_damage_is_named(tmp_path: Path) -> None:
         write_json(tmp_path / name, data)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert read_json(tmp_path / "a") == {"x": 1, "y": "é"}
-    for damaged in (b"{", b"[1]", b"\xff"):
+    for damaged in (b"{", b"[1]", b"\xff", b"", b'{"a":' * 50_000, b"[" * 50_000):
         (tmp_path / "a").write_bytes(damaged)
         with pytest.raises(UserError, match="is damaged"):
             read_json(tmp_path / "a")
+
+
+def test_a_key_that_is_missing_is_told_with_its_file(tmp_path: Path) -> None:
+    write_json(tmp_path / "a", {"x": {"y": [{"z": 1}]}})
+    read = read_json(tmp_path / "a")
+    assert read["x"]["y"][0].get("w") is None
+    for lacking in (read, read["x"], read["x"]["y"][0]):
+        with pytest.raises(UserError) as caught:
+            lacking["w"]
+        assert caught.value.message == f"{tmp_path / 'a'} is damaged: it has no 'w'; restore it or make it again."
+    assert json.loads(json.dumps(read)) == read == copy.deepcopy(read)
+
+
+def test_toml_that_is_nested_too_deeply_is_no_toml() -> None:
+    assert parse_toml("a = [[1]]") == {"a": [[1]]}
+    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
+        parse_toml("a = " + "[" * 50_000)
 
 
 def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.judge.verify import verify_dataset
+from tests.conftest import run_command
 from tests.generator.judge.datasets import edit, judged, said, seal
 
 
@@ -76,6 +77,39 @@ def test_a_listed_path_that_leaves_the_folder_is_found_and_not_read(copied: Path
     assert certificate["status"] == "failed"
     assert f"world/SHA256SUMS lists {name!r}" in said(certificate, "unsafe path")
     assert f"{benchmark.name}/SHA256SUMS lists {name!r}" in said(certificate, "unsafe path")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault", "finding"),
+    [
+        (f"{'0' * 64}  ", "unsafe path", "SHA256SUMS lists ''"),
+        ("0" * 64, "damaged file", "which is no digest and path"),
+        ("", "damaged file", "has the line '', which is no digest and path"),
+        (f"{'0' * 64}  images", "unsafe path", "SHA256SUMS lists 'images'"),
+        (f"{'0' * 64}  images/", "unsafe path", "SHA256SUMS lists 'images/'"),
+        (f"{'0' * 64}  .", "unsafe path", "SHA256SUMS lists '.'"),
+        ("no digest  images/000003.png", "damaged file", "which is no digest and path"),
+    ],
+)
+def test_a_line_of_the_sums_without_a_file_is_found(copied: Path, line: str, fault: str, finding: str) -> None:
+    """A folder's name once was read as a file."""
+    sums = copied / "world/SHA256SUMS"
+    sums.write_text(f"{sums.read_text()}{line}\n")
+    manifest = read_json(copied / "world/manifest.json")
+    write_json(copied / "world/manifest.json", {**manifest, "sums": hashlib.sha256(sums.read_bytes()).hexdigest()})
+    assert finding in said(judged(copied), fault)
+
+
+def test_sums_that_are_no_text_or_no_file_are_told(copied: Path) -> None:
+    sums = copied / "world/SHA256SUMS"
+    sums.write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match=r"SHA256SUMS is damaged: it is not UTF-8 text; restore it"):
+        verify_dataset(copied, None)
+    sums.unlink()
+    sums.mkdir()
+    done = run_command("gen", "verify", copied)
+    assert done.returncode == 2
+    assert "SHA256SUMS" in done.stderr
 
 
 @pytest.mark.parametrize("place", ["world/images/extra.png", "benchmarks/link", "link", "world/link"])

@@ -1,0 +1,35 @@
+"""Values of the wrong type in the JSON files of a dataset are named in a sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.dataset.errors import UserError
+from generator.dataset.records import BenchmarkManifest, HoldoutRecord, IndexRecord, WorldManifest, check_shape
+
+WHOLE: dict[str, Any] = {"sums": "0", "request": {"width": 8, "objects": [2, 2], "seed": 0}, "scenes": 3, "failed": 0}
+
+
+@pytest.mark.parametrize(
+    ("shape", "data", "said"),
+    [
+        (WorldManifest, {"request": 3}, "request: input should be a valid dictionary"),
+        (WorldManifest, {"request": {"width": "8"}}, "request.width: input should be a valid integer"),
+        (WorldManifest, {"scenes": True}, "scenes: input should be a valid integer"),
+        (BenchmarkManifest, {"scenes": [3]}, "scenes: input should be a valid dictionary"),
+        (HoldoutRecord, {"bindings": [["red"]]}, "bindings.0: list should have at least 2 items"),
+        (IndexRecord, {"benchmarks": {"a": 3}}, "benchmarks.a: input should be a valid string"),
+    ],
+)
+def test_a_value_of_another_type_is_named_with_its_file(shape: Any, data: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        check_shape(data, shape, Path("manifest.json"))
+    assert caught.value.message.startswith(f"manifest.json is damaged ({said}")
+    assert caught.value.message.endswith("; restore it or make it again.")
+
+
+def test_what_is_right_unknown_or_missing_passes() -> None:
+    """A key that is missing is told where it is needed."""
+    check_shape(WHOLE, WorldManifest, Path("m"))
+    check_shape({"new": object()}, WorldManifest, Path("m"))
