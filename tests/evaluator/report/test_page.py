@@ -243,7 +243,7 @@ def test_a_run_without_results_says_how_to_write_them(half_right: Path) -> None:
 def test_control_characters_of_names_are_shown(half_right: Path, tmp_path: Path) -> None:
     results = read_json(half_right / "results.json")
     write_json(half_right / "results.json", {**results, "model": "evil\u202etxt\x1b[2J<b>"})
-    write_page([half_right], tmp_path / "page.html")
+    write_page([read_named(str(half_right))], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "evil\\u202etxt\\x1b[2J&lt;b&gt;" in page
     assert not {"\u202e", "\x1b"} & {*page}
