@@ -3,17 +3,18 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 DEMO := demo
+# Training seeds of the demo, such as SEEDS="0 1 2".
+SEEDS := 0
 
 .PHONY: demo test test-full lint bench clean
 
-demo: .venv/run  ## Render a held-out split, verify it, train a small model on the seen part, score and report it.
+demo: .venv/run  ## Render a held-out split, verify it, train a small model on the seen part for each of SEEDS, score and report.
 	$(BIN)/gen render --holdout 3x3 --scenes train=2900,val=100,seen=400,partial=400,unseen=200 --resolution 80x80 --quality draft --out $(DEMO)/world
 	$(BIN)/gen verify $(DEMO)/world
 	$(BIN)/gen preview $(DEMO)/world --out $(DEMO)/preview.png
-	rm -rf $(DEMO)/model $(DEMO)/run
-	$(BIN)/score train scratch $(DEMO)/world --out $(DEMO)/model
-	$(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model --out $(DEMO)/run --json >/dev/null
-	$(BIN)/score report $(DEMO)/run --out $(DEMO)/report.html
+	rm -rf $(DEMO)/model* $(DEMO)/run*
+	for seed in $(SEEDS); do $(BIN)/score train scratch $(DEMO)/world --seed $$seed --out $(DEMO)/model$$seed && $(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model$$seed --out $(DEMO)/run$$seed --json >/dev/null || exit; done
+	$(BIN)/score report $(SEEDS:%=$(DEMO)/run%) --out $(DEMO)/report.html
 
 test: .venv/dev  ## Every test that CI runs.
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full"

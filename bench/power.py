@@ -8,7 +8,8 @@ from scipy.special import expit
 
 from bench.figures import Figure
 from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.intervals import cluster_mean
+from evaluator.statistics.intervals import LEVEL, cluster_mean
+from evaluator.statistics.pooled import Pooled, pool
 from generator.holdout.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, SplitSize, half_width
 
 BLOCKS = ((2, 3, 1), (3, 3, 1), (3, 4, 1), (4, 4, 1), (4, 6, 1), (6, 6, 1), (8, 8, 1), (3, 3, 3), (3, 3, 5), (4, 4, 3))
@@ -23,7 +24,8 @@ class Unseen:
     """The unseen scenes of so many blocks of r values with c objects, dealt evenly to clusters and pairings."""
 
     def __init__(self, r: int, c: int, seeds: int = 1, scenes: int = 300):
-        """scenes: those of each block."""
+        """scenes: those of each block. Blocks share no binding."""
+        self._seeds = seeds
         pairings = [
             [[(f"{seed} {a} {b}", f"{seed} {a[0]} {x}", f"{seed} {a[1]} {y}") for x, y in (b, b[::-1])]
              for a in combinations(range(r), 2) for b in combinations(range(c), 2)]
@@ -38,6 +40,7 @@ class Unseen:
         self._bindings = np.unique([cell[1:] for cell in dealt], return_inverse=True)[1].reshape(-1, 2)
         n_clusters, n_bindings = (int(codes.max()) + 1 for codes in (self.clusters.codes, self._bindings))
         self.size = SplitSize("unseen", len(dealt), n_clusters, n_bindings, 2.0)
+        self.block = SplitSize("unseen", scenes, n_clusters // seeds, n_bindings // seeds, 2.0)
 
     def outcomes(self, accuracy: float, rng: np.random.Generator) -> np.ndarray:
         """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such scenes."""
@@ -50,8 +53,15 @@ class Unseen:
 
     def median_half_width(self, accuracy: float, draws: int, rng: np.random.Generator) -> float:
         """The median half-width of the evaluator's intervals of so many models."""
-        found = [cluster_mean(self.outcomes(accuracy, rng), self.clusters) for _ in range(draws)]
+        found = [self._pooled(self.outcomes(accuracy, rng)) for _ in range(draws)]
         return float(np.median([each.high - each.low for each in found])) / 2
+
+    def _pooled(self, outcomes: np.ndarray) -> Pooled:
+        """The evaluator's interval of the mean over blocks."""
+        blocks = np.split(np.arange(len(outcomes)), self._seeds)
+        each = [cluster_mean(outcomes[rows], self.clusters.take(rows)) for rows in blocks]
+        names = [str(block) for block in range(self._seeds)]
+        return pool([e.value for e in each], [e.low for e in each], [e.high for e in each], names, LEVEL)
 
 
 def figures() -> list[Figure]:
@@ -63,7 +73,7 @@ def figures() -> list[Figure]:
             unseen = Unseen(r, c, seeds, scenes)
             if unseen.size.scenes * unseen.size.bindings <= _LARGEST:
                 for accuracy, found in ratios.items():
-                    found.append(half_width(unseen.size, accuracy) / unseen.median_half_width(accuracy, DRAWS, rng))
+                    found.append(half_width(unseen.block, accuracy, seeds) / unseen.median_half_width(accuracy, DRAWS, rng))
     return [
         Figure(
             f"width that --power expects at {accuracy:.0%}, of the evaluator's",

@@ -22,7 +22,7 @@ def test_the_demo_shows_the_drop(tmp_path: Path) -> None:
     )
     for line in recipe.stdout.strip().splitlines():
         subprocess.run(line, shell=True, cwd=CHECKOUT, check=True)
-    rows = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "run0" / "results.json").read_text())["rows"]
     binary, retrieval = (
         {row["split"]: row["value"] for row in rows if row["protocol"] == name and row["error"] is None}
         for name in ("binary", "retrieval")

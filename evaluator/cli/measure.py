@@ -10,11 +10,11 @@ from generator.dataset.errors import UserError
 
 
 @click.command()
-@click.argument("run", type=FOLDER, required=False)
+@click.argument("runs", type=FOLDER, nargs=-1)
 @click.option(
     "--items",
     type=FILE,
-    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUN. docs/models.md lists its columns.",
+    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS. docs/models.md lists its columns.",
 )
 @click.option("--dataset", type=DatasetFolder(), help="Dataset whose scene_id and text_id the table has.")
 @click.option(
@@ -33,24 +33,29 @@ from generator.dataset.errors import UserError
 @FULL
 @JSON
 def measure(
-    run: Path | None, items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
+    runs: tuple[Path, ...], items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
     probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Compute the results of RUN again from its scores, without the model; or those of scores from elsewhere (--items)."""
+    """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere (--items).
+
+    Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
+    """
     from evaluator.cli.results_table import print_table
     from evaluator.measure import measure as compute
+    from evaluator.pooling import pool_runs
     from evaluator.report.latex import write_latex
 
-    if (run is None) == (items is None):
-        raise UserError("Expected a RUN or --items, one of them; `score measure --help` says what each is.")
+    if bool(runs) == (items is not None):
+        raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
     if items is not None and channel is not None:
-        raise UserError("--channel belongs to a RUN; a table of --items has one score, leave --channel out.")
+        raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
     if items is not None:
         from evaluator.elsewhere.run import Source, measure_items
 
         source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level)
-        run, results = measure_items(source)
+        run, found = measure_items(source)
         say(f"Scores and results are in {run}. Next: score report {run}")
+        runs, results = (run,), [found]
     else:
         given = {
             "--dataset": dataset,
@@ -60,10 +65,11 @@ def measure(
             "--probabilities": probabilities,
         }
         if alone := [name for name, value in given.items() if value]:
-            raise UserError(f"{alone[0]} belongs to --items; leave it out to measure {run} again.")
-        results = compute(Path(str(run)), channel, tolerance, level)
-    write_latex(results, Path(str(run)))
+            raise UserError(f"{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
+        results = [compute(run, channel, tolerance, level) for run in runs]
+    for run, found in zip(runs, results, strict=True):
+        write_latex(found, run)
     if as_json:
-        result(results, True, "")
+        result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:
-        print_table([results], full)
+        print_table(results, full)

@@ -21,6 +21,8 @@ ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
 FEWEST_CLUSTERS = 5
 """With fewer, a test by cluster cannot reach p = .05."""
+FEWEST_BLOCKS = 3
+"""From so many block seeds on, their own spread counts."""
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings tell
 
@@ -75,13 +77,16 @@ def told_split(rule: Rule) -> str:
 def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list[Expected]:
     """What a split tells, for some accuracies and numbers of block seeds."""
     return [
-        Expected(seeds, accuracy, half_width(split.times(seeds), accuracy), difference(split.times(seeds), accuracy))
+        Expected(seeds, accuracy, half_width(split, accuracy, seeds), difference(split.times(seeds), accuracy))
         for accuracy in ACCURACIES for seeds in block_seeds
     ]  # fmt: skip
 
 
-def half_width(split: SplitSize, accuracy: float) -> float:
+def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
     """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
+
+    Several block seeds are pooled as in the evaluator: the distances of their ends add up in squares, and from three on the
+    interval is not narrower than Student's t over blocks.
 
     The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding counts
     √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1.
@@ -94,10 +99,12 @@ def half_width(split: SplitSize, accuracy: float) -> float:
         (1 / (split.scenes * accuracy * (1 - accuracy)), split.scenes - 1),
     )
     variance = sum(part for part, _ in parts)
+    sd = accuracy * (1 - accuracy) * sqrt((parts[0][0] + parts[1][0]) / unknown + parts[2][0])  # of a block's mean, 0..1
+    of_blocks = stdtrit(block_seeds - 1, (1 + LEVEL) / 2) * sd if block_seeds >= FEWEST_BLOCKS else 0.0
     freedom = variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)  # Satterthwaite (1946)
     half = stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance)
     low, high = expit(logit(accuracy) - half), expit(logit(accuracy) + half)
-    return float(high - low) / 2
+    return float(max(float(high - low) / 2, of_blocks) / sqrt(block_seeds))
 
 
 def difference(split: SplitSize, accuracy: float) -> float | None:
@@ -124,7 +131,7 @@ def difference(split: SplitSize, accuracy: float) -> float | None:
 
 def sentence(split: SplitSize) -> str:
     """What a split will be able to tell, in one line for people."""
-    one, five = (_points(half_width(split.times(seeds), 0.75)) for seeds in (1, 5))
+    one, five = (_points(half_width(split, 0.75, seeds)) for seeds in (1, 5))
     return (
         f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} accuracy of 75% will have "
         f"an interval of about ±{one} points; with 5 block seeds ±{five}."

@@ -20,7 +20,8 @@ def results(*rows: Row) -> Row:
 def test_names_are_printed_as_they_are(full: bool, capsys: pytest.CaptureFixture[str]) -> None:
     """Once python:m:Model lost its colons to a picture of an M, and [/] ended the command."""
     names = {"model": "python:m:Model [/] [bold]$x$", "benchmark": "[red]"}
-    print_table([{**results({"kind": "[dim]:x:", "metric": "[/]"}, {"kind": "b"}), **names}], full)
+    found = results({"kind": "[dim]:x:", "metric": "[/]"}, {"kind": "b"})
+    print_table([{**found, **names, "factors": {**found["factors"], "model": names["model"]}}], full)
     printed = capsys.readouterr().out
     assert all(name in printed for name in (*names.values(), "[dim]:x:", "[/]"))
 

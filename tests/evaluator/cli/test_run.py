@@ -45,7 +45,8 @@ def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path
     for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
         assert json.loads(score_command(*command, "--json").stdout) == results
     report = json.loads(score_command("report", folder, "--json").stdout)
-    assert report == {"report": str(folder / "report.html"), "results": [results]}
+    assert (report["report"], report["results"]) == (str(folder / "report.html"), [results])
+    assert [(entry["model"], entry["runs"]) for entry in report["pooled"]] == [(results["model"], 1)]
 
 
 def test_the_level_of_a_run_is_kept_when_it_is_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:

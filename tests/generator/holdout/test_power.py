@@ -32,7 +32,7 @@ def test_the_width_is_that_of_the_evaluators_intervals(block: tuple[int, int, in
     """The median of 40 simulated models; its own error is some 5%."""
     unseen = Unseen(*block)
     median = unseen.median_half_width(accuracy, 40, np.random.default_rng(1))
-    assert half_width(unseen.size, accuracy) == pytest.approx(median, rel=0.25)
+    assert half_width(unseen.block, accuracy, block[2]) == pytest.approx(median, rel=0.25)
 
 
 @pytest.mark.parametrize(("block", "accuracy"), [((3, 3), 0.75), ((3, 3), 0.97), ((4, 4), 0.9)])
@@ -78,7 +78,7 @@ def test_too_few_groups_tell_no_difference() -> None:
 @given(st.integers(5, 300), st.integers(4, 300), st.integers(1, 50), st.floats(0.02, 0.98))
 def test_more_block_seeds_tell_more(clusters: int, bindings: int, each: int, accuracy: float) -> None:
     size = SplitSize("unseen", clusters * each, clusters, bindings, 2)
-    widths = [half_width(size.times(seeds), accuracy) for seeds in (1, 2, 4, 8)]
+    widths = [half_width(size, accuracy, seeds) for seeds in (1, 5, 8, 16)]
     assert 0.5 > widths[0] > widths[1] > widths[2] > widths[3] > 0
     assert half_width(size, 1 - accuracy) == pytest.approx(widths[0])
 
@@ -102,12 +102,12 @@ def test_every_accuracy_is_told_for_every_number_of_block_seeds() -> None:
     rows = expected(size)
     assert [(row.accuracy, row.block_seeds) for row in rows] == [(a, n) for a in ACCURACIES for n in BLOCK_SEEDS]
     assert [rows[0].half_width, rows[0].difference] == [half_width(size, 0.5), difference(size, 0.5)]
-    assert rows[5].half_width == half_width(size.times(3), 0.75)
+    assert rows[5].half_width == half_width(size, 0.75, 3)
 
 
 def test_a_line_says_what_one_and_five_block_seeds_tell() -> None:
     assert sentence(SplitSize("unseen", 300, 9, 9, 2)) == (
-        "9 groups of 9 bindings: an unseen accuracy of 75% will have an interval of about ±20 points; with 5 block seeds ±8."
+        "9 groups of 9 bindings: an unseen accuracy of 75% will have an interval of about ±20 points; with 5 block seeds ±10."
     )
     assert sentence(SplitSize("ood_test", 300, 1, 4, 2)).startswith(
         "1 group of 4 bindings: an ood_test accuracy of 75%"
