@@ -73,7 +73,9 @@ def figures() -> list[Figure]:
             unseen = Unseen(r, c, seeds, scenes)
             if unseen.size.scenes * unseen.size.bindings <= _LARGEST:
                 for accuracy, found in ratios.items():
-                    found.append(half_width(unseen.block, accuracy, seeds) / unseen.median_half_width(accuracy, DRAWS, rng))
+                    found.append(
+                        half_width(unseen.block, accuracy, seeds) / unseen.median_half_width(accuracy, DRAWS, rng)
+                    )
     return [
         Figure(
             f"width that --power expects at {accuracy:.0%}, of the evaluator's",

@@ -99,7 +99,9 @@ def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float
         (1 / (split.scenes * accuracy * (1 - accuracy)), split.scenes - 1),
     )
     variance = sum(part for part, _ in parts)
-    sd = accuracy * (1 - accuracy) * sqrt((parts[0][0] + parts[1][0]) / unknown + parts[2][0])  # of a block's mean, 0..1
+    sd = (
+        accuracy * (1 - accuracy) * sqrt((parts[0][0] + parts[1][0]) / unknown + parts[2][0])
+    )  # of a block's mean, 0..1
     of_blocks = stdtrit(block_seeds - 1, (1 + LEVEL) / 2) * sd if block_seeds >= FEWEST_BLOCKS else 0.0
     freedom = variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)  # Satterthwaite (1946)
     half = stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance)
