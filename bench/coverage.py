@@ -1,13 +1,13 @@
 """How often the intervals of shares hold: a simulation of unseen splits (docs/statistics.md).
 
 Scenes of a block of r values and c objects are in a cluster for each two values and two objects. Clusters and bindings have
-effects in logits, normal with a standard deviation of 0, 1 or 2, and the mean over the population is known. Each draw has new
-effects, so that an interval that speaks of bindings like these must hold that mean.
+effects in logits, normal with a standard deviation of 0, 1 or 2, and so have several blocks, with .5; the mean over the
+population is known. Each draw has new effects, so that an interval that speaks of bindings like these must hold that mean.
 """
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from multiprocessing import get_context
 
 import numpy as np
@@ -20,23 +20,32 @@ from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_mean
 
 MEANS = (0.5, 0.8, 0.9, 0.97, 0.99)
-EFFECTS = ((0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (2, 2))
-"""Standard deviations of the effects of clusters and of bindings."""
 EACH = 11  # items of each pairing, 22 of a cluster
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 
 @dataclass(frozen=True)
 class Study:
-    """A block of values x objects, of which some clusters are used, and the number of draws for each mean and effect."""
+    """Blocks of values x objects, of each of which some clusters are used, and the number of draws for each mean and effect.
+
+    of_blocks: the standard deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
+    """
 
     values: int
     objects: int
     clusters: int
     draws: int
+    blocks: int = 1
+    of_blocks: float = 0
+    effects: tuple[tuple[int, int], ...] = tuple(product((0, 1, 2), (0, 1, 2)))
 
 
-STUDIES = (Study(3, 3, 9, 400), Study(3, 4, 18, 400), Study(4, 4, 36, 200), Study(4, 7, 126, 60), Study(6, 8, 405, 10))
+SOME = ((0, 0), (0, 1), (1, 0), (2, 2))
+STUDIES = (
+    Study(3, 3, 9, 400), Study(3, 4, 18, 400), Study(4, 4, 36, 400), Study(4, 7, 126, 200), Study(6, 8, 405, 100),
+    Study(3, 3, 9, 100, 3, 0, SOME), Study(3, 3, 9, 100, 3, 0.5, SOME),
+    Study(3, 3, 9, 40, 10, 0, SOME), Study(3, 3, 9, 40, 10, 0.5, SOME),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ def figures() -> list[Figure]:
     found = []
     for study in STUDIES:
         rows = covered(study)
-        name = f"{study.clusters} clusters, {study.values * study.objects} bindings, {study.draws} draws each"
+        name = f"{study.blocks} x {study.clusters} clusters, {study.blocks * study.values * study.objects} bindings"
+        name += f", blocks {study.of_blocks}" * (study.blocks > 1) + f", {study.draws} draws each"
         found += [
             Figure(f"coverage of 95% intervals, {name}", "%", tuple(row.ours for row in rows)),
             Figure("the same, cluster bootstrap", "%", tuple(row.bootstrap for row in rows)),
@@ -70,7 +80,8 @@ def figures() -> list[Figure]:
 def covered(study: Study) -> list[Covered]:
     """Every mean and pair of effects of a study, in several processes."""
     cases = [
-        (study, mean, effects, seed) for seed, (mean, effects) in enumerate((m, e) for m in MEANS for e in EFFECTS)
+        (study, mean, effects, seed)
+        for seed, (mean, effects) in enumerate((m, e) for m in MEANS for e in study.effects)
     ]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         return list(pool.map(_case, *zip(*cases, strict=True)))
@@ -81,7 +92,7 @@ def _case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> Cov
     cells, clusters = cells_of(study)
     ours, others = [], []
     for _ in range(study.draws):
-        right = drawn(cells, mean, effects, rng)
+        right = drawn(study, cells, mean, effects, rng)
         outcomes = (np.arange(EACH) < right[:, None]).astype(float).ravel()
         estimate = cluster_mean(outcomes, clusters)
         ours.append((estimate.low, estimate.high))
@@ -97,26 +108,32 @@ def _summary(found: np.ndarray, mean: float) -> tuple[float, float]:
 
 
 def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
-    """Cluster and two bindings (cells, 3) of each pairing, and the clusters of all items in the same order."""
+    """Cluster, two bindings and block (cells, 4) of each pairing, and the clusters of all items in the same order."""
     groups = [(a, b) for a in combinations(range(study.values), 2) for b in combinations(range(study.objects), 2)]
     chosen = np.sort(np.random.default_rng(0).permutation(len(groups))[: study.clusters])
+    bindings = study.values * study.objects
     cells = []
-    for code, place in enumerate(chosen):
+    for block, (code, place) in product(range(study.blocks), enumerate(chosen)):
         (a, b), (c, d) = groups[place]
         for pairs in (((a, c), (b, d)), ((a, d), (b, c))):
-            cells.append((code, *(value * study.objects + thing for value, thing in pairs)))
+            shown = [block * bindings + value * study.objects + thing for value, thing in pairs]
+            cells.append((block * study.clusters + code, *shown, block))
     table = np.array(cells)
-    return table, Clusters.of(
-        np.repeat([f"{code:04d}" for code in table[:, 0]], EACH), np.repeat([f"{x}|{y}" for _, x, y in cells], EACH)
-    )
+    items = np.repeat(table, EACH, axis=0)
+    shown = [f"{one}|{other}" for one, other in items[:, 1:3]]
+    return table, Clusters.of(items[:, 0], shown, blocks=items[:, 3])
 
 
-def drawn(cells: np.ndarray, mean: float, effects: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """How many of the items of each cell are right, for new effects of clusters and bindings."""
+def drawn(
+    study: Study, cells: np.ndarray, mean: float, effects: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """How many of the items of each cell are right, for new effects of clusters, bindings and blocks."""
     of_cluster, of_binding = effects
-    spread = float(np.sqrt(of_cluster**2 + 2 * of_binding**2))
+    spread = float(np.sqrt(of_cluster**2 + 2 * of_binding**2 + study.of_blocks**2))
     weights = _WEIGHTS / _WEIGHTS.sum()
     constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ weights) - mean, -10, 40)
     clusters = rng.normal(0, 1, cells[:, 0].max() + 1) * of_cluster
-    bindings = rng.normal(0, 1, cells[:, 1:].max() + 1) * of_binding
-    return rng.binomial(EACH, expit(constant + clusters[cells[:, 0]] + bindings[cells[:, 1:]].sum(axis=1)))
+    bindings = rng.normal(0, 1, cells[:, 1:3].max() + 1) * of_binding
+    blocks = rng.normal(0, 1, study.blocks) * study.of_blocks
+    logits = constant + clusters[cells[:, 0]] + bindings[cells[:, 1:3]].sum(axis=1) + blocks[cells[:, 3]]
+    return rng.binomial(EACH, expit(logits))

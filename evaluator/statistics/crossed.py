@@ -1,9 +1,9 @@
-"""The standard error of a weighted mean over items that share clusters and bindings: variance components by moments."""
+"""The standard error of a weighted mean over items that share clusters, bindings and blocks: variance components by moments."""
 
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 from scipy.optimize import nnls
 
 from evaluator.statistics.clusters import Clusters
@@ -12,8 +12,8 @@ from evaluator.statistics.clusters import Clusters
 class CrossedMeans:
     """Weighted means of any outcome, and their intervals.
 
-    Bindings, clusters and scenes have effects with unknown variances. Three sums of squared residuals, by binding, cluster
-    and scene, have expectations that are linear in them (Henderson 1953); solved without negative variances.
+    Bindings, clusters, blocks and scenes have effects with unknown variances. The sums of squared residuals by binding,
+    cluster, block and scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None):
@@ -22,9 +22,13 @@ class CrossedMeans:
         self._item_weights = np.full(n, 1 / n) if weights is None else weights
         _, first, self._scene = np.unique(clusters.scenes, return_index=True, return_inverse=True)
         self._w = np.bincount(self._scene, weights=self._item_weights)
-        shown = clusters.weights[clusters.shown[first]]
-        self._bindings = shown[:, np.ptp(shown, axis=0) > 0]
-        _, self._cluster = np.unique(clusters.codes[first], return_inverse=True)
+        bindings = clusters.weights[clusters.shown[first]]
+        groupings = [_indicators(each[first]) for each in (clusters.codes, clusters.blocks, clusters.scenes)]
+        self._effects = [
+            sparse.csr_array(bindings[:, np.ptp(bindings, axis=0) > 0]),
+            *(each for each in groupings[:2] if 1 < each.shape[1] < len(first)),
+            groupings[2],
+        ]
 
     def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:
         """Mean ± t · standard error of outcomes (n,), with Satterthwaite's degrees of freedom; nan where nothing varies."""
@@ -40,13 +44,7 @@ class CrossedMeans:
         totals = np.bincount(self._scene, weights=self._item_weights * outcomes)
         mean = float(totals.sum())
         residual = totals - w * mean
-        squares = np.array(
-            [
-                np.square(self._bindings.T @ residual).sum(),
-                np.square(np.bincount(self._cluster, weights=residual)).sum(),
-                np.square(residual).sum(),
-            ]
-        )
+        squares = np.array([np.square(effect.T @ residual).sum() for effect in self._effects])
         expected, factors, freedom = self._design
         used = np.flatnonzero((freedom > 0) & (np.diag(expected) > 0))
         if not len(used):
@@ -60,26 +58,27 @@ class CrossedMeans:
 
     @cached_property
     def _design(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the sums of squares are expected to be for each variance (3, 3), its factor in the variance of the mean (3,),
-        and degrees of freedom (3,).
+        """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean (e,),
+        and degrees of freedom (e,).
         """
-        w, z = self._w, self._bindings
-        clusters = int(self._cluster.max()) + 1
-        of_z, of_clusters = z.T @ w, np.bincount(self._cluster, weights=w)
-        z_by_cluster = np.zeros((clusters, z.shape[1]))
-        np.add.at(z_by_cluster, self._cluster, w[:, None] * z)
-        by_cluster_squared = np.bincount(self._cluster, weights=w**2)
-        e = np.zeros((3, 3))
-        e[0, 0] = np.square((w[:, None] * z).T @ z - np.outer(of_z, of_z)).sum()
-        e[1, 1] = np.square(of_clusters).sum() - 2 * (of_clusters**3).sum() + np.square(of_clusters).sum() ** 2
-        e[0, 1] = e[1, 0] = np.square(z_by_cluster - np.outer(of_clusters, of_z)).sum()
-        e[2, 2] = np.square(w).sum() - 2 * (w**3).sum() + np.square(w).sum() ** 2
-        e[0, 2] = e[2, 0] = np.square(w[:, None] * (z - of_z)).sum()
-        e[1, 2] = e[2, 1] = (
-            by_cluster_squared.sum()
-            - 2 * (of_clusters * by_cluster_squared).sum()
-            + (np.square(of_clusters).sum() * np.square(w).sum())
+        sums = [effect.T @ self._w for effect in self._effects]
+        weighted = [sparse.diags_array(self._w) @ effect for effect in self._effects]
+        expected = np.array(
+            [
+                [_squared(a.T @ b, u, v) for b, v in zip(weighted, sums, strict=True)]
+                for a, u in zip(self._effects, sums, strict=True)
+            ]
         )
-        factors = np.array([np.square(of_z).sum(), np.square(of_clusters).sum(), np.square(w).sum()])
-        freedom = np.array([max(0, z.shape[1] - 1), clusters - 1 if clusters < len(w) else 0, len(w) - 1])
-        return e, factors, freedom
+        freedom = np.array([max(0, effect.shape[1] - 1) for effect in self._effects])
+        return expected, np.array([u @ u for u in sums]), freedom
+
+
+def _indicators(names: np.ndarray) -> sparse.csr_array:
+    """Which of the different names (n, names) each of n is."""
+    codes = np.unique(names, return_inverse=True)[1].reshape(-1)
+    return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)))
+
+
+def _squared(shared: sparse.csr_array, u: np.ndarray, v: np.ndarray) -> float:
+    """The sum of the squares of shared − u v'."""
+    return float(shared.power(2).sum() - 2 * u @ (shared @ v) + (u @ u) * (v @ v))

@@ -64,7 +64,7 @@ def cluster_means(
     found = []
     for i, column in enumerate(outcomes.T.astype(float)):
         if shares is None or shares[i]:
-            found.append(_share(model, means, column, clusters, level, np.nan if chance is None else chance[i]))
+            found.append(_share(model, column, clusters, level, np.nan if chance is None else chance[i]))
         else:
             found.append(_score(means, column, clusters, level))
     return found
@@ -144,16 +144,11 @@ def _grouped(clusters: Grouping) -> Clusters:
     return clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
 
 
-def _share(
-    model: MixedLogistic, means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float, chance: float
-) -> Estimate:
+def _share(model: MixedLogistic, outcomes: np.ndarray, clusters: Clusters, level: float, chance: float) -> Estimate:
     """The mean of a share. Where all outcomes are 0 (or 1) the interval starts (ends) there."""
     value = float(outcomes.mean())
     posterior = model.posterior(outcomes)
     low, high = _around(value, *posterior.interval(level))
-    if 0 < value < 1:  # with many clusters the model knows more than it should where its effects are not normal
-        by_moments = np.clip(means.interval(outcomes, level), 0, 1)
-        low, high = float(np.fmin(low, by_moments[0])), float(np.fmax(high, by_moments[1]))
     fixed = _around(value, *_binomial(outcomes, clusters, level))
     p = np.nan if np.isnan(chance) else posterior.p_value(chance)
     return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p)
@@ -162,9 +157,9 @@ def _share(
 def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
     low, high = means.interval(outcomes, level)
     value = float(outcomes.mean())
-    fixed = CrossedMeans(replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])).interval(
-        outcomes, level
-    )
+    fixed = CrossedMeans(
+        replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0], blocks=np.zeros_like(clusters.blocks))
+    ).interval(outcomes, level)
     return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p_from_interval(value, low, high, level))
 
 
