@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
 from evaluator.run_folder import ResultsRecord, RunRecord, split_name
+from generator.dataset.csv_tables import read_csv
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.limits import MOST_LIST, check_file
+from generator.dataset.parquet import read_table
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "kind", "split", "cluster")
@@ -126,7 +128,8 @@ def _read_run(folder: Path) -> Answers:
         read_json(folder / "results.json", ResultsRecord)["channel"],
     )
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
-    table = {name: strings(column) for name, column in _read_columns(path, columns).items()}
+    found = read_csv(path, dict.fromkeys(columns, pa.string()))
+    table = {name: strings(found[name]) for name in columns}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
@@ -176,7 +179,7 @@ def _read_table(path: Path) -> list[Answers]:
 def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
     """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no rows."""
     try:
-        table = pq.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise UserError(
             f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
@@ -188,11 +191,15 @@ def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = (
         )
     if not table.num_rows:
         raise UserError(f"{path} has no rows; give a table with a row for each item.")
-    return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+    try:
+        return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+    except pa.ArrowException as error:
+        raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
 
 
 def _read_csv(path: Path) -> pa.Table:
     """A CSV file, every column as strings: an item called 0012 keeps its zeros."""
+    check_file(path, MOST_LIST)
     with path.open(encoding="utf-8-sig", newline="") as file:
         names = file.readline().rstrip("\r\n").replace('"', "").split(",")
     return pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 
 from evaluator.answers import Matched, match, read_answers
 from evaluator.protocols.items import split_rank
@@ -21,8 +20,8 @@ from evaluator.statistics.power import (
     renders_for,
     smallest_difference,
 )
+from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError
-from generator.dataset.files import write_bytes
 from generator.dataset.progress import SILENT, Progress
 
 Q = 0.05
@@ -72,10 +71,8 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
 
 def write_rows(comparison: Comparison, path: Path) -> None:
     """Write the rows of a comparison as CSV."""
-    sink = pa.BufferOutputStream()
-    pa.csv.write_csv(pa.Table.from_pylist(comparison["rows"]), sink, pa.csv.WriteOptions(quoting_style="needed"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, sink.getvalue().to_pybytes())
+    write_csv(path, pa.Table.from_pylist(comparison["rows"]))
 
 
 def _resolved(source: str) -> str:

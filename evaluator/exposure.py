@@ -9,6 +9,7 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.limits import MOST_LIST
 from generator.dataset.reader import Benchmark, World
 
 RECORD = "jackalope.json"
@@ -85,7 +86,7 @@ def read_exposure(
 
 def recorded_exposure(folder: Path) -> Exposure | None:
     """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is damaged."""
-    recorded = read_json(folder / RECORD).get("exposure") if (folder / RECORD).exists() else None
+    recorded = read_json(folder / RECORD, most=MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
     if recorded is None:
         return None
     try:

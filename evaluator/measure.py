@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evaluator.contamination import MARK, mark_of, unknown_training
 from evaluator.factors import factors_of
@@ -22,8 +20,11 @@ from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from generator.dataset.arrays import map_npy
+from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import write_json, write_text
+from generator.dataset.files import write_json
+from generator.dataset.parquet import read_table
 from generator.dataset.reader import Benchmark
 from generator.dataset.schema import SCORES
 
@@ -152,13 +153,13 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
-    table = pq.read_table(path, schema=SCORES)
+    table = read_table(path, SCORES)
     table = table.filter(pc.equal(table["channel"], channel))
 
     def matrix(pool: Pool) -> np.ndarray:
         if pool.sample is not None:
             return _matrix(table, pool)
-        return np.asarray(np.load(pool_path(run.folder, pool.name, channel, run.channels.index(channel))))
+        return _stored_matrix(run, pool, channel)
 
     return Scores(
         benchmark,
@@ -195,6 +196,15 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
     values = scores["score"].to_numpy(zero_copy_only=False).astype(np.float32)
     matrix[row[inside], column[inside]] = values[inside]
     return matrix
+
+
+def _stored_matrix(run: Run, pool: Pool, channel: str) -> np.ndarray:
+    """The scores of a pool that a run stored, float32 (images, texts). Raises UserError where the file is missing or damaged."""
+    path = pool_path(run.folder, pool.name, channel, run.channels.index(channel))
+    try:
+        return map_npy(path, (len(pool.images), len(pool.texts)), np.float32)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}); run `score run` again.") from None
 
 
 def _fit_rows(fit: Row) -> list[Row]:
@@ -245,10 +255,3 @@ def _marked(table: pa.Table, mark: str) -> pa.Table:
     if not mark or not table.num_columns:
         return table
     return table.add_column(0, MARK, pa.array([mark] * table.num_rows, pa.string()))
-
-
-def write_csv(path: Path, table: pa.Table) -> None:
-    sink = pa.BufferOutputStream()
-    if table.num_columns:
-        pa.csv.write_csv(table, sink, pa.csv.WriteOptions(quoting_style="needed"))
-    write_text(path, sink.getvalue().to_pybytes().decode())

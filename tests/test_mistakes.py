@@ -82,7 +82,7 @@ CALLS = {
     )},
     **{f"score measure --items {name}": said for name, said in (
         ("nowhere.csv", "There is no file"), ("empty", "is a directory"), ("noise", "ends in .csv"), ("noise.csv", "cannot be read"),
-        ("noise.jsonl", "cannot be read"), ("noise.parquet", "cannot be read"), ("void.csv", "cannot be read"), ("void.jsonl", "has no rows"),
+        ("noise.jsonl", "cannot be read"), ("noise.parquet", "is damaged"), ("void.csv", "cannot be read"), ("void.jsonl", "has no rows"),
         ("deep.jsonl", "nested too deeply"), ("list.jsonl", "an object in each line"), ("lacking.csv", "has no column"), ("words.csv", "Expected numbers"),
     )},
     "gen assets import nowhere.obj --name x": "no such file", "gen assets import empty --name x": "not a file", "gen assets import file --name x": "not a format",

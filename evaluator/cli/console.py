@@ -2,9 +2,10 @@
 
 import sys
 
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+
+from evaluator.cli.plain_console import Console
 
 _MOST = 400  # columns of a table
 

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 
 from evaluator.protocols.items import strings
+from generator.dataset import parquet
 from generator.dataset.errors import UserError
 from generator.dataset.files import parse_json
+from generator.dataset.limits import MOST_LIST, check_file
 
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _LIMIT = 745.0
@@ -24,15 +25,16 @@ def read_table(path: Path) -> pa.Table:
 
     Raises UserError where there is no such file, or it cannot be read.
     """
-    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": pq.read_table}
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": parquet.read_table}
     read = readers.get(path.suffix.lower())
     if read is None:
         raise UserError(f"Expected a file of scores that ends in {', '.join(readers)}, got '{path}'.")
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
+    check_file(path, None if read is parquet.read_table else MOST_LIST)
     try:
         table = read(path)
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.") from error
     if not table.num_rows:
@@ -41,10 +43,16 @@ def read_table(path: Path) -> pa.Table:
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:
-    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column."""
+    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column.
+
+    Raises UserError where it is no text and cannot be one.
+    """
     if name not in table.column_names:
         return np.full(table.num_rows, "", dtype=object)
-    return strings(table[name].cast(pa.string()))
+    try:
+        return strings(table[name].cast(pa.string()))
+    except pa.ArrowException as error:
+        raise UserError(f"Expected texts in the column '{name}', got {table[name].type} ({error}).") from None
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:

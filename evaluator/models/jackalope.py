@@ -7,6 +7,7 @@ from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.limits import MOST_LIST
 from generator.dataset.paths import check_own_files
 
 _WRITTEN = {"open_clip_model.safetensors", CONFIG, "jackalope.json"}
@@ -30,7 +31,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
-    record = read_json(folder / RECORD)
+    record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
     if (folder / CONFIG).exists():

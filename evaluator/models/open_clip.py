@@ -26,7 +26,7 @@ from evaluator.models.memory import out_of_memory
 from evaluator.models.open_clip_config import check_open_clip_config
 from evaluator.models.pretrained.source import first_line
 from evaluator.models.quiet import quiet
-from evaluator.models.weights import weights_digest
+from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json
 
@@ -106,6 +106,7 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         if not (folder / CONFIG).is_file():
             raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
         read_json(folder / CONFIG)  # raises UserError where it is damaged
+        check_weights_folder(folder)
         exposure = recorded_exposure(folder)
         encoder = _load(name, None, False, device, "by the model's own configuration")
         encoder.exposure = exposure
@@ -136,6 +137,7 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         raise UserError(
             f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
         )
+    check_weights_file(Path(weights))
     return _load(architecture, weights, quick, device, "by the architecture's name; a weights file cannot tell")
 
 

@@ -1,8 +1,36 @@
-"""A digest of a network's weights."""
+"""A digest of a network's weights, and the check of their files before they are loaded."""
 
 import hashlib
+import zipfile
+from pathlib import Path
 
 import torch
+
+from generator.dataset.errors import UserError
+from generator.dataset.limits import check_file
+
+_SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
+
+
+def check_weights_file(path: Path) -> None:
+    """Raise UserError where a file of weights is no regular file, is sparse, or is an archive that unpacks to more than twice
+    its size: PyTorch stores tensors as they are. It need not exist."""
+    check_file(path)
+    if path.exists() and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > 2 * path.stat().st_size:
+            raise UserError(
+                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; take it from "
+                "someone you trust."
+            )
+
+
+def check_weights_folder(folder: Path) -> None:
+    """As `check_weights_file`, for every file of weights in a folder of a model."""
+    for path in folder.rglob("*"):
+        if path.suffix in _SUFFIXES:
+            check_weights_file(path)
 
 
 def weights_digest(model: torch.nn.Module) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
@@ -22,7 +21,9 @@ from evaluator.report.figures import figures
 from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
 from evaluator.report.pooled_files import write_pooled
 from evaluator.run_folder import NamedRun, Run, tables_folder
+from generator.dataset.csv_tables import read_csv
 from generator.dataset.files import write_text
+from generator.dataset.visible import visible
 
 _EXAMPLES = 4
 
@@ -36,7 +37,11 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
     results = [each.results for each in runs]
     entries = pool_runs(results)
     environment = Environment(
-        loader=PackageLoader("evaluator", "report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("evaluator", "report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
     environment.filters |= {
@@ -67,6 +72,11 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
     return results
 
 
+def _shown(value: Any) -> Any:
+    """What the page prints for a value: a text, or HTML, without characters that nothing shows."""
+    return type(value)(visible(value)) if isinstance(value, str) else value
+
+
 _Row = dict[str, Any]
 """A row of tables/items.csv: the outcome of an item, and its best true and false text."""
 _COLUMNS = {
@@ -77,10 +87,9 @@ _COLUMNS = {
 
 def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
-    options = pa.csv.ConvertOptions(column_types=_COLUMNS, include_columns=list(_COLUMNS))
-    parsing = pa.csv.ParseOptions(newlines_in_values=True)
-    outcomes = pa.csv.read_csv(tables_folder(run.folder) / "items.csv", parse_options=parsing, convert_options=options)
-    outcomes = outcomes.filter(pc.is_valid(outcomes["value"]))
+    outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS)
+    for name in ("value", "true", "false"):
+        outcomes = outcomes.filter(pc.is_valid(outcomes[name]))
     metric_of: dict[str, str] = {}
     for row in results["rows"]:
         metric_of.setdefault(row["protocol"], row["metric"])

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from evaluator.contamination import MARK, mark_of
-from evaluator.measure import write_csv
 from evaluator.pooling import LABELS
 from evaluator.protocols.results import Results
 from evaluator.report.latex import latex_tables, side_by_side
+from generator.dataset.csv_tables import write_csv
 from generator.dataset.files import write_text
 
 

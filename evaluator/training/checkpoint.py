@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evaluator.models.weights import weights_digest
+from evaluator.models.weights import check_weights_file, weights_digest
 from generator.dataset.errors import UserError
 
 _COPIES = 3
@@ -69,6 +69,7 @@ class Checkpoint:
         """
         if not self._path.exists():
             return []
+        check_weights_file(self._path)
         try:
             state = torch.load(self._path, weights_only=True, map_location="cpu")
             if state["identity"] == self._identity:

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import zipfile
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from platformdirs import user_cache_path
 
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import Skeleton, load_skeleton
+from generator.dataset.arrays import read_npz
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.resources import resource
 
@@ -66,9 +66,8 @@ def _digest(skeleton: Skeleton) -> str:
 def _read(cached: Path) -> tuple[np.ndarray, ...] | None:
     """The arrays of an earlier build; None where there is none or its file is damaged."""
     try:
-        with np.load(cached, allow_pickle=False) as arrays:
-            return tuple(arrays[name] for name in _ARRAYS)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return tuple(read_npz(cached, _ARRAYS))
+    except (OSError, ValueError):
         return None
 
 

@@ -12,6 +12,7 @@ from generator.assets.process import AssetWorker
 from generator.assets.sets import NAME, set_folder
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.assets.stored import write_asset
+from generator.dataset import limits
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import sha256
 from generator.dataset.writable import check_output
@@ -105,6 +106,7 @@ def check_file(file: Path) -> None:
         raise UserError(
             f"Cannot import {file}: '{file.suffix}' is not a format that is read; {did_you_mean(file.suffix.lower(), list(SUFFIXES))}"
         )
+    limits.check_file(file)
     size = file.stat().st_size
     if size == 0:
         raise UserError(f"Cannot import {file}: it is empty; export the mesh again.")

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from generator.dataset.declarations import Declared, Finite, sentence_of
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import parse_toml
+from generator.dataset.limits import MOST_TOML, read_text
 
 
 def _half_axes(joint: list[float]) -> list[float]:
@@ -57,7 +58,7 @@ class Skeleton(Declared):
 def load_skeleton(path: Path) -> Skeleton:
     """Read the declaration of an animal. Raises UserError where the file is missing or the declaration invalid."""
     try:
-        return Skeleton.model_validate(parse_toml(path.read_text(encoding="utf-8")))
+        return Skeleton.model_validate(parse_toml(read_text(path, MOST_TOML)))
     except OSError as error:
         raise UserError(f"Cannot read the animal {path}: {error.strerror}; give a TOML file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

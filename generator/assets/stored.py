@@ -2,13 +2,13 @@
 
 import hashlib
 import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from generator.assets.shapes import UnitMesh
+from generator.dataset.arrays import read_npz
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_bytes, write_json
 
@@ -28,13 +28,13 @@ def read_asset(folder: Path, name: str) -> UnitMesh:
     """Read a triangle mesh. Raises UserError where its file is missing or damaged."""
     path = folder / f"{name}.npz"
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            vertices, normals, faces = (stored[key].astype(kind) for key, kind in _ARRAYS)
+        stored = read_npz(path, [key for key, _ in _ARRAYS])
+        vertices, normals, faces = (array.astype(kind) for array, (_, kind) in zip(stored, _ARRAYS, strict=True))
         if vertices.shape != normals.shape or vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
             raise ValueError("its arrays do not have the shapes of a triangle mesh")
         if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
             raise ValueError("its faces or vertices are invalid")
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); import or install '{name}' again.") from None
     return UnitMesh(vertices.tolist(), normals.tolist(), faces.tolist())
 

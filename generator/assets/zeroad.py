@@ -18,6 +18,7 @@ from generator.assets.sets import set_folder
 from generator.assets.stored import write_asset
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
+from generator.dataset.limits import check_file
 
 SET = "0ad"
 DEFAULT_SOURCE = Path("/usr/share/games/0ad/mods/public/public.zip")
@@ -99,10 +100,7 @@ def _from_folder(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | No
     for path in files:
         if not path.resolve().is_relative_to(source.resolve()):
             raise UserError(f"{path} is a link that leads out of {source}; give a folder of files.")
-        if path.stat().st_size > _MOST_BYTES:
-            raise UserError(
-                f"{path} has {path.stat().st_size:,} bytes, which no mesh of 0 A.D. has; give the game's own files."
-            )
+        check_file(path, _MOST_BYTES)
     found = {name: (str(path), path.read_bytes()) for name, path in _animals_among({str(path): path for path in files})}
     licence = next((path for path in files if path.name == "LICENSE.txt"), None)
     return found, licence.read_bytes() if licence else None

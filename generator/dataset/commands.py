@@ -18,6 +18,7 @@ import click
 
 from generator.dataset.errors import UserError, reason_of
 from generator.dataset.progress import Advance, Progress
+from generator.dataset.visible import visible
 from generator.dataset.writable import check_output
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -139,7 +140,10 @@ class Commands(click.Group):
                 say("Stopped. What is finished is kept: run the same command again to continue.")
                 ctx.exit(130)
             except UserError as error:
-                raise _Mistake(error.message) from error
+                raise _Mistake(visible(error.message)) from error
+            except click.ClickException as error:
+                vars(error)["message"] = visible(error.message)  # final for type checkers alone
+                raise
             except MemoryError as error:
                 raise _Mistake(
                     "There is not enough memory; end other programs, or ask for less at a time. What is finished is kept: run the same "
@@ -149,9 +153,9 @@ class Commands(click.Group):
                 if error.errno not in _FULL and (error.errno is None or error.filename is None):
                     raise
                 what = "write" if error.errno in _FULL else "use"
+                where = visible(str(error.filename or "the output folder"))
                 raise _Mistake(
-                    f"Cannot {what} {error.filename or 'the output folder'}: {reason_of(error)}. What is finished is kept: mend this and run the same "
-                    "command again."
+                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same command again."
                 ) from error
 
 
@@ -184,12 +188,12 @@ class _Stderr(logging.Handler):
 
 def say(message: str) -> None:
     """Tell the person at the terminal something (stderr)."""
-    click.echo(message, err=True)
+    click.echo(visible(message), err=True)
 
 
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
     """Print the result of a command (stdout): JSON for machines, or a line."""
-    click.echo(json.dumps(data, sort_keys=True) if as_json else line)
+    click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
 
 
 class Bar(Progress):
@@ -210,11 +214,11 @@ class Bar(Progress):
             progress.TimeRemainingColumn(),
         )
         with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            task = bar.add_task(name, total=total, completed=done, note="")
+            task = bar.add_task(visible(name), total=total, completed=done, note="")
 
             def advance(steps: int = 1, note: str = "") -> None:
                 if note:
-                    bar.update(task, note=note)
+                    bar.update(task, note=visible(note))
                 bar.advance(task, steps)
 
             yield advance

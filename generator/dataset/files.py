@@ -13,15 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
+from generator.dataset.limits import MOST_JSON, MOST_LIST, check_file, read_text
 from generator.dataset.records import check_shape
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
 _BATCH, _GROUP_BYTES = 50, 8 << 20
+_MOST_DOTS = 200
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
+    """Hex digest of a file's bytes. Raises UserError for what is no regular file, or sparse."""
+    check_file(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -161,10 +164,10 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 def read_sums(folder: Path) -> dict[str, str]:
     """Digest by relative path, from a folder's SHA256SUMS; a line without a path has the path "".
 
-    Raises UserError when the file is no text.
+    Raises UserError when the file is no text, or as `limits.read_text`.
     """
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        lines = read_text(folder / SUMS, MOST_LIST).splitlines()
     except UnicodeDecodeError:
         raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
@@ -203,16 +206,23 @@ def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed or nested too deeply."""
+    if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
+        raise tomllib.TOMLDecodeError(
+            f"a line has more than {_MOST_DOTS} dots"
+        )  # a dotted key takes their square in memory
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
 
 
-def read_json(path: Path, shape: Any = None) -> Record:
-    """Read a JSON object. Raises UserError when the file is damaged, repeats a key, or is not of the `shape`, a TypedDict."""
+def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
+    """Read a JSON object of at most `most` bytes.
+
+    Raises UserError when the file is larger, damaged, repeats a key, or is not of the `shape`, a TypedDict.
+    """
     try:
-        data = parse_json(path.read_text(encoding="utf-8"), path)
+        data = parse_json(read_text(path, most), path)
     except ValueError as error:  # of JSON and of UTF-8
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
     if not isinstance(data, Record):

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from generator.dataset.limits import check_file
+
 logger = logging.getLogger(__name__)
 Record = dict[str, Any]
 _SECONDS = 1.0
@@ -51,6 +53,7 @@ class Journal:
         """
         if not self._path.exists():
             return
+        check_file(self._path)
         draft = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         damaged = 0
         try:

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from generator.dataset.arrays import read_npy
 from generator.dataset.errors import UserError, did_you_mean
+from generator.dataset.images import read_png
 
 Box = tuple[int, int, int, int]
 _COMPRESSION = 4  # of 9; Pillow's own 6 takes three times as long for files that are a twentieth smaller
@@ -90,7 +92,10 @@ def encode(output: str, pixels: PixelOutputs) -> bytes:
 
 
 def decode(output: str, data: bytes) -> Any:
-    """An output from the bytes of its file: an array as in PixelOutputs, or for `boxes` a list of ObjectBoxes."""
+    """An output from the bytes of its file: an array as in PixelOutputs, or for `boxes` a list of ObjectBoxes.
+
+    Raises ValueError where the file is damaged.
+    """
     return _FORMATS[output].decode(data)
 
 
@@ -102,8 +107,7 @@ def png(image: Image.Image) -> bytes:
 
 
 def _read_png(data: bytes) -> np.ndarray:
-    with Image.open(io.BytesIO(data)) as image:
-        return np.asarray(image)
+    return np.asarray(read_png(data))
 
 
 def _write_npy(array: np.ndarray) -> bytes:
@@ -113,7 +117,7 @@ def _write_npy(array: np.ndarray) -> bytes:
 
 
 def _read_npy(data: bytes) -> np.ndarray:
-    return np.asarray(np.load(io.BytesIO(data), allow_pickle=False), dtype=np.float32)
+    return np.asarray(read_npy(data), dtype=np.float32)
 
 
 def _write_boxes(pixels: PixelOutputs) -> bytes:
@@ -121,7 +125,10 @@ def _write_boxes(pixels: PixelOutputs) -> bytes:
 
 
 def _read_boxes(data: bytes) -> list[ObjectBoxes]:
-    return [_read_entry(entry) for entry in json.loads(data)]
+    try:
+        return [_read_entry(entry) for entry in json.loads(data)]
+    except (TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"it lists no boxes ({error})") from None
 
 
 def _read_entry(entry: Mapping[str, Any]) -> ObjectBoxes:

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from generator.dataset.files import sha256, write_table
-from generator.dataset.journal import read_line
+from generator.dataset.journal import Record, read_line
+from generator.dataset.limits import check_file
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
 from generator.dataset.tars import Member, TarWriter, member_name
@@ -96,7 +97,7 @@ class Packer:
 
     def _notes(self) -> Iterator[dict[str, Any]]:
         if (self._folder / NOTES).exists():
-            with (self._folder / NOTES).open(encoding="utf-8") as file:
+            with (self._folder / NOTES).open("rb") as file:
                 yield from map(json.loads, file)
 
 
@@ -108,6 +109,14 @@ def scene_json(row: Mapping[str, Any]) -> bytes:
     return json.dumps(typed, sort_keys=True).encode()
 
 
+def _is_note(note: Record | None) -> bool:
+    """Whether a line says which files a tar holds."""
+    if note is None or not all(isinstance(note.get(key), str) for key in ("tar", "sha256", "last")):
+        return False
+    rows = note.get("rows")
+    return isinstance(rows, list) and all(isinstance(row, dict) and isinstance(row.get("path"), str) for row in rows)
+
+
 def _drop_damaged_tail(path: Path) -> None:
     """Remove the last lines from the first one that is damaged on, as a kill or a power cut leaves them.
 
@@ -115,10 +124,11 @@ def _drop_damaged_tail(path: Path) -> None:
     """
     if not path.exists():
         return
+    check_file(path)
     with path.open("rb+") as file:
         whole = 0
         for line in file:
-            if read_line(line) is None:
+            if not _is_note(read_line(line)):
                 logger.warning(
                     f"The end of {path} was cut short or damaged and is dropped; its scenes are rendered again."
                 )

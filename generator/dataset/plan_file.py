@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import parse_json
+from generator.dataset.parquet import read_schema
 from generator.dataset.records import RequestRecord, check_shape
 from generator.dataset.schema import FORMAT, PLAN
 
@@ -30,7 +30,7 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        found = pq.read_schema(path)
+        found = read_schema(path)
         metadata = {key.decode(): value.decode() for key, value in (found.metadata or {}).items()}
         request = parse_json(metadata["request"], path)
         whole = isinstance(request, dict) and found.equals(PLAN)

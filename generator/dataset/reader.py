@@ -1,7 +1,6 @@
 """Reads a dataset: a world and the benchmarks over it."""
 
 import hashlib
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import SUMS, read_json, read_sums, sha256
+from generator.dataset.images import MOST_SIDE, read_png
+from generator.dataset.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
+from generator.dataset.parquet import read_batches, read_table
 from generator.dataset.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.dataset.records import BenchmarkManifest, HoldoutRecord, WorldManifest, check_shape
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
 from generator.dataset.store import fetch, is_url, mirror
+
+_SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 
 
 class Component:
@@ -56,17 +59,16 @@ class Component:
     def table(self, name: str, schema: pa.Schema) -> pa.Table:
         """A table of this component. Raises UserError when its bytes are not those of its sum."""
         path = self._whole(name)
-        table = pq.read_table(path, schema=schema)
+        table = read_table(path, schema)
         check_names(table, path)
         return table
 
     def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
         """Some columns of a table of this component, a few rows at a time. Raises UserError as `table` does."""
         path = self._whole(name)
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(rows, columns=list(columns)):
-                check_names(batch, path)
-                yield batch
+        for batch in read_batches(path, columns, rows, _SCHEMAS[name]):
+            check_names(batch, path)
+            yield batch
 
     def _whole(self, name: str) -> Path:
         path = self.path(f"{name}.parquet")
@@ -89,7 +91,11 @@ class World(Component):
     @property
     def vocabulary_text(self) -> str:
         """The vocabulary of the world's family, as TOML."""
-        return self.path("vocabulary.toml").read_text(encoding="utf-8")
+        path = self.path("vocabulary.toml")
+        try:
+            return read_text(path, MOST_TOML)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path} cannot be read ({error}); restore it or render again.") from None
 
     def image_path(self, scene_id: str) -> Path:
         """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they lie."""
@@ -100,9 +106,24 @@ class World(Component):
         return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
-        """A scene's image, RGB. Raises UserError when its file is missing, or its bytes are not those of its sum."""
-        with Image.open(io.BytesIO(self.read(f"images/{scene_id}.png"))) as image:
-            return image.convert("RGB")
+        """A scene's image, RGB.
+
+        Raises UserError when its file is missing or no PNG file, when its bytes are not those of its sum, and when it is larger
+        than the manifest says.
+        """
+        path = f"images/{scene_id}.png"
+        try:
+            return read_png(self.read(path), self._size).convert("RGB")
+        except ValueError as error:
+            raise UserError(
+                f"{self.folder / path} is no image of this world: {error}; restore it or render again."
+            ) from None
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        """Width and height that the manifest gives the images; the most that is read where it gives none."""
+        width, height = (self.manifest["request"].get(name) for name in ("width", "height"))
+        return (width, height) if isinstance(width, int) and isinstance(height, int) else (MOST_SIDE, MOST_SIDE)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -134,7 +155,11 @@ class World(Component):
                 f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its scenes "
                 f"again with them."
             )
-        return decode(output, self.read(output_path(output, scene_id)))
+        path = output_path(output, scene_id)
+        try:
+            return decode(output, self.read(path))
+        except ValueError as error:
+            raise UserError(f"{self.folder / path} is damaged: {error}; restore it or render again.") from None
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""
@@ -166,6 +191,11 @@ class World(Component):
         where = self.path(place.tar if place else path)
         if not where.exists():
             return b""
+        check_file(where, None if place else MOST_IN_SCENE)
+        if place and not (place.offset >= 0 and 0 <= place.size <= MOST_IN_SCENE):
+            raise UserError(
+                f"{self.folder} places {path} at {place.offset} with {place.size} bytes; restore it or make it again."
+            )
         with where.open("rb") as file:
             file.seek(place.offset if place else 0)
             return file.read(place.size if place else -1)
@@ -175,7 +205,11 @@ class World(Component):
         """The place of each file in the tars, by path; empty for a world whose files are in folders."""
         if "packed.parquet" not in self.sums:
             return {}
-        rows = (row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist())
+        rows = [row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist()]
+        if any(value is None for row in rows for value in row.values()):
+            raise UserError(
+                f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make the dataset again."
+            )
         return {row.pop("path"): _Place(**row) for row in rows}
 
 

@@ -17,6 +17,7 @@ from platformdirs import user_cache_path
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums, write_bytes, write_text
+from generator.dataset.limits import read_text
 from generator.dataset.paths import check_benchmark_name, file_in
 from generator.dataset.records import IndexRecord
 from generator.dataset.writable import check_output
@@ -24,6 +25,7 @@ from generator.dataset.writable import check_output
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
 _STAGING, _MIRRORS = "staging", "mirrors"
+_LONGEST_URL = 1 << 16
 _PARALLEL = 8  # transfers at a time
 
 T = TypeVar("T")
@@ -104,9 +106,9 @@ def shown(root: Path) -> str:
 def _url_of(root: Path) -> str | None:
     """The URL whose local folder `root` is. A folder that came from elsewhere may hold any `.origin`; it has no URL."""
     try:
-        url = (root / ORIGIN).read_text(encoding="utf-8") if (root / ORIGIN).is_file() else ""
+        url = read_text(root / ORIGIN, _LONGEST_URL) if (root / ORIGIN).is_file() else ""
         own = [_place(url, kind).resolve() for kind in (_STAGING, _MIRRORS)] if is_url(url) else []
-    except ValueError:  # neither text nor a name that a folder can have
+    except (UserError, ValueError):  # no text, too much of it, or no name that a folder can have
         return None
     return url if root.resolve() in own else None
 

@@ -82,12 +82,13 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
     try:
         holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
+        unknown = check_fits(holdout, vocabulary)
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"--holdout {path} is no holdout.json as a benchmark has it; see docs/dataset.md.") from None
     find_design(holdout.design)
-    if unknown := check_fits(holdout, vocabulary):
+    if unknown:
         raise UserError(
             f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give the family "
             f"it was made for."

@@ -7,6 +7,7 @@ from pathlib import Path
 from generator.dataset.card import card
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
+from generator.dataset.limits import read_text
 from generator.judge.components import format_faults
 from generator.judge.findings import Finding, finding
 
@@ -52,7 +53,7 @@ def _card_findings(root: Path) -> Iterator[Finding]:
         return
     for name, text in cards.items():
         try:
-            found = (root / name).read_text(encoding="utf-8")
+            found = read_text(root / name)
         except (OSError, ValueError) as error:
             yield finding("wrong card", f"{name} cannot be read: {error}")
             continue

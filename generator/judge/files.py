@@ -7,20 +7,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, parse_toml, read_sums, sha256
+from generator.dataset.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_bytes, read_text
+from generator.dataset.parquet import read_batches, read_schema
 from generator.dataset.paths import file_in
 from generator.dataset.progress import SILENT, Progress
-from generator.judge.findings import Finding, finding
+from generator.judge.findings import DAMAGE, Finding, finding
 from generator.judge.png import Size, image_fault
 from generator.judge.tar_members import member_faults
 from generator.judge.tars import tar_faults
 
 Report = Callable[[Finding], None]
-DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
-
 _LINE = re.compile(r"[0-9a-f]{64}  .+")
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.
@@ -51,9 +50,15 @@ def file_faults(
             continue
         if not path.exists():
             yield finding("damaged file", f"{folder.name}/{name} is missing")
-        elif sha256(path) != expected:
-            yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
-        if path.exists() and images and path.suffix == ".png" and (fault := image_fault(path.read_bytes(), name, size)):
+            continue
+        try:
+            if sha256(path) != expected:
+                yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
+            image = read_bytes(path, MOST_IN_SCENE) if images and path.suffix == ".png" else None
+        except UserError as error:
+            yield finding("damaged file", error.message)
+            continue
+        if image is not None and (fault := image_fault(image, name, size)):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
     for fault in (*tar_faults(folder, size), *member_faults(folder)) if images else ():
         yield finding("damaged file", f"{folder.name}/{fault}")
@@ -65,7 +70,7 @@ def file_faults(
 
 def _sums_faults(folder: Path, sums: Mapping[str, str]) -> Iterator[Finding]:
     """Lines of SHA256SUMS that are none, or that repeat a path."""
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines() if sums else []
+    lines = read_text(folder / SUMS, MOST_LIST).splitlines() if sums else []
     for line in lines:
         if not _LINE.fullmatch(line):
             yield finding(
@@ -90,22 +95,22 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where none is
     allowed.
     """
-    with pq.ParquetFile(path) as file:
-        if missing := set(schema.names) - {*file.schema_arrow.names, *_OPTIONAL}:
-            raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
-        if strange := set(file.schema_arrow.names) - set(schema.names):
-            raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
-        judged = pa.schema([field for field in schema if field.name in _JUDGED])
-        yield judged.empty_table()
-        there = [name for name in judged.names if name in file.schema_arrow.names]
-        for batch in file.iter_batches(rows, columns=there):
-            part = pa.Table.from_batches([batch])
-            for name in set(judged.names).difference(there):
-                part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
-            part = part.select(judged.names).cast(judged)
-            if empty := [name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count]:
-                raise ValueError(f"it has rows without {' or '.join(empty)}")
-            yield part
+    found = read_schema(path).names
+    if missing := set(schema.names) - {*found, *_OPTIONAL}:
+        raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
+    if strange := set(found) - set(schema.names):
+        raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
+    judged = pa.schema([field for field in schema if field.name in _JUDGED])
+    yield judged.empty_table()
+    there = [name for name in judged.names if name in found]
+    for batch in read_batches(path, there, rows):
+        part = pa.Table.from_batches([batch])
+        for name in set(judged.names).difference(there):
+            part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
+        part = part.select(judged.names).cast(judged)
+        if empty := [name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count]:
+            raise ValueError(f"it has rows without {' or '.join(empty)}")
+        yield part
 
 
 def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
@@ -144,7 +149,7 @@ def repeated(column: pa.ChunkedArray) -> list[str]:
 def readable_toml(path: Path) -> str:
     """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged then."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_TOML)
         parse_toml(text)
     except (OSError, ValueError) as error:
         raise UserError(

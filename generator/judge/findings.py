@@ -1,9 +1,23 @@
 """What a check finds wrong, and the collection of all findings of a judgement."""
 
+import logging
+import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
+
+from generator.dataset.errors import UserError
+
 _LISTED = 20  # findings of one fault that are listed one by one
+
+logger = logging.getLogger(__name__)
+
+DAMAGE = (
+    UserError, OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
+    pa.ArrowException, tarfile.TarError,
+)  # fmt: skip
+"""What reading a file raises when it holds other data than its format has."""
 
 Finding = dict[str, str]
 """`fault`: the kind of fault. `what`: which rows or files show it."""
@@ -12,6 +26,20 @@ Finding = dict[str, str]
 def finding(fault: str, what: str) -> Finding:
     """A finding from its kind of fault and a sentence that names the rows or files."""
     return {"fault": fault, "what": what}
+
+
+def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
+    """What a check finds. A check that ends over what the files hold proves nothing, so that is a finding too.
+
+    `what`: names what is checked.
+    """
+    try:
+        yield from found
+    except DAMAGE as error:
+        logger.debug(f"the check of {what} ended", exc_info=True)
+        yield finding(
+            "unjudged", f"{what} cannot be judged, since a file holds other data than its format has: {error!r}"
+        )
 
 
 class Findings:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from generator.judge.files import DAMAGE
-from generator.judge.findings import Finding, finding
+from generator.dataset.parquet import read_schema, read_table
+from generator.judge.findings import DAMAGE, Finding, finding
 
 _COLUMNS = ["scene_id", "cluster_id", "twin_of"]
 _CONTENTS = ["status", "objects"]
@@ -32,7 +31,7 @@ def plan_faults(folder: Path, shard: Sequence[int] | None) -> Iterator[Finding]:
         planned, made = (_read(folder / f"{name}.parquet") for name in ("plan", "scenes"))
         turn = pa.array(range(i - 1, len(planned), n), pa.int64())
         planned, made = planned.take(turn).sort_by("scene_id"), made.sort_by("scene_id")
-    except (*DAMAGE, TypeError) as error:
+    except DAMAGE as error:
         yield finding("damaged file", f"{folder.name}/plan.parquet cannot be compared with scenes.parquet: {error}")
         return
     if planned.select(_COLUMNS).equals(made.select(_COLUMNS)):
@@ -46,9 +45,8 @@ def plan_faults(folder: Path, shard: Sequence[int] | None) -> Iterator[Finding]:
 
 
 def _read(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        there = [name for name in _CONTENTS if name in file.schema_arrow.names]
-    return pq.read_table(path, columns=[*_COLUMNS, *there])
+    there = [name for name in _CONTENTS if name in read_schema(path).names]
+    return read_table(path, columns=[*_COLUMNS, *there])
 
 
 def _other_objects(planned: pa.Table, made: pa.Table) -> Iterator[Finding]:

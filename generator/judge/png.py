@@ -3,18 +3,16 @@
 The header is read before anything is decompressed, so that a file of a few bytes cannot fill the memory.
 """
 
-import io
 import struct
 import zlib
 from collections.abc import Iterator
 
-from PIL import Image
+from generator.dataset.images import MOST_SIDE, read_png
 
 Size = tuple[int, int]
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MODES = {"images": (2, "RGB"), "masks": (0, "grayscale")}  # PNG's colour type, and its name
 _PIXELS = b"IHDR", b"IDAT", b"IEND"
-_MOST = 4096  # pixels of a side, as `gen render --resolution` allows
 
 
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
@@ -53,8 +51,8 @@ def _header_fault(header: bytes, path: str, size: Size | None) -> str | None:
     width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", header)
     if size is not None and (width, height) != size:
         return f"has {width}x{height} pixels, not {size[0]}x{size[1]} as the manifest says"
-    if max(width, height) > _MOST:
-        return f"has {width}x{height} pixels, more than the {_MOST}x{_MOST} of the largest image"
+    if max(width, height) > MOST_SIDE:
+        return f"has {width}x{height} pixels, more than the {MOST_SIDE}x{MOST_SIDE} of the largest image"
     mode = _MODES.get(path.partition("/")[0])
     if mode is not None and (depth, color, interlaced) != (8, mode[0], 0):
         return f"is not 8-bit {mode[1]} without interlacing"
@@ -68,10 +66,9 @@ def _metadata(chunks: dict[bytes, bytes]) -> str | None:
 
 def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
     """Pixels that do not decode, or other bytes hidden behind them."""
-    with Image.open(io.BytesIO(data)) as image:
-        image.load()
-        bits = image.width * len(image.getbands()) * chunks[b"IHDR"][8]
-        rows = image.height * (1 + (bits + 7) // 8)  # each row follows a byte that names its filter
+    image = read_png(data)
+    bits = image.width * len(image.getbands()) * chunks[b"IHDR"][8]
+    rows = image.height * (1 + (bits + 7) // 8)  # each row follows a byte that names its filter
     unpacked = zlib.decompressobj()
     pixels = unpacked.decompress(chunks[b"IDAT"], rows + 1)
     if len(pixels) != rows or unpacked.unused_data or unpacked.unconsumed_tail:

@@ -1,16 +1,17 @@
 """Checks that the tars of a world hold exactly what packed.parquet lists, and each scene's row as ID.json."""
 
 import json
-import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
+from generator.dataset.limits import MOST_IN_SCENE
+from generator.dataset.parquet import read_batches, read_table
+from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
-from generator.judge.tars import DAMAGE
+from generator.judge.findings import DAMAGE
+from generator.judge.tars import members_of
 
 
 def member_faults(folder: Path) -> Iterator[str]:
@@ -21,7 +22,7 @@ def member_faults(folder: Path) -> Iterator[str]:
     due: dict[str, Counter[str]] = defaultdict(Counter)
     tar_of: dict[str, str] = {}
     try:
-        for row in pq.read_table(folder / "packed.parquet", schema=PACKED).to_pylist():
+        for row in read_table(folder / "packed.parquet", PACKED).to_pylist():
             due[row["tar"]][_name(row["path"])] += 1
             scene_id = row["path"].rpartition("/")[2].partition(".")[0]
             if tar_of.setdefault(scene_id, row["tar"]) != row["tar"]:
@@ -30,34 +31,34 @@ def member_faults(folder: Path) -> Iterator[str]:
             due[path][f"{scene_id}.json"] += 1
         rows = _digests(folder / "scenes.parquet")
         for path, names in due.items():
-            yield from (f"{path}: {fault}" for fault in _faults(folder / path, names, rows))
+            yield from (f"{path}: {fault}" for fault in _faults(file_in(folder, path), names, rows))
     except DAMAGE:
         return
 
 
 def _faults(path: Path, due: Counter[str], rows: dict[str, str]) -> Iterator[str]:
-    with tarfile.open(path) as tar:
-        members = tar.getmembers()
-        for name in sorted({each.name for each in members if not each.isreg()}):
-            yield f"{name} is no plain file"
-        found = Counter(each.name for each in members)
-        for name in sorted((found - due) | (due - found)):
-            yield f"it has {name} {found[name]} times, packed.parquet gives {due[name]}"
+    members = members_of(path)
+    for name in sorted({each.name for each in members if not each.isreg()}):
+        yield f"{name} is no plain file"
+    found = Counter(each.name for each in members)
+    for name in sorted((found - due) | (due - found)):
+        yield f"it has {name} {found[name]} times, packed.parquet gives {due[name]}"
+    with path.open("rb") as file:
         for member in members:
-            file = tar.extractfile(member) if member.name in rows and member.isreg() else None
-            if file is not None and sha256(file.read()).hexdigest() != rows[member.name]:
-                yield f"{member.name} is not the row of scenes.parquet"
+            if member.name in rows and member.isreg():
+                file.seek(member.offset_data)
+                if sha256(file.read(min(member.size, MOST_IN_SCENE))).hexdigest() != rows[member.name]:
+                    yield f"{member.name} is not the row of scenes.parquet"
 
 
 def _digests(path: Path) -> dict[str, str]:
     """SHA-256 of each row of scenes.parquet as a tar has it: JSON with sorted keys, attributes as an object."""
     digests = {}
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(500, columns=SCENES.names):
-            for row in batch.to_pylist():
-                for thing in row["objects"] or ():
-                    thing["attributes"] = dict(thing["attributes"])
-                digests[f"{row['scene_id']}.json"] = sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+    for batch in read_batches(path, SCENES.names, 500, SCENES):
+        for row in batch.to_pylist():
+            for thing in row["objects"] or ():
+                thing["attributes"] = dict(thing["attributes"])
+            digests[f"{row['scene_id']}.json"] = sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
     return digests
 
 

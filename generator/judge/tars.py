@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from generator.dataset.errors import UserError
+from generator.dataset.limits import MOST_IN_SCENE, check_file
+from generator.dataset.parquet import read_table
 from generator.dataset.paths import file_in
 from generator.dataset.schema import PACKED
+from generator.judge.findings import DAMAGE
 from generator.judge.png import Size, image_fault
-
-DAMAGE = (OSError, ValueError, KeyError, EOFError, tarfile.TarError, pa.ArrowException)
 
 
 def tar_faults(folder: Path, size: Size | None = None) -> Iterator[str]:
@@ -25,14 +22,14 @@ def tar_faults(folder: Path, size: Size | None = None) -> Iterator[str]:
         return
     listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
     try:
-        for row in pq.read_table(folder / "packed.parquet", schema=PACKED).to_pylist():
+        for row in read_table(folder / "packed.parquet", PACKED).to_pylist():
             listed[row["tar"]].append(row)
     except DAMAGE as error:
         yield f"packed.parquet cannot be read: {error}"
     for tar, rows in listed.items():
         try:
             yield from (f"{tar}: {fault}" for fault in _faults(file_in(folder, tar), rows, size))
-        except (*DAMAGE, UserError) as error:
+        except DAMAGE as error:
             yield f"{tar} cannot be read: {error}"
 
 
@@ -44,15 +41,14 @@ def packed_paths(folder: Path) -> set[str]:
 def packed_digests(folder: Path) -> dict[str, str]:
     """SHA-256 by path, from packed.parquet; none if it cannot be read, which `tar_faults` reports."""
     try:
-        table = pq.read_table(folder / "packed.parquet", columns=["path", "sha256"])
+        table = read_table(folder / "packed.parquet", columns=["path", "sha256"])
         return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
     except DAMAGE:
         return {}
 
 
 def _faults(path: Path, rows: list[dict[str, Any]], size: Size | None) -> Iterator[str]:
-    with tarfile.open(path) as tar:
-        found = tar.getmembers()
+    found = members_of(path)
     yield from (
         f"its member {each.name!r} would not unpack as a file of a scene" for each in found if not _is_plain(each)
     )
@@ -64,12 +60,35 @@ def _faults(path: Path, rows: list[dict[str, Any]], size: Size | None) -> Iterat
             if name is None or name.partition(".")[0] != scene_id:
                 yield f"{row['path']} is not where packed.parquet says"
                 continue
+            if row["size"] > MOST_IN_SCENE:
+                yield f"{row['path']} has {row['size']:,} bytes, more than any file of a scene"
+                continue
             file.seek(row["offset"])
             data = file.read(row["size"])
             if hashlib.sha256(data).hexdigest() != row["sha256"]:
                 yield f"{row['path']} has other bytes than when it was made"
             elif name.endswith(".png") and (fault := image_fault(data, row["path"], size)):
                 yield f"{row['path']} {fault}"
+
+
+def members_of(path: Path) -> list[tarfile.TarInfo]:
+    """The members of a tar as its headers state them; nothing is unpacked, and no header leads to another.
+
+    Raises UserError where it is sparse, and one of DAMAGE where it is compressed, or where a header is damaged or states
+    more bytes than the tar has.
+    """
+    check_file(path)
+    size, at, found = path.stat().st_size, 0, []
+    with path.open("rb") as file:
+        while (block := file.read(tarfile.BLOCKSIZE)) and any(block):
+            member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            member.offset_data = at + tarfile.BLOCKSIZE
+            at = member.offset_data + -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+            if member.size < 0 or at > size:
+                raise ValueError(f"its member {member.name!r} has {member.size:,} bytes, which are not there")
+            found.append(member)
+            file.seek(at)
+    return found
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:

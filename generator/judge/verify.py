@@ -22,7 +22,7 @@ from generator.judge.checks import CHECKS
 from generator.judge.components import benchmark_faults
 from generator.judge.dataset_index import index_findings
 from generator.judge.files import file_faults, readable_table
-from generator.judge.findings import Findings, finding
+from generator.judge.findings import DAMAGE, Findings, finding, guarded
 from generator.judge.levels import Examine, Images
 from generator.judge.world import World
 
@@ -49,7 +49,7 @@ def verify_dataset(
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
     world = World(world_folder, progress)
-    world.findings += index_findings(root)
+    world.findings += guarded(index_findings(root), "dataset.json")
     images = examine(root, _splits(world, names, root)) if examine else Images()
     certificates = {}
     for each in names:
@@ -89,7 +89,7 @@ def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
     findings.add(world.findings)
     findings.add(images.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
-    findings.add(benchmark_faults(folder, manifest))
+    findings.add(guarded(benchmark_faults(folder, manifest), "the manifest"))
     tables = {
         name: readable_table(folder / f"{name}.parquet", schema, findings.append)
         for name, schema in BENCHMARK_TABLES.items()
@@ -98,7 +98,12 @@ def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
     if not (folder / "holdout.json").exists():
         findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
     elif len(whole) == len(tables):
-        benchmark = Benchmark(world, whole, manifest, read_json(folder / "holdout.json", HoldoutRecord))
+        holdout = read_json(folder / "holdout.json", HoldoutRecord)
+        try:
+            benchmark = Benchmark(world, whole, manifest, holdout)
+        except DAMAGE as error:
+            findings.append(finding("unjudged", f"the benchmark cannot be judged: {error!r}"))
+            return certificate(findings, manifest, whole, world.digest, images)
         for check in CHECKS:
-            findings.add(check(benchmark))
+            findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
     return certificate(findings, manifest, whole, world.digest, images)

@@ -8,16 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from generator.dataset.errors import UserError
 from generator.dataset.files import SUMS, read_json, read_sums
+from generator.dataset.parquet import read_table
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.records import WorldManifest
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
-from generator.judge.files import DAMAGE, file_faults, readable_parts, readable_toml
-from generator.judge.findings import Finding, finding
+from generator.judge.files import file_faults, readable_parts, readable_toml
+from generator.judge.findings import DAMAGE, Finding, finding, guarded
 from generator.judge.geometry import SceneGeometry, Terms, read_scene
 from generator.judge.plan import plan_faults
 from generator.judge.scene_records import record_faults
@@ -43,26 +44,26 @@ class World:
         self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
         self.findings += format_faults("world/manifest.json", manifest)
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
-        self.terms = Terms.of(self.vocabulary)
+        self.terms = _terms(self.vocabulary)
         self.shown: dict[str, SceneGeometry] = {}
         self._records: dict[str, str] = {}
         rows: Counter[tuple[Any, ...]] = Counter()
         twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
-            self.findings += twins.faults(part)
+            self.findings += guarded(twins.faults(part), "twins")
             self.findings += [
                 finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
                 for scene_id in part["scene_id"].to_pylist()
                 if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
             ]
-            self.findings += failed_faults(part)
+            self.findings += guarded(failed_faults(part), "failed scenes")
             rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))
             self._read(part.filter(pc.equal(part["status"], "ok")))
         listed, packed = set(self._sums), set(self._packed)
-        self.findings += declared_faults(manifest, rows, self.vocabulary)
-        self.findings += scene_file_faults(manifest, list(self.shown), listed, packed)
-        self.findings += planned_faults(folder, self.request)
-        self.findings += plan_faults(folder, self.request.get("shard"))
+        self.findings += guarded(declared_faults(manifest, rows, self.vocabulary), "the manifest of the world")
+        self.findings += guarded(scene_file_faults(manifest, list(self.shown), listed, packed), "the files of scenes")
+        self.findings += guarded(planned_faults(folder, self.request), "the request of the plan")
+        self.findings += guarded(plan_faults(folder, self.request.get("shard")), "the plan")
 
     @cached_property
     def _sums(self) -> dict[str, str]:
@@ -83,7 +84,7 @@ class World:
         """The split for which each scene was planned, None for those of other holdouts than the one of that number; empty where
         the plan names no splits or cannot be read."""
         try:
-            table = pq.read_table(self.folder / "plan.parquet", columns=["scene_id", "part", "split"])
+            table = read_table(self.folder / "plan.parquet", columns=["scene_id", "part", "split"])
         except DAMAGE:
             return {}
         if table["split"].null_count == len(table):
@@ -124,3 +125,15 @@ class World:
                 self.findings.append(
                     finding("wrong group", f"scene {scene_id} is listed in group {listed}, its objects give {own}")
                 )
+
+
+def _terms(vocabulary: str) -> Terms:
+    """The terms of a vocabulary. Raises UserError if it is of another form: nothing can be judged then."""
+    try:
+        return Terms.of(vocabulary)
+    except UserError:
+        raise
+    except DAMAGE as error:
+        raise UserError(
+            f"world/vocabulary.toml is no vocabulary ({error!r}), so nothing can be judged; restore it or render again."
+        ) from None

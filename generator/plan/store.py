@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_table
+from generator.dataset.parquet import count_rows, read_batches, read_table
 from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
+from generator.dataset.schema import PLAN
 from generator.dataset.writer import check_free, check_plan
 from generator.plan.record import Planned, scene_id
 from generator.scene.exchange import Exchange
@@ -43,38 +44,36 @@ class StoredPlan:
         self.request: dict[str, Any] = request
 
     def __len__(self) -> int:
-        return int(pq.read_metadata(self._path).num_rows)
+        return count_rows(self._path)
 
     def __iter__(self) -> Iterator[Planned]:
         """The planned scenes in order. Raises UserError when the file is damaged."""
         number = 0
         try:
-            with pq.ParquetFile(self._path) as file:
-                for batch in file.iter_batches(_ROWS):
-                    for row in batch.to_pylist():
-                        if row["scene_id"] != scene_id(number):  # a name of files
-                            raise ValueError(f"scene {number} is called '{row['scene_id']}'")
-                        yield _planned(row)
-                        number += 1
+            for batch in read_batches(self._path, PLAN.names, _ROWS, PLAN):
+                for row in batch.to_pylist():
+                    if row["scene_id"] != scene_id(number):  # a name of files
+                        raise ValueError(f"scene {number} is called '{row['scene_id']}'")
+                    yield _planned(row)
+                    number += 1
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise UserError(f"{self._path} is damaged ({error}); plan it again into another folder.") from None
 
     def counts(self) -> dict[str, int]:
         """How many scenes are made for each split, the most first; those of the grid are made for none."""
-        found = Counter(pq.read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
+        found = Counter(read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     def assigned(self) -> dict[int, dict[str, Assigned]]:
         """What scenes are made for, by part and scene_id; empty over the grid."""
         found: dict[int, dict[str, Assigned]] = {}
         known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few differ: memory holds each once
-        with pq.ParquetFile(self._path) as file:
-            for batch in file.iter_batches(_ROWS, columns=["scene_id", "part", "split", "named"]):
-                for row in batch.to_pylist():
-                    if row["split"] is not None:
-                        made_for = (row["split"], tuple(row["named"]))
-                        assigned = known.setdefault(made_for, Assigned(*made_for))
-                        found.setdefault(row["part"], {})[row["scene_id"]] = assigned
+        for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
+            for row in batch.to_pylist():
+                if row["split"] is not None:
+                    made_for = (row["split"], tuple(row["named"] or ()))
+                    assigned = known.setdefault(made_for, Assigned(*made_for))
+                    found.setdefault(row["part"], {})[row["scene_id"]] = assigned
         return found
 
 

@@ -10,6 +10,7 @@ import tomli_w
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import parse_toml
+from generator.dataset.limits import MOST_TOML, read_text
 from generator.dataset.resources import resource
 
 Table = dict[str, Any]
@@ -43,7 +44,7 @@ def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
         raise UserError(f"{unknown}: {did_you_mean(family, list(shipped))} A file of your own ends in .toml.")
     path = shipped.get(family) or beside / family
     try:
-        return path.read_text(encoding="utf-8"), path
+        return read_text(path, MOST_TOML), path
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"Cannot read the family '{family}': {reason}; give the path of a TOML file.") from None

@@ -141,7 +141,7 @@ def test_what_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> 
         ("empty", "is no finished run"),
         ("notes.txt", "Expected the folder of a run, a .csv or a .parquet"),
         ("nowhere.csv", "give one that exists"),
-        ("broken.parquet", "is no table that can be read"),
+        ("broken.parquet", "is damaged"),
     ):
         with pytest.raises(UserError, match=said):
             read_answers(str(tmp_path / source))

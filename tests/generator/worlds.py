@@ -11,8 +11,10 @@ from generator.dataset.writer import WorldWriter
 
 
 def records(world: World) -> Iterator[dict[str, Any]]:
-    """What the workers answered for a world whose files lie in folders."""
+    """What the workers answered for the rendered scenes of a world whose files lie in folders."""
     for row in world.table("scenes", SCENES).to_pylist():
+        if row["status"] != "ok":
+            continue
         path = f"images/{row['scene_id']}.png"
         for thing in row["objects"]:
             thing["attributes"] = dict(thing["attributes"])

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 
 from evaluator.models.damage import damage_in
 from evaluator.models.quiet import quiet
+from evaluator.models.weights import check_weights_folder
 from generator.dataset.errors import UserError
 
 _NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError)
@@ -53,6 +54,7 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
             raise UserError(
                 f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
             )
+        check_weights_folder(folder)
         return Source(name, str(folder), None, option)
     repository, _, revision = name.partition("@")
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", repository) or repository.startswith("."):

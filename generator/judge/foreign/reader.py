@@ -13,11 +13,13 @@ import pyarrow.csv as pa_csv
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import parse_json
+from generator.dataset.limits import MOST_LIST, check_file, read_text
 from generator.judge.foreign.characters import normal
 from generator.judge.foreign.column_roles import Columns, choose_columns
 from generator.judge.foreign.label_tables import SplitRoles, listed_task, table_task
 from generator.judge.foreign.task import Task
 
+_MOST_HEADER = 1 << 20
 _SHAPE = 'a list of rows, or labels by split such as {"train": ["red cube"], "test": [...]}, or several such by task'
 
 
@@ -142,7 +144,7 @@ def _cell(value: Any, name: str, path: Path) -> str | None:
 
 def _load(path: Path) -> Any:
     try:
-        return parse_json(path.read_text(encoding="utf-8-sig"))
+        return parse_json(read_text(path, MOST_LIST, "utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
     except ValueError as error:
@@ -166,8 +168,9 @@ def _by_split(data: Any) -> bool:
 def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
     """The judged columns of a CSV file as strings; empty cells are null."""
     try:
+        check_file(path, MOST_LIST)
         with path.open("rb") as file:
-            header = file.readline()
+            header = file.readline(_MOST_HEADER)
         delimiter = "\t" if header.count(b"\t") > header.count(b",") else ","
         parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         there = pa_csv.open_csv(path, parse_options=parse).schema.names
@@ -185,7 +188,7 @@ def _read_csv(path: Path, named: Sequence[tuple[str, str]]) -> pa.Table:
         raise UserError(
             f"{path} cannot be read: {error.strerror or error}; give a CSV or JSON file of labels."
         ) from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UserError(
             f"{path} is not a CSV file in UTF-8: {str(error).splitlines()[0]}; mend it, or give JSON."
         ) from None

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,11 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [("a.txt", "x", "ends in .csv"), ("a.csv", "a,score\n", "has no rows"), ("a.jsonl", "{", "cannot be read as jsonl"),
-     ("a.jsonl", "[1]", "expected an object in each line"), ("a.parquet", "no parquet", "cannot be read as parquet")],
+     ("a.jsonl", "[1]", "expected an object in each line"), ("a.parquet", "no parquet", "is damaged (Parquet magic bytes")],
 )  # fmt: skip
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=re.escape(said)):
         read_table(tmp_path / name)
 
 

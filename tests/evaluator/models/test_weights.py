@@ -1,9 +1,16 @@
-"""The digest of a network's weights."""
+"""The digest of a network's weights, and what no file of weights is."""
 
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
 import torch
 from torch import nn
 
-from evaluator.models.weights import weights_digest
+from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
+from generator.dataset.errors import UserError
+from tests.hostile_files import sparse
 
 
 def network(bias: bool = True, width: int = 3) -> nn.Module:
@@ -30,3 +37,17 @@ def test_layout_does_not_matter_and_empty_tensors_do_no_harm() -> None:
     before = weights_digest(convolution)
     assert weights_digest(convolution.to(memory_format=torch.channels_last)) == before  # type: ignore[call-overload]
     assert weights_digest(nn.Embedding(0, 4)) != weights_digest(nn.Embedding(0, 5))
+
+
+def test_a_checkpoint_unpacks_to_what_it_stores(tmp_path: Path) -> None:
+    torch.save(network().state_dict(), tmp_path / "model.pt")
+    check_weights_folder(tmp_path)
+    with zipfile.ZipFile(tmp_path / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/0", bytes(1 << 22))
+    with pytest.raises(UserError, match=r"unpacks to 4,194,304, which no checkpoint does"):
+        check_weights_folder(tmp_path)
+    os.mkfifo(tmp_path / "pipe.pt")
+    with pytest.raises(UserError, match="a pipe"):
+        check_weights_file(tmp_path / "pipe.pt")
+    with pytest.raises(UserError, match="sparse"):
+        check_weights_file(sparse(tmp_path / "model.safetensors"))

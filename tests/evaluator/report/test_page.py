@@ -18,6 +18,7 @@ from evaluator.report.cells import chance, interval, p_value, value
 from evaluator.report.page import write_page
 from evaluator.run import Request, run
 from evaluator.run_folder import read_named
+from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
@@ -237,3 +238,13 @@ def test_a_run_without_results_says_how_to_write_them(half_right: Path) -> None:
     (half_right / "results.json").unlink()
     done = score_command("report", half_right)
     assert_one_sentence(done, f"has no results; write them with `score measure {half_right}`.")
+
+
+def test_control_characters_of_names_are_shown(half_right: Path, tmp_path: Path) -> None:
+    results = read_json(half_right / "results.json")
+    write_json(half_right / "results.json", {**results, "model": "evil\u202etxt\x1b[2J<b>"})
+    write_page([read_named(str(half_right))], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "evil\\u202etxt\\x1b[2J&lt;b&gt;" in page
+    assert not {"\u202e", "\x1b"} & {*page}
+    assert "<svg" in page

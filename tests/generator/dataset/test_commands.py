@@ -146,3 +146,23 @@ def test_a_folder_with_a_colon_is_one_that_tables_can_be_written_to(
         writer.finish("")
     assert Dataset.open(DatasetFolder().convert("exp:1", None, None)).world.scenes.num_rows == 0
     assert LocalFolder().convert("runs/a", None, None) == Path("runs/a")
+
+
+def test_names_do_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "evil\x1b]0;title\x07\u202etxt"
+
+    @click.command()
+    @click.option("--end", type=click.Choice(["mistake", "usage", "well"]))
+    def tell(end: str) -> None:
+        logger.warning(name)
+        if end == "mistake":
+            raise UserError(f"{name} is damaged.")
+        if end == "usage":
+            raise click.BadParameter(f"there is no {name}")
+        result({}, False, name)
+
+    named = Commands("named", {"tell": tell})
+    for end in ("mistake", "usage", "well"):
+        done = CliRunner().invoke(named, ["tell", "--end", end])
+        assert done.output.count("evil\\x1b]0;title\\x07\\u202etxt") == 2, done.output
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.output}

@@ -15,6 +15,7 @@ from generator.dataset import files
 from generator.dataset.errors import UserError
 from generator.dataset.files import (
     TableWriter,
+    parse_json,
     parse_toml,
     read_json,
     read_sums,
@@ -104,3 +105,15 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
     write(tmp_path / "d" / "x")
     assert (tmp_path / "key").read_text() == "private"
     assert not (tmp_path / "d" / "x").is_symlink()
+
+
+def test_toml_that_takes_its_square_is_refused() -> None:
+    assert parse_toml("a.b = 1\n[c]\nd = 'x.y'") == {"a": {"b": 1}, "c": {"d": "x.y"}}
+    for text in ("a" + ".a" * 50_000 + " = 1", "[" + "a." * 300 + "a]", "a = " + "[" * 2_000 + "]" * 2_000, "a ="):
+        with pytest.raises(tomllib.TOMLDecodeError):
+            parse_toml(text)
+
+
+def test_json_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json("[" * 100_000)

@@ -97,3 +97,13 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
         Packer(world, 20_480).pack([{**records[0], "files": {path: "0"}}])
     assert (tmp_path / "key").exists()
     assert (tmp_path / "d" / "key").exists()
+
+
+@pytest.mark.parametrize(
+    "note",
+    [{}, {"tar": 1, "sha256": "0", "last": "", "rows": []}, {"tar": "t", "sha256": "0", "last": "", "rows": [1]}],
+)
+def test_a_note_of_another_form_is_dropped(note: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / packing.NOTES).write_text(json.dumps(note) + "\n")
+    assert not Packer(tmp_path, 20_480).begun
+    assert (tmp_path / packing.NOTES).read_text() == ""

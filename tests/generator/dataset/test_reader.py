@@ -18,6 +18,8 @@ from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command
 from tests.generator.dataset.conftest import FIRST
 from tests.generator.judge.datasets import edit, seal
+from tests.generator.worlds import rewrite
+from tests.hostile_files import pixel_bomb
 from tests.paths import SHARED
 
 SUGARCREPE = SHARED / "data" / "sugarcrepe" / "swap_att.json"
@@ -272,3 +274,29 @@ def test_a_world_says_only_outputs_that_there_are(received: Path) -> None:
     path.write_text(json.dumps(manifest))
     with pytest.raises(UserError, match="unknown output"):
         assert Dataset.open(received).world.outputs
+
+
+@pytest.mark.parametrize(
+    ("data", "said"), [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "no PNG file")]
+)
+def test_an_image_that_is_larger_than_stated_or_no_png_is_not_decoded(
+    made: Path, tmp_path: Path, data: bytes, said: str
+) -> None:
+    root = shutil.copytree(made, tmp_path / "dataset")
+    (root / "world/images/000001.png").write_bytes(data)
+    seal(root / "world")
+    with pytest.raises(UserError, match=said):
+        Dataset.open(root).world.image("000001")
+
+
+@pytest.mark.parametrize(("offset", "size"), [(-1, 3), (0, -1), (0, 1 << 40)])
+def test_a_place_that_no_file_of_a_scene_can_have_is_refused(
+    offset: int, size: int, made: Path, tmp_path: Path
+) -> None:
+    world = Dataset.open(rewrite(made, tmp_path / "packed", tar_bytes=1 << 20)).world
+    rows = pq.read_table(world.folder / "packed.parquet").to_pylist()
+    rows[0] |= {"offset": offset, "size": size}
+    pq.write_table(pa.Table.from_pylist(rows, PACKED), world.folder / "packed.parquet")
+    seal(world.folder)
+    with pytest.raises(UserError, match=f"at {offset} with {size} bytes"):
+        Dataset.open(tmp_path / "packed").world.read(rows[0]["path"])

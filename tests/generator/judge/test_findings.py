@@ -1,8 +1,9 @@
 """Findings are counted by fault and the first twenty of each are listed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from generator.judge.findings import Findings, finding
+from generator.judge.findings import Finding, Findings, finding, guarded
 from tests.generator.judge.datasets import edit, judged, said
 
 
@@ -21,3 +22,17 @@ def test_the_first_twenty_of_a_fault_are_listed() -> None:
     assert findings.counts == {"b": 23, "a": 1}
     listed = [each["what"] for each in findings.listed()]
     assert listed == ["x", *map(str, range(20)), "and 3 more"]
+
+
+def test_a_check_that_ends_over_the_files_is_a_finding_and_keeps_what_it_found() -> None:
+    def check() -> Iterator[Finding]:
+        yield finding("leak", "a")
+        raise KeyError("category")
+
+    assert list(guarded(check(), "pools")) == [
+        finding("leak", "a"),
+        finding(
+            "unjudged",
+            "pools cannot be judged, since a file holds other data than its format has: KeyError('category')",
+        ),
+    ]

@@ -1,5 +1,6 @@
 """Faults of tars: wrong places, other bytes, images that do not decode."""
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -12,6 +13,7 @@ from PIL import Image
 
 from generator.dataset.schema import PACKED
 from generator.judge.tars import image_fault, packed_paths, tar_faults
+from tests.hostile_files import sparse
 
 
 def packed(folder: Path, content: bytes, **listed: object) -> Path:
@@ -99,3 +101,19 @@ def test_a_member_that_would_unpack_elsewhere_is_found(tmp_path: Path, member: t
         tar.addfile(member)
     (fault,) = tar_faults(tmp_path)
     assert f"{member.name!r} would not unpack as a file of a scene" in fault
+
+
+def test_a_tar_is_neither_unpacked_nor_led_anywhere(tmp_path: Path) -> None:
+    """Headers that state a negative size, or more than there is, and a tar within gzip."""
+    plain = (packed(tmp_path, image()) / "0.tar").read_bytes()
+    member = tarfile.TarInfo("000000.png")
+    for size in (-512, 1 << 40):
+        member.size = size
+        (tmp_path / "0.tar").write_bytes(member.tobuf(tarfile.GNU_FORMAT) + plain)
+        (fault,) = tar_faults(tmp_path)
+        assert "which are not there" in fault
+    for data in (gzip.compress(plain), plain[:700], b"x" * 2_000):
+        (tmp_path / "0.tar").write_bytes(data)
+        assert any("cannot be read" in fault for fault in tar_faults(tmp_path))
+    sparse(tmp_path / "0.tar")
+    assert any("sparse" in fault for fault in tar_faults(tmp_path))

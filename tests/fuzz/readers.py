@@ -1,0 +1,267 @@
+"""The readers of files, each as a function of a folder, and the real files that they read."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from evaluator.answers import match, read_answers
+from evaluator.certificate import found_certificate
+from evaluator.elsewhere.run import Source, measure_items
+from evaluator.exposure import recorded_exposure
+from evaluator.measure import measure
+from evaluator.report.latex import write_latex
+from evaluator.report.page import write_page
+from evaluator.run_folder import open_run, read_named, read_results
+from generator.assets.finite_coordinates import check_obj, check_ply
+from generator.assets.importing import check_file
+from generator.assets.shapes import UnitMesh
+from generator.assets.skeleton import load_skeleton
+from generator.assets.stored import read_asset, read_notes, write_asset
+from generator.dataset.files import write_json, write_sums
+from generator.dataset.journal import Journal
+from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
+from generator.dataset.packing import NOTES, Packer
+from generator.dataset.reader import Dataset
+from generator.dataset.resources import resource
+from generator.dataset.schema import BENCHMARK_TABLES
+from generator.holdout.request import read_holdout
+from generator.judge.foreign.verify import verify_splits
+from generator.judge.verify import verify_dataset
+from generator.plan.store import StoredPlan
+from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.schema import parse_vocabulary
+
+Read = Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made again, as
+    whoever sends a damaged file would."""
+
+    files: tuple[str, ...]
+    read: Read
+    seal: bool = False
+
+
+def _seal(folder: Path) -> None:
+    """SHA256SUMS and its digest in the manifest, as far as they can be."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+        write_json(path, {**manifest, "sums": write_sums(folder, {})})
+    except (ValueError, TypeError, RecursionError):
+        return
+
+
+def seal(root: Path, name: str) -> None:
+    """Seal the component that a file belongs to."""
+    _seal(root / Path(*Path(name).parts[: 1 if name.startswith("world") else 2]))
+
+
+def _read_dataset(root: Path) -> None:
+    dataset = Dataset.open(root)
+    world = dataset.world
+    for row in world.scenes.to_pylist():
+        if row["status"] == "ok":
+            world.image(row["scene_id"])
+            world.image_digest(row["scene_id"])
+    assert world.vocabulary_text is not None
+    for name in dataset.benchmark_names():
+        benchmark = dataset.benchmark(name)
+        for table in BENCHMARK_TABLES:
+            getattr(benchmark, table).to_pylist()
+        assert isinstance(benchmark.text_of, dict)
+        found_certificate(benchmark, world)
+        if benchmark.holdout is not None:
+            read_holdout(benchmark.folder / "holdout.json", parse_vocabulary(world.vocabulary_text, "vocabulary.toml"))
+
+
+def _read_plan(root: Path) -> None:
+    plan = StoredPlan(root)
+    assert len(plan) >= 0
+    list(plan)
+    plan.counts()
+    plan.assigned()
+
+
+def _judge(root: Path) -> dict[str, Any]:
+    return verify_dataset(root, None)
+
+
+def _mesh_files(check: Callable[[str], None], *names: str) -> Read:
+    def read(root: Path) -> None:
+        for name in names:
+            check_file(root / name)
+            check(str(root / name))
+
+    return read
+
+
+def _resume(root: Path) -> None:
+    journal = Journal(root / ".journal.jsonl")
+    journal.resume(lambda record: True)
+    list(journal.records())
+
+
+def _packed_notes(root: Path) -> None:
+    packer = Packer(root, 1 << 20)
+    packer.tars()
+    packer.holds("000001")
+
+
+def _output(output: str) -> Read:
+    def read(root: Path) -> None:
+        try:
+            decode(output, (root / output_path(output, "0")).read_bytes())
+        except ValueError:  # which World turns into a UserError
+            return
+
+    return read
+
+
+def _family(root: Path) -> None:
+    parse_vocabulary(vocabulary_text(str(root / "family.toml")), "family.toml")
+
+
+def _run(root: Path) -> None:
+    run = open_run(root / "run")
+    results = measure(run.folder)
+    write_latex(results, run.folder)
+    write_page([read_named(str(run.folder))], root / "page.html")
+
+
+def _report(root: Path) -> None:
+    run = open_run(root / "run")
+    results = read_results(run)
+    write_latex(results, run.folder)
+    write_page([read_named(str(run.folder))], root / "page.html")
+
+
+def _compare(name: str) -> Read:
+    def read(root: Path) -> None:
+        match(read_answers(f"a={root / name}"))
+
+    return read
+
+
+def _items(name: str) -> Read:
+    def read(root: Path) -> None:
+        measure_items(Source(root / name, out=root / "measured"))
+
+    return read
+
+
+READERS: dict[str, Reader] = {
+    "tables": Reader(
+        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)), _read_dataset, seal=True
+    ),
+    "manifests": Reader(
+        ("world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json", "benchmarks/NAME/SHA256SUMS",
+         "benchmarks/NAME/verify.json"), _read_dataset
+    ),
+    "files of a component": Reader(
+        ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"), _read_dataset, seal=True
+    ),
+    "plan": Reader(("world/plan.parquet",), _read_plan),
+    "judge": Reader(
+        ("world/scenes.parquet", "world/plan.parquet", "world/vocabulary.toml", "benchmarks/NAME/holdout.json",
+         *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES), "world/images/000001.png"), _judge, seal=True
+    ),
+    "judge, indices": Reader(
+        ("dataset.json", "README.md", "croissant.json", "world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json"), _judge
+    ),
+    "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
+    "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
+    "journal": Reader((".journal.jsonl",), _resume),
+    "notes of packing": Reader((NOTES,), _packed_notes),
+    "masks": Reader(("masks/0.png",), _output("masks")),
+    "depth": Reader(("depth/0.npy",), _output("depth")),
+    "normals": Reader(("normals/0.npy",), _output("normals")),
+    "boxes": Reader(("boxes/0.json",), _output("boxes")),
+    "family": Reader(("family.toml",), _family),
+    "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
+    "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
+    "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
+    "obj": Reader(("a.obj",), _mesh_files(check_obj, "a.obj")),
+    "ply": Reader(("a.ply", "b.ply"), _mesh_files(check_ply, "a.ply", "b.ply")),
+    "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
+    "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
+    "items, JSONL": Reader(("items.jsonl",), _items("items.jsonl")),
+    "items, CSV": Reader(("items.csv",), _items("items.csv")),
+    "items, Parquet": Reader(("items.parquet",), _items("items.parquet")),
+    "compare, CSV": Reader(("answers.csv",), _compare("answers.csv")),
+    "compare, Parquet": Reader(("answers.parquet",), _compare("answers.parquet")),
+    "compare, run": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _compare("run")),
+    "run": Reader(("run/scores.parquet", "run/run.json"), _run),
+    "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _report),
+    "exposure": Reader(("jackalope.json",), recorded_exposure),
+}  # fmt: skip
+
+
+def make_files(folder: Path) -> None:
+    """Write the small files that are not part of a dataset."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lines = [{"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}} for i in range(3)]
+    (folder / ".journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    row = {"path": "images/000000.png", "tar": "shards/000000.tar", "offset": 512, "size": 3, "sha256": "0" * 64}
+    note = {"tar": "shards/000000.tar", "sha256": "0" * 64, "last": "000002", "rows": [row]}
+    (folder / NOTES).write_text(json.dumps(note) + "\n")
+    boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
+    grid = np.arange(20, dtype=np.uint8).reshape(4, 5)
+    pixels = PixelOutputs(grid, grid.astype(np.float32), np.zeros((4, 5, 3), np.float32), boxes)
+    for output in ("masks", "depth", "normals", "boxes"):
+        path = folder / output_path(output, "0")
+        path.parent.mkdir()
+        path.write_bytes(encode(output, pixels))
+    (folder / "family.toml").write_text(vocabulary_text("clevr-relations"))
+    (folder / "animal.toml").write_text(resource("blender_assets/animals/fox.toml").read_text())
+    write_asset(
+        folder,
+        "hare",
+        UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 0, 1)] * 3, [(0, 1, 2)]),
+        {"licence": "CC0-1.0", "source": "a"},
+    )
+    (folder / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    header = "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
+    (folder / "a.ply").write_text(header.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n")
+    (folder / "b.ply").write_bytes(header.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes())
+    splits = {"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}
+    (folder / "splits.json").write_text(json.dumps(splits))
+    (folder / "splits.csv").write_text("split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n")
+    items = [
+        {
+            "item": f"{i}",
+            "protocol": "binary",
+            "image": f"{i}.png",
+            "text": text,
+            "score": 0.25 * j,
+            "truth": truth,
+            "split": "seen",
+        }
+        for i in range(3)
+        for j, (text, truth) in enumerate((("a red cube", True), ("a blue cube", False)))
+    ]
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    (folder / "items.csv").write_text(
+        "\n".join([",".join(items[0]), *(",".join(map(str, row.values())) for row in items)]) + "\n"
+    )
+    pq.write_table(pa.Table.from_pylist(items), folder / "items.parquet")
+    answers = [{"item": f"{i}", "cluster": f"c{i % 2}", "correct": str(i % 2), "model": "m"} for i in range(4)]
+    (folder / "answers.csv").write_text(
+        "item,cluster,correct,model\n" + "".join(",".join(row.values()) + "\n" for row in answers)
+    )
+    pq.write_table(pa.Table.from_pylist(answers), folder / "answers.parquet")
+    shown: dict[str, Any] = {
+        "exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", "left", "ball"]], "scenes": ["0a"]}
+    }
+    write_json(folder / "jackalope.json", shown)
+    Image.new("RGB", (4, 4)).save(folder / "a.png")
+    measure_items(Source(folder / "items.csv", out=folder / "run"))

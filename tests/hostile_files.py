@@ -1,0 +1,114 @@
+"""Files that cost far more than their bytes: bombs of Parquet, PNG and NumPy, sparse files; and what reading them costs."""
+
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_MEASURED = """
+import re, sys
+sys.argv = sys.argv[1:]
+try:
+    exec({code!r})
+finally:
+    peak = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
+    print("PEAK", int(peak) // 1024, file=sys.stderr)
+"""
+
+
+def measured(code: str, *arguments: str, seconds: float = 120) -> tuple[int, str, int]:
+    """Run Python in a process of its own: its exit code, stderr, and the most MiB of memory that it held."""
+    command = [sys.executable, "-P", "-c", _MEASURED.format(code=code), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    said, _, peak = done.stderr.rpartition("PEAK ")
+    return done.returncode, said, int(peak)
+
+
+def sparse(path: Path, size: int = 64 << 30) -> Path:
+    """A file of zeros that takes no room."""
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+def dictionary_bomb(path: Path, column: str = "scene_id", rows: int = 1_000_000) -> Path:
+    """A table of some KB: one text of half a MB, a million times."""
+    codes = pa.array(np.zeros(rows, np.int32))
+    table = pa.table({column: pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 500_000]))})
+    pq.write_table(table, path, compression="zstd")
+    return path
+
+
+def page_bomb(path: Path, column: str = "scene_id") -> Path:
+    """A table of some KB with one page of a GiB."""
+    pq.write_table(
+        pa.table({column: ["x" * (1 << 20)] * 1024}),
+        path,
+        compression="zstd",
+        use_dictionary=False,
+        data_page_size=1 << 30,
+    )
+    return path
+
+
+def row_bomb(path: Path, column: str = "scene_id", rows: int = 200_000_000) -> Path:
+    """A table of half a MB with as many empty cells."""
+    pq.write_table(pa.table({column: pa.nulls(rows, pa.string())}), path, compression="zstd")
+    return path
+
+
+def list_bomb(path: Path, column: str = "scene_id") -> Path:
+    """A table of some KB with one row, a list of a hundred million numbers."""
+    numbers = pa.array(np.zeros(100_000_000, np.int32))
+    pq.write_table(
+        pa.table({column: pa.ListArray.from_arrays(pa.array([0, len(numbers)], pa.int32()), numbers)}),
+        path,
+        compression="zstd",
+    )
+    return path
+
+
+def prefix_bomb(path: Path, column: str = "scene_id") -> Path:
+    """A table of some hundred bytes whose texts of a MiB each repeat the one before."""
+    texts = ["x" * (1 << 20)] * 1024
+    pq.write_table(
+        pa.table({column: texts}),
+        path,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={column: "DELTA_BYTE_ARRAY"},
+    )
+    return path
+
+
+PARQUET = (dictionary_bomb, page_bomb, row_bomb, list_bomb, prefix_bomb)
+
+
+def png(width: int, height: int, *chunks: tuple[bytes, bytes], pixels: bytes = b"") -> bytes:
+    """A PNG file of RGB pixels, with chunks between its header and its pixels."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), *chunks, (b"IDAT", pixels), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in parts
+    )
+
+
+def pixel_bomb(side: int = 13_300) -> bytes:
+    """A PNG file of half a MB with `side` x `side` pixels."""
+    packer = zlib.compressobj(9)
+    rows = b"".join(packer.compress(bytes(1 + 3 * side)) for _ in range(side))
+    return png(side, side, pixels=rows + packer.flush())
+
+
+def text_bombs(mib: int = 512) -> list[bytes]:
+    """PNG files of one pixel, each with a compressed chunk of so many MiB."""
+    packer = zlib.compressobj(9)
+    zeros = b"".join(packer.compress(bytes(1 << 20)) for _ in range(mib)) + packer.flush()
+    pixel = zlib.compress(bytes(4))
+    chunks = [(b"zTXt", b"a\0\0" + zeros), (b"iTXt", b"a\0\1\0\0\0" + zeros), (b"iCCP", b"a\0\0" + zeros)]
+    return [png(1, 1, chunk, pixels=pixel) for chunk in chunks]
