@@ -33,7 +33,9 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     (row,) = entry["rows"]
     expected = pool(list(values.values()), [v - 0.1 for v in values.values()], [v + 0.05 for v in values.values()], [b for b, _ in values], 0.95)  # fmt: skip
     assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (6, 3, "bench-a, bench-b, bench-c")
-    assert (row["value"], row["low"], row["high"]) == pytest.approx((expected.value, expected.low, expected.high), abs=1e-6)
+    assert (row["value"], row["low"], row["high"]) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-6
+    )
     assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx((0.5, 0.8, 0.152753), abs=1e-6)
     assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
     assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
