@@ -17,7 +17,8 @@ from scipy.special import expit
 from bench.figures import Figure
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
 from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.intervals import cluster_mean
+from evaluator.statistics.intervals import LEVEL, cluster_mean
+from evaluator.statistics.pooled import pool
 
 MEANS = (0.5, 0.8, 0.9, 0.97, 0.99)
 EACH = 11  # items of each pairing, 22 of a cluster
@@ -94,12 +95,20 @@ def _case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> Cov
     for _ in range(study.draws):
         right = drawn(study, cells, mean, effects, rng)
         outcomes = (np.arange(EACH) < right[:, None]).astype(float).ravel()
-        estimate = cluster_mean(outcomes, clusters)
-        ours.append((estimate.low, estimate.high))
+        ours.append(_pooled(outcomes, clusters, study.blocks))
         means = bootstrap_means(*cluster_totals(outcomes, clusters.codes), seed)
         others.append(tuple(np.quantile(means, [0.025, 0.975])))
     (held, width), (held_too, width_too) = (_summary(np.array(found), mean) for found in (ours, others))
     return Covered(mean, effects, held, width, held_too, width_too)
+
+
+def _pooled(outcomes: np.ndarray, clusters: Clusters, blocks: int) -> tuple[float, float]:
+    """The evaluator's interval of the mean over so many blocks, whose items follow one another."""
+    parts = np.split(np.arange(len(outcomes)), blocks)
+    each = [cluster_mean(outcomes[rows], clusters.take(rows)) for rows in parts]
+    names = [str(block) for block in range(blocks)]
+    found = pool([e.value for e in each], [e.low for e in each], [e.high for e in each], names, LEVEL)
+    return found.low, found.high
 
 
 def _summary(found: np.ndarray, mean: float) -> tuple[float, float]:
@@ -121,7 +130,7 @@ def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
     table = np.array(cells)
     items = np.repeat(table, EACH, axis=0)
     shown = [f"{one}|{other}" for one, other in items[:, 1:3]]
-    return table, Clusters.of(items[:, 0], shown, blocks=items[:, 3])
+    return table, Clusters.of(items[:, 0], shown)
 
 
 def drawn(

@@ -1,4 +1,4 @@
-"""Which items share what: clusters of scenes with the same values and objects, the bindings that scenes show, and blocks."""
+"""Which items share what: clusters of scenes with the same values and objects, and the bindings that scenes show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,17 @@ SEPARATOR = "|"
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster, the scene, the bindings and the block of n items, as numbers.
+    """The cluster, the scene and the bindings of n items, as numbers.
 
     codes (n,): the cluster. scenes (n,): the scene. shown (n,): the row of `weights` of each item. weights (rows, bindings)
     float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0 where no
-    bindings are known. blocks (n,): the held-out block that the item belongs to.
+    bindings are known.
     """
 
     codes: np.ndarray
     scenes: np.ndarray
     shown: np.ndarray
     weights: np.ndarray
-    blocks: np.ndarray
 
     @classmethod
     def of(
@@ -29,12 +28,10 @@ class Clusters:
         clusters: Sequence[str] | np.ndarray,
         bindings: Sequence[str] | np.ndarray | None = None,
         scenes: Sequence[str] | np.ndarray | None = None,
-        blocks: Sequence[str] | np.ndarray | None = None,
     ) -> "Clusters":
         """From names (n,) of clusters, of scenes, and of the bindings that each item's scene shows, joined by "|".
 
-        Without scenes each item is a scene of its own; without bindings clusters share nothing. blocks (n,) are names, for
-        items of several blocks: what they share with other blocks has the same name there.
+        Without scenes each item is a scene of its own; without bindings clusters share nothing.
         """
         n = len(clusters)
         names, shown = np.unique(np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True)
@@ -47,15 +44,14 @@ class Clusters:
         length = np.sqrt(np.square(weights).sum(axis=1, keepdims=True))
         weights = np.divide(weights, length, out=weights, where=length > 0)
         scene = np.arange(n) if scenes is None else _codes(scenes)
-        block = np.zeros(n, np.int64) if blocks is None else _codes(blocks)
-        return cls(_codes(clusters), scene, shown.reshape(-1), weights, block)
+        return cls(_codes(clusters), scene, shown.reshape(-1), weights)
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: np.ndarray) -> "Clusters":
         """Of some of the items, by row numbers or by a mask (n,)."""
-        return Clusters(self.codes[rows], self.scenes[rows], self.shown[rows], self.weights, self.blocks[rows])
+        return Clusters(self.codes[rows], self.scenes[rows], self.shown[rows], self.weights)
 
 
 def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The standard error of a weighted mean over items that share clusters, bindings and blocks: variance components by moments."""
+"""The standard error of a weighted mean over items that share clusters and bindings: variance components by moments."""
 
 from functools import cached_property
 
@@ -12,8 +12,8 @@ from evaluator.statistics.clusters import Clusters
 class CrossedMeans:
     """Weighted means of any outcome, and their intervals.
 
-    Bindings, clusters, blocks and scenes have effects with unknown variances. The sums of squared residuals by binding,
-    cluster, block and scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
+    Bindings, clusters and scenes have effects with unknown variances. The sums of squared residuals by binding, cluster and
+    scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None):
@@ -23,11 +23,11 @@ class CrossedMeans:
         _, first, self._scene = np.unique(clusters.scenes, return_index=True, return_inverse=True)
         self._w = np.bincount(self._scene, weights=self._item_weights)
         bindings = clusters.weights[clusters.shown[first]]
-        groupings = [_indicators(each[first]) for each in (clusters.codes, clusters.blocks, clusters.scenes)]
+        of_clusters, of_scenes = (_indicators(each[first]) for each in (clusters.codes, clusters.scenes))
         self._effects = [
             sparse.csr_array(bindings[:, np.ptp(bindings, axis=0) > 0]),
-            *(each for each in groupings[:2] if 1 < each.shape[1] < len(first)),
-            groupings[2],
+            *([of_clusters] if 1 < of_clusters.shape[1] < len(first) else []),
+            of_scenes,
         ]
 
     def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:

@@ -157,9 +157,9 @@ def _share(model: MixedLogistic, outcomes: np.ndarray, clusters: Clusters, level
 def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
     low, high = means.interval(outcomes, level)
     value = float(outcomes.mean())
-    fixed = CrossedMeans(
-        replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0], blocks=np.zeros_like(clusters.blocks))
-    ).interval(outcomes, level)
+    fixed = CrossedMeans(replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])).interval(
+        outcomes, level
+    )
     return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p_from_interval(value, low, high, level))
 
 

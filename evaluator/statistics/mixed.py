@@ -1,9 +1,9 @@
 """The mean of a share over combinations like those measured: a logistic mixed model with crossed effects.
 
-Clusters share bindings, and both differ in how hard they are; so do blocks. Each has an effect in logits, drawn from a normal
+Clusters share bindings, and both differ in how hard they are. Each has an effect in logits, drawn from a normal
 distribution. Neither the effects nor their standard deviations are known, so they are integrated out: the effects of clusters
-by quadrature (marginal.py), those of bindings and blocks by Laplace's approximation (Tierney and Kadane 1986), the standard
-deviations over a grid. The result is the posterior of the mean over all clusters, bindings and blocks of such a population.
+by quadrature (marginal.py), those of bindings by Laplace's approximation (Tierney and Kadane 1986), the standard
+deviations over a grid. The result is the posterior of the mean over all clusters and bindings of such a population.
 `python -m bench --only coverage` measures how often its intervals hold (docs/statistics.md).
 """
 
@@ -21,8 +21,6 @@ from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.marginal import Cells, Fit, Population
 
 _SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly all or nothing
-_OF_BLOCKS = np.array([0.1, 0.4, 0.8, 1.3])
-_BLOCK_SCALE = 0.5  # blocks are of the same world: they differ less than bindings
 _NEGLIGIBLE = 5.0  # a point of the grid that is e^5 times less likely than the best changes no digit
 _UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # where three or fewer are likely, finer ones are tried
 _NODES = np.linspace(
@@ -68,25 +66,18 @@ class MixedLogistic:
     """The model for the items of `clusters`; `posterior` fits it to outcomes."""
 
     def __init__(self, clusters: Clusters):
-        key = np.stack([clusters.codes, clusters.blocks, clusters.shown])
+        key = np.stack([clusters.codes, clusters.shown])
         _, first, cell = np.unique(key, axis=1, return_index=True, return_inverse=True)
         self._cell, self._scenes = cell.reshape(-1), clusters.scenes
         self._sizes = np.bincount(self._cell).astype(float)
         bindings = clusters.weights[clusters.shown[first]]
         bindings = bindings[:, np.ptp(bindings, axis=0) > 0]  # an effect that all share is the constant
-        blocks = np.unique(clusters.blocks[first], return_inverse=True)[1].reshape(-1)
-        blocks = np.eye(blocks.max() + 1)[blocks] if blocks.max() else np.empty((len(first), 0))
-        self._cells = Cells(clusters.codes[first], np.column_stack([np.ones(len(first)), bindings, blocks]))
-        self._axis = np.repeat([0, 2], [bindings.shape[1], blocks.shape[1]])
+        self._cells = Cells(clusters.codes[first], np.column_stack([np.ones(len(first)), bindings]))
         repeat = self._sizes.sum() >= _REPEATED * self._cells.clusters
-        self._spreads = [
-            _SPREADS if bindings.shape[1] else np.zeros(1),
-            _SPREADS if repeat else _SPREADS[:1],
-            _OF_BLOCKS if blocks.shape[1] else np.zeros(1),
-        ]
+        self._spreads = [_SPREADS if bindings.shape[1] else np.zeros(1), _SPREADS if repeat else _SPREADS[:1]]
 
     def posterior(self, outcomes: np.ndarray) -> Posterior:
-        """What outcomes (n,) in 0..1 say of the mean over clusters, bindings and blocks like these."""
+        """What outcomes (n,) in 0..1 say of the mean over clusters and bindings like these."""
         right = np.bincount(self._cell, weights=outcomes)
         effective = self._scene_effect(outcomes, right)
         with _one_thread():  # the matrices are small, and threads that wait for one another cost more than they give
@@ -120,7 +111,7 @@ class MixedLogistic:
         return Posterior(means.ravel()[order], (np.cumsum(mass) - mass / 2) / mass.sum())
 
     def _likely(self, right: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, Fit]:
-        """The likely points of the grid: standard deviations (k, 3) of bindings, clusters and blocks, the log of their prior
+        """The likely points of the grid: standard deviations (k, 2) of bindings and clusters, the log of their prior
         weights (k,), and the effects there.
         """
         axes, before = self._spreads, None
@@ -144,16 +135,19 @@ class MixedLogistic:
         return spreads[kept], prior[kept], fit.take(kept)
 
     def _population(self, spreads: np.ndarray) -> Population:
-        """Of standard deviations (k, 3) of bindings, clusters and blocks."""
+        """Of standard deviations (k, 2) of bindings and clusters."""
         constant = np.full((len(spreads), 1), np.inf)
         shrink = 1 / np.sqrt(1 + _SHRINK * np.square(spreads).sum(axis=1))
-        return Population(np.column_stack([constant, spreads[:, self._axis]]), spreads[:, 1], shrink)
+        return Population(
+            np.column_stack([constant, np.repeat(spreads[:, :1], self._cells.design.shape[1] - 1, axis=1)]),
+            spreads[:, 1],
+            shrink,
+        )
 
 
 def _log_weights(axes: list[np.ndarray]) -> list[np.ndarray]:
-    """The log prior of each standard deviation: flat, of blocks half normal."""
-    flat = [np.log(np.gradient(axis)) if len(axis) > 1 else np.zeros(1) for axis in axes]
-    return [*flat[:2], flat[2] - np.square(axes[2] / _BLOCK_SCALE) / 2]
+    """The log prior of each standard deviation, which is flat."""
+    return [np.log(np.gradient(axis)) if len(axis) > 1 else np.zeros(1) for axis in axes]
 
 
 def _narrowed(mass: np.ndarray, spreads: np.ndarray, axis: int) -> np.ndarray:

@@ -21,14 +21,6 @@ def test_without_bindings_and_scenes_items_share_their_cluster_alone() -> None:
     assert len(found) == 3
 
 
-def test_items_of_several_blocks_share_what_has_one_name() -> None:
-    found = Clusters.of(["x", "x", "y"], ["r c", "r c", "r d"], blocks=["seed 1", "seed 0", "seed 1"])
-    assert found.blocks.tolist() == [1, 0, 1]
-    assert found.codes.tolist() == [0, 0, 1]
-    assert found.take(np.array([2, 0])).blocks.tolist() == [1, 1]
-    assert Clusters.of(["x", "y"]).blocks.tolist() == [0, 0]
-
-
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "r c", "r c|b s"])), min_size=1), st.data())
 def test_some_of_the_items_keep_what_they_share(items: list[tuple[str, str]], data: st.DataObject) -> None:
     rows = np.array(data.draw(st.lists(st.integers(0, len(items) - 1), min_size=1)))

@@ -52,10 +52,3 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float,
         low, high = means.interval(np.repeat(cell, 6) + rng.normal(0, 1, 108), 0.95)
         held += low <= 0 <= high
     assert held / 400 >= 0.92
-
-
-def test_blocks_of_equal_items_have_students_interval_over_blocks() -> None:
-    means = np.random.default_rng(4).normal(0, 1, 5)
-    clusters = Clusters.of(np.repeat(np.arange(30), 6), blocks=np.repeat(range(5), 36))
-    found = CrossedMeans(clusters).interval(np.repeat(means, 36), 0.95)
-    assert found == pytest.approx(stats.t.interval(0.95, 4, means.mean(), stats.sem(means)), rel=1e-6)

@@ -102,29 +102,6 @@ def test_bindings_make_the_interval_wider_when_they_decide() -> None:
     assert crossed[1] - crossed[0] > by_cluster[1] - by_cluster[0]
 
 
-def test_blocks_make_the_interval_wider_the_more_they_differ() -> None:
-    names = np.repeat([f"{block} {name}" for block in range(3) for name, _ in block_cells(3, 3)], 11)
-    bindings = np.repeat(
-        ["|".join(f"{block} {b}" for b in each.split("|")) for block in range(3) for _, each in block_cells(3, 3)], 11
-    )
-    blocks = np.repeat(range(3), 18 * 11)
-    apart = Clusters.of(names, bindings, blocks=blocks)
-    widths = []
-    for shares in ((9, 9, 9), (7, 9, 11), (3, 9, 11)):
-        outcomes = outcomes_of(np.repeat(shares, 18), 11)
-        (low, high), (low_alone, high_alone) = (
-            interval(apart, outcomes),
-            interval(Clusters.of(names, bindings), outcomes),
-        )
-        assert high - low > 1.1 * (high_alone - low_alone)
-        widths.append(high - low)
-    assert widths == sorted(widths)
-    assert interval(Clusters.of(names, bindings, blocks=np.full(len(names), "one")), outcomes) == (
-        low_alone,
-        high_alone,
-    )
-
-
 def _names(values: int, objects: int) -> list[str]:
     return [bindings for _, bindings in block_cells(values, objects)]
 
