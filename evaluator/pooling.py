@@ -61,7 +61,7 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
         notes.append("± is the standard deviation over blocks.")
     if any(entry["runs"] > entry["blocks"] == 1 for entry in entries):
         notes.append("± is the standard deviation over the runs of one block.")
-    trained = [entry for entry in entries if entry["factors"]["training_seed"] is not None]
+    trained = [entry for entry in entries if isinstance(entry["factors"]["training_seed"], int)]
     if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
             "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and give all runs to "

@@ -158,7 +158,7 @@ class NamedRun:
 def read_named(source: str) -> NamedRun:
     """The run in the folder `source`, or of NAME=FOLDER, which names the model.
 
-    Runs of one name are runs of one model: where their training is not recorded, each counts as a training of its own.
+    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of its own.
     Raises UserError when there is no run, or one without results.
     """
     name, folder = split_name(source)
@@ -166,7 +166,7 @@ def read_named(source: str) -> NamedRun:
     results = read_results(run)
     if name:
         factors = results["factors"]
-        seed = str(folder.resolve()) if factors["training_seed"] is None else factors["training_seed"]
+        seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
         results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
     return NamedRun(run, results)
 
