@@ -40,7 +40,7 @@ class Factors:
 def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> Factors:
     """The factors of a run, measured by one channel of its scores and by these rules."""
     record, holdout = run.record, run.benchmark.holdout or {}
-    trained = record["info"].get("trained_on") or {}
+    trained = record.get("info", {}).get("trained_on") or {}
     recipe = dict(trained.get("recipe") or {})
     seed = recipe.pop("seed", None)
     drawn = {name: holdout[name] for name in _DRAWN if name != "block_seed" and name in holdout}

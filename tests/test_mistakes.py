@@ -119,7 +119,7 @@ CALLS = {
     "gen preview d --grid --n 3": "leave --split", "gen preview d --split nope": "expected one of", "gen export webdataset d --out x --size 0": "Expected a size",
     f"{RUN} --batch-size 0": "not in the range", f"{RUN} --device banana": "is not available", f"{RUN} --channel nope": "has no channel",
     f"{RUN} --protocol nope": "Unknown protocol", f"{RUN} --precision float8": "is not one of",
-    "score measure": "Expected a RUN or --items", "score measure run --items void.csv": "Expected a RUN or --items", "score measure run --tolerance nan": "not a number",
+    "score measure": "Expected RUNS or --items", "score measure run --items void.csv": "Expected RUNS or --items", "score measure run --tolerance nan": "not a number",
     "score measure run --tolerance -1": "not in the range", "score measure run --model x": "belongs to --items", "score compare a=run b=run --detect nan": "not a number",
     "score compare a=run b=run --detect 0": "not in the range", "score audit d --protocol nope": "expected one of", "score audit d --seed 99999999999": "not in the range",
     "score train scratch d --out x --epochs 0": "not in the range", "score train scratch d --out x --seed 99999999999": "not in the range",

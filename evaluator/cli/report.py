@@ -14,7 +14,7 @@ from generator.dataset.commands import result
 @FULL
 @JSON
 def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -> None:
-    """Print the results of RUNS and write them to one HTML page with figures and examples, a CSV and a LaTeX file beside it.
+    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and examples, a CSV and a LaTeX file beside it.
 
     Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of one name
     are pooled. docs/compare.md says how.

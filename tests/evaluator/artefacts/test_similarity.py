@@ -90,4 +90,4 @@ def test_models_that_cannot_be_read_are_one_sentence(gpt2: Path, bert: Path, tmp
     (bert / "model.safetensors").write_bytes(b"no weights")
     for option, folder in (("--language-model", tmp_path / "empty"), ("--sentence-encoder", bert)):
         said = score_command("audit", root, option, folder)
-        assert_one_sentence(said, f"'{folder}'", "config.json" if folder.name == "empty" else "not tensors alone")
+        assert_one_sentence(said, str(folder), "config.json" if folder.name == "empty" else "is damaged")

@@ -87,9 +87,9 @@ def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tm
     assert "scores tie within 0" in exact.stdout
     recorded = score_command("measure", tmp_path / "run")
     assert "scores tie within 0.2" in recorded.stdout
-    assert_one_sentence(
-        score_command("measure", tmp_path / "run", "--tolerance", "nan"), "Expected a tolerance from 0 up"
-    )
+    wrong = score_command("measure", tmp_path / "run", "--tolerance", "nan")
+    assert wrong.exit_code == 2
+    assert "nan is not a number" in wrong.stderr
 
 
 def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
@@ -207,10 +207,10 @@ def test_a_folder_of_something_else_and_wrong_options_are_one_sentence(labels: P
     refused = score_command("measure", "--items", labels, "--out", tmp_path / "kept")
     assert_one_sentence(refused, "is not empty and holds no scores from elsewhere; choose another --out.")
     assert (tmp_path / "kept" / "notes.txt").read_text() == "mine"
-    assert_one_sentence(score_command("measure"), "Expected a RUN or --items")
-    assert_one_sentence(score_command("measure", tmp_path, "--items", labels), "Expected a RUN or --items")
+    assert_one_sentence(score_command("measure"), "Expected RUNS or --items")
+    assert_one_sentence(score_command("measure", tmp_path, "--items", labels), "Expected RUNS or --items")
     assert_one_sentence(score_command("measure", tmp_path, "--probabilities"), "--probabilities belongs to --items")
-    assert_one_sentence(score_command("measure", "--items", labels, "--channel", "itm"), "--channel belongs to a RUN")
+    assert_one_sentence(score_command("measure", "--items", labels, "--channel", "itm"), "--channel belongs to RUNS")
 
 
 def test_the_same_folder_may_be_written_again(labels: Path, tmp_path: Path) -> None:

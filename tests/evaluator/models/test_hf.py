@@ -431,7 +431,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "fewer layers": (_fewer_layers, r"they also hold text_model\.encoder\.layers\.1\..* layers that it does not have"),
     "wider": (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
     "no weights": (_without("model.safetensors"), r"cannot be loaded \(.*model\.safetensors"),
-    "cut weights": (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:900]) and None, "not tensors alone"),
+    "cut weights": (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:900]) and None, "is damaged"),
     "no configuration": (_without("config.json"), r"has no config\.json; give hf: a folder that save_pretrained wrote"),
     "broken configuration": (lambda f: (f / "config.json").write_text("{") and None, "cannot be loaded"),
     "no preprocessing": (_without("preprocessor_config.json", "processor_config.json"), "cannot be loaded .*image processor"),

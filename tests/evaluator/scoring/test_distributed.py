@@ -97,6 +97,7 @@ def _finish(processes: list[multiprocessing.process.BaseProcess]) -> None:
         assert process.exitcode == 0
 
 
+@pytest.mark.full
 def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(make: Make, drawn: Path, tmp_path: Path) -> None:
     began = time.monotonic()
     _finish(_start(make, tmp_path / "whole.log", drawn, tmp_path / "whole", tmp_path / "a"))

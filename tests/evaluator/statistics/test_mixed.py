@@ -56,6 +56,7 @@ def test_clusters_alone_agree_with_integration(right: list[int], sizes: list[int
     assert found == pytest.approx(integrated(right, sizes), abs=0.05)
 
 
+@pytest.mark.full
 def test_bindings_that_clusters_share_agree_with_integration() -> None:
     """Four clusters, three bindings, each cluster with two of them or one twice."""
     shown = ["a|b", "a|c", "b|c", "a|a"]

@@ -163,6 +163,7 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert [p.name for p in trained.parent.iterdir()] == ["model"]
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_model_and_another_another(
     trained: Path, world: World, benchmark: Benchmark, tmp_path: Path
 ) -> None:

@@ -40,7 +40,7 @@ def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
         assert len(design["rows"]) == 16
         size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects")))
         for row in design["rows"]:
-            assert row["half_width"] == half_width(size.times(row["block_seeds"]), row["accuracy"])
+            assert row["half_width"] == half_width(size, row["accuracy"], row["block_seeds"])
 
 
 def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path) -> None:

@@ -141,6 +141,7 @@ def bend(shape: str) -> float:
     return math.sqrt(1 - min(least, 1.0) ** 2)
 
 
+@pytest.mark.full
 def test_normals_are_unit_vectors_that_face_the_eye(each: World) -> None:
     """But for the angle by which smooth shading bends the normals of a face that is just seen."""
     bends: dict[str, float] = {}

@@ -143,6 +143,7 @@ def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copie
     assert verified.stdout.strip() == f"{said['benchmark']}: clean", verified.stderr
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path) -> None:
     digests = set()
     elsewhere = run_process("gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": "1"})

@@ -387,6 +387,7 @@ def judge_job(job: dict[str, Any]) -> None:
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(jobs())
+@pytest.mark.full
 def test_a_clean_design_drawn_at_random_raises_no_alarm(job: dict[str, Any]) -> None:
     judge_job(job)
 

@@ -34,6 +34,7 @@ def drawn(split: str, numbers: list[int]) -> list[Arrangement]:
     st.integers(0, 99),
     st.sampled_from(["2x2", "3x3", "7x2", "2x11", "5x8"]),
 )
+@pytest.mark.full
 def test_arrangements_have_their_number_and_their_split(split: str, numbers: list[int], seed: int, spec: str) -> None:
     plan = SplitPlan(VOCABULARY, draw_block(spec, VOCABULARY, seed))
     arrangements = [content.arrangement for content in SplitScenes(plan).draw(split, numbers, Stream("x", seed))]

@@ -136,6 +136,7 @@ stage.render(out).save(out)
 """
 
 
+@pytest.mark.full
 def test_eevee_shows_what_cycles_shows(rendered: Path, tmp_path: Path) -> None:
     images = []
     for engine, kind in (("cycles", "cpu"), ("eevee", "opengl-software")):

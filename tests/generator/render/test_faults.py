@@ -53,6 +53,7 @@ def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kill
         assert process.returncode in (-signal.SIGKILL, -signal.SIGTERM), errors
 
 
+@pytest.mark.full
 def test_kills_at_random_moments_leave_no_trace(undisturbed: Path, tmp_path: Path) -> None:
     assert render_with_kills(tmp_path / "d", FEW, random.Random(0), 3, 3) > 0
     assert files(tmp_path / "d") == files(undisturbed)

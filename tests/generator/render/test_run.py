@@ -92,6 +92,7 @@ def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path)
     assert files(root) == files(undisturbed)
 
 
+@pytest.mark.full
 def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
     job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64)
     prepared = prepare(job)

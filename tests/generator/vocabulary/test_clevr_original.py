@@ -106,6 +106,7 @@ def check(folder: Path, name: str) -> None:
 
 @needs_reference
 @pytest.mark.parametrize("name", FEW)
+@pytest.mark.full
 def test_scenes_of_clevr_look_the_same(rendered: Path, name: str) -> None:
     check(rendered, name)
 

@@ -83,7 +83,7 @@ def _remove(name: str) -> Callable[[Path, Path], None]:
     [
         (_without_head, r"do not fit ViltForImageAndTextRetrieval: rank_output.bias and \d+ more tensors would be random"),
         (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
-        (_cut, "are not tensors alone .*; give a model.safetensors"),
+        (_cut, "is damaged: it has .* bytes of .*; copy it again"),
         (_code, "are not tensors alone"),
         (_foreign, "is a model of type 'foreign'; give vilt:"),
         (_other_type, r"is a model of type 'bert'; give vilt: a ViLT model with a retrieval head\."),

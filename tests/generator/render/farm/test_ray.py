@@ -48,6 +48,7 @@ def cluster() -> Iterator[str]:
     ray.shutdown()
 
 
+@pytest.mark.full
 def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
     here = run_command(*ARGUMENTS, "--workers", "1", "--out", tmp_path / "here")
     assert here.returncode == 0, here.stderr
