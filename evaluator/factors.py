@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Any
 
-from evaluator.run_folder import Run
+from evaluator.run_folder import FactorsRecord, Run
 from generator.dataset.reader import Benchmark, World
 
 _DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "absent_values", "absent_objects")
@@ -15,36 +14,14 @@ _OF_THE_MACHINE = ("blender", "device")
 _DIGITS = 12
 
 
-@dataclass(frozen=True)
-class Factors:
-    """The factors of a run. Runs that differ in the block or in the training seed alone are runs of one experiment.
-
-    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed, and which
-    of its scores were measured. design: what world and benchmark were asked to be, but for seeds and machine. block: the
-    digest of what the benchmark holds out, None where nothing is. benchmark: the digests of benchmark and world.
-    """
-
-    model: str
-    treatment: dict[str, Any]
-    training_seed: int | str | None
-    design: dict[str, Any]
-    block: str | None
-    block_seed: int | None
-    benchmark: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The factors as JSON-ready data."""
-        return vars(self)
-
-
-def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> Factors:
+def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
     """The factors of a run, measured by one channel of its scores and by these rules."""
     record, holdout = run.record, run.benchmark.holdout or {}
     trained = record.get("info", {}).get("trained_on") or {}
     recipe = dict(trained.get("recipe") or {})
     seed = recipe.pop("seed", None)
     drawn = {name: holdout[name] for name in _DRAWN if name != "block_seed" and name in holdout}
-    return Factors(
+    return FactorsRecord(
         model=f"jackalope:{trained['method']}" if trained else record["model"],
         treatment={**recipe, "channel": channel, "training": (record.get("training") or {}).get("status", "unknown")},
         training_seed=seed,

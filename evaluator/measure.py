@@ -78,7 +78,7 @@ def write_results(
     results: Results = {
         "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
-        "rules": rules, "factors": factors_of(run, _channel(run, channel), rules).to_dict(),
+        "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},

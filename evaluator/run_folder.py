@@ -67,7 +67,12 @@ class RulesRecord(TypedDict, total=False):
 
 
 class FactorsRecord(TypedDict, total=False):
-    """What tells a run apart (evaluator.factors)."""
+    """What tells a run apart. Runs that differ in the block or in the training seed alone are runs of one experiment.
+
+    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed, and which
+    of its scores were measured. design: what world and benchmark were asked to be, but for seeds and machine. block: the
+    digest of what the benchmark holds out, None where nothing is. benchmark: the digests of benchmark and world.
+    """
 
     model: str
     treatment: dict[str, Any]

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluator.factors import Factors, factors_of
-from evaluator.run_folder import Run
+from evaluator.factors import factors_of
+from evaluator.run_folder import FactorsRecord, Run
 from generator.cli.main import main as gen
 from generator.dataset.reader import Dataset
 
 RULES = {"level": 0.95}
 
 
-def _factors(dataset: Path, name: str | None = None, **info: object) -> Factors:
+def _factors(dataset: Path, name: str | None = None, **info: object) -> FactorsRecord:
     opened = Dataset.open(dataset)
     benchmark = opened.benchmark(name)
     record = {"model": "spec:x", "info": info, "benchmark": benchmark.digest, "world": opened.world.digest}
@@ -35,25 +35,25 @@ def several(drawn_copy: Path) -> Path:
 
 def test_block_seeds_share_a_design_and_differ_in_the_block(several: Path) -> None:
     found = [_factors(several, f"color-shape-3x3-b{seed}") for seed in range(3)]
-    assert found[0].design == found[1].design == found[2].design
-    assert len({each.block for each in found}) == len({each.benchmark for each in found}) == 3
-    assert [each.block_seed for each in found] == [0, 1, 2]
+    assert found[0]["design"] == found[1]["design"] == found[2]["design"]
+    assert len({each["block"] for each in found}) == len({each["benchmark"] for each in found}) == 3
+    assert [each["block_seed"] for each in found] == [0, 1, 2]
 
 
 def test_another_block_size_is_another_design(several: Path) -> None:
-    assert _factors(several, "smaller").design != _factors(several, "color-shape-3x3-b0").design
+    assert _factors(several, "smaller")["design"] != _factors(several, "color-shape-3x3-b0")["design"]
 
 
 def test_the_rules_of_measuring_are_part_of_the_design(drawn: Path) -> None:
-    assert _factors(drawn).design["level"] == 0.95
+    assert _factors(drawn)["design"]["level"] == 0.95
 
 
 def test_a_trained_model_is_its_method_and_recipe_without_the_seed(drawn: Path) -> None:
     found = _factors(drawn, trained_on={"name": "b", "method": "scratch", "recipe": {"epochs": 3, "seed": 7}})
-    assert (found.model, found.training_seed) == ("jackalope:scratch", 7)
-    assert found.treatment == {"epochs": 3, "channel": "cosine", "training": "unknown"}
+    assert (found["model"], found["training_seed"]) == ("jackalope:scratch", 7)
+    assert found["treatment"] == {"epochs": 3, "channel": "cosine", "training": "unknown"}
 
 
 def test_another_model_is_its_spec(drawn: Path) -> None:
     found = _factors(drawn)
-    assert (found.model, found.training_seed) == ("spec:x", None)
+    assert (found["model"], found["training_seed"]) == ("spec:x", None)

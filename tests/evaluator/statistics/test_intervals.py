@@ -19,10 +19,10 @@ from evaluator.statistics.intervals import (
 from tests.evaluator.statistics.designs import block_clusters, outcomes_of
 
 
-def _clustered(seed: int, clusters: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Outcomes in clusters of 1 to 6 items that agree more than chance would have it."""
+def _clustered(seed: int, clusters: int, share: float, sizes: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes in clusters of so many items, from..to, that agree more than chance would have it."""
     rng = np.random.default_rng(seed)
-    labels = np.repeat([f"c{i}" for i in range(clusters)], rng.integers(1, 7, clusters))
+    labels = np.repeat([f"c{i}" for i in range(clusters)], rng.integers(sizes[0], sizes[1] + 1, clusters))
     leaning = dict(zip(sorted(set(labels)), rng.beta(2 * share, 2 * (1 - share), clusters), strict=True))
     order = rng.permutation(len(labels))
     return (rng.random(len(labels)) < [leaning[c] for c in labels])[order], labels[order]
@@ -42,13 +42,17 @@ def _bootstrap(outcomes: np.ndarray, clusters: np.ndarray) -> tuple[float, float
     return done.confidence_interval.low, done.confidence_interval.high
 
 
+@pytest.mark.parametrize(("sizes", "within"), [((4, 4), 0.1), ((1, 6), 0.25)])
 @pytest.mark.parametrize(("seed", "clusters", "share"), [(1, 150, 0.8), (2, 200, 0.3), (3, 300, 0.5)])
-def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(seed: int, clusters: int, share: float) -> None:
-    outcomes, labels = _clustered(seed, clusters, share)
+def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(
+    seed: int, clusters: int, share: float, sizes: tuple[int, int], within: float
+) -> None:
+    """Of clusters of unequal sizes the bootstrap's is one of the mean over items, the model's one of the mean over clusters."""
+    outcomes, labels = _clustered(seed, clusters, share, sizes)
     estimate, (low, high) = cluster_mean(outcomes, labels), _bootstrap(outcomes, labels)
     assert estimate.value == pytest.approx(sum(map(int, outcomes)) / len(outcomes), abs=1e-12)
     assert (estimate.n_items, estimate.n_clusters) == (len(outcomes), clusters)
-    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.25 * (high - low))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=within * (high - low))
 
 
 @given(st.integers(1, 60), st.integers(1, 5), st.booleans())
@@ -70,7 +74,7 @@ def test_these_bindings_have_a_narrower_interval_than_bindings_like_these() -> N
 
 
 def test_a_higher_level_has_a_wider_interval() -> None:
-    outcomes, labels = _clustered(0, 30, 0.6)
+    outcomes, labels = _clustered(0, 30, 0.6, (1, 6))
     half, usual, most = (cluster_mean(outcomes, labels, level) for level in (0.5, 0.95, 0.99))
     assert most.low < usual.low < half.low < half.value < half.high < usual.high < most.high
     assert most.low_fixed < usual.low_fixed < half.low_fixed
@@ -85,7 +89,7 @@ def test_no_item_gives_no_number() -> None:
 
 
 def test_the_order_of_items_makes_no_difference() -> None:
-    outcomes, clusters = _clustered(4, 30, 0.6)
+    outcomes, clusters = _clustered(4, 30, 0.6, (1, 6))
     order = np.random.default_rng(0).permutation(len(outcomes))
     one, other = cluster_mean(outcomes, clusters), cluster_mean(outcomes[order], clusters[order])
     assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
@@ -111,7 +115,7 @@ def test_two_sides_without_a_mistake_differ_by_nothing_for_certain() -> None:
 
 
 def test_columns_are_estimated_as_if_alone() -> None:
-    a, labels = _clustered(20, 40, 0.6)
+    a, labels = _clustered(20, 40, 0.6, (1, 6))
     together = cluster_means(np.stack([a, 1.0 - a], axis=1), labels)
     assert together == [cluster_mean(column, labels) for column in (a, ~a)]
     assert np.isnan(cluster_means(np.full((len(a), 1), 7.0), labels, shares=[False])[0].low)
@@ -119,7 +123,7 @@ def test_columns_are_estimated_as_if_alone() -> None:
 
 @pytest.mark.parametrize("clusters", [60, 400])
 def test_a_paired_difference_with_many_clusters_has_the_interval_of_the_bootstrap(clusters: int) -> None:
-    first, labels = _clustered(30, clusters, 0.7)
+    first, labels = _clustered(30, clusters, 0.7, (1, 6))
     second = np.random.default_rng(3).permutation(first) & first
     estimate = paired_difference(first, second, labels)
     low, high = _bootstrap(first.astype(float) - second, labels)
@@ -137,7 +141,7 @@ def test_pairs_that_never_differ_are_no_certainty() -> None:
 
 
 def test_a_mean_over_strata_weighs_them_alike() -> None:
-    outcomes, labels = _clustered(40, 80, 0.4)
+    outcomes, labels = _clustered(40, 80, 0.4, (1, 6))
     strata = np.where(np.arange(len(outcomes)) < 20, 4, 5)
     scores = np.random.default_rng(1).normal(size=len(outcomes))
     (share, score), means = means_over_strata(np.stack([outcomes, scores], axis=1), labels, strata, [True, False])

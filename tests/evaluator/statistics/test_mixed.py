@@ -126,7 +126,7 @@ def test_there_is_no_cliff_where_all_are_right() -> None:
     for errors in range(6):
         lows.append(model.posterior(outcomes_of(right - (np.arange(18) < errors), 11)).interval(0.95)[0])
     assert lows == sorted(lows, reverse=True)
-    assert lows[0] - lows[1] < 0.08
+    assert lows[0] - lows[1] < 0.08  # importance sampling of the same model gives 0.075
 
 
 def test_several_items_of_a_scene_are_not_several_facts() -> None:
