@@ -20,7 +20,7 @@ test: .venv/dev  ## Every test that CI runs.
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full"
 
 test-full: .venv/dev  ## Every test.
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/dev  ## Style, types, and which folder may import which.
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

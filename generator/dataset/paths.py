@@ -14,11 +14,12 @@ from generator.dataset.errors import UserError
 
 _BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
+_NUMBER = "[0-9]+"
 # How the names are spelt that stand in tables and become names of files. Candidates of a benchmark made elsewhere name
 # images as they like: an image is read only where its world lists it.
 _SPELT = {
-    "scenes.parquet": {"scene_id": "[0-9]+"},
-    "splits.parquet": {"scene_id": _PLAIN, "split": _PLAIN},
+    "scenes.parquet": {"scene_id": _NUMBER},
+    "splits.parquet": {"scene_id": _NUMBER, "split": _PLAIN},
     "items.parquet": {"protocol": _PLAIN, "split": _PLAIN, "pool_id": _PLAIN},
     "pools.parquet": {"pool_id": _PLAIN},
 }

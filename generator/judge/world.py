@@ -52,9 +52,9 @@ class World:
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
             self.findings += guarded(twins.faults(part), "twins")
             self.findings += [
-                finding("unsafe name", f"scene_id {scene_id!r} of scenes is no plain name, and names files")
+                finding("unsafe name", f"scene_id {scene_id!r} of scenes is no number, and names files")
                 for scene_id in part["scene_id"].to_pylist()
-                if not re.fullmatch("[A-Za-z0-9_-]+", scene_id)
+                if not re.fullmatch("[0-9]+", scene_id)
             ]
             self.findings += guarded(failed_faults(part), "failed scenes")
             rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))

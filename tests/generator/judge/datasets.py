@@ -158,11 +158,12 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+SPLITS = {"000000": "seen", "000001": "partial", "000002": "unseen", "000003": "val"}
 CROWDS = {
-    "seen": ["blue cube", "green cone", "blue sphere"],
-    "partial": ["red cube", "green cone", "red sphere"],
-    "unseen": ["red cube", "red sphere", "red cube"],
-    "val": ["green cube"],
+    "000000": ["blue cube", "green cone", "blue sphere"],
+    "000001": ["red cube", "green cone", "red sphere"],
+    "000002": ["red cube", "red sphere", "red cube"],
+    "000003": ["green cube"],
 }
 
 
@@ -174,8 +175,9 @@ def text_row(text: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def ask(root: Path, scene: str, texts: dict[str, list[tuple[str, bool]]], pool: Rows = [], **item: Any) -> Path:  # noqa: B006
-    """A dataset of one item over a scene, with (text, truth) by slot."""
+def ask(root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Rows = [], **item: Any) -> Path:  # noqa: B006
+    """A dataset of one item over the scene of a split, with (text, truth) by slot."""
+    scene = next(each for each, split in SPLITS.items() if split == of)
     words = {text for slot in texts.values() for text, _ in slot} | {row["text"] for row in pool}
     rows = {text: text_row(text) for text in sorted(words)}
     candidates = [
@@ -184,6 +186,5 @@ def ask(root: Path, scene: str, texts: dict[str, list[tuple[str, bool]]], pool: 
         for text, truth in pairs
     ]
     pools = [{"pool_id": "pool", "text_id": rows[row["text"]]["text_id"]} for row in pool]
-    items = [{"item_id": "i", "split": scene, **({"pool_id": "pool"} if pool else {}), **item}]
-    splits = {name: name for name in CROWDS}
-    return make(root, CROWDS, splits, texts=list(rows.values()), items=items, candidates=candidates, pools=pools)
+    items = [{"item_id": "i", "split": of, **({"pool_id": "pool"} if pool else {}), **item}]
+    return make(root, CROWDS, SPLITS, texts=list(rows.values()), items=items, candidates=candidates, pools=pools)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.generator.judge.datasets import judged, make, restate, said
 
-SCENES = {"one": ["blue cube"], "two": ["green cone"], "three": ["blue cone"]}
+SCENES = {"000000": ["blue cube"], "000001": ["green cone"], "000002": ["blue cone"]}
 BALANCE = {"color": {"names": 2, "spread": 1}, "shape": {"names": 2, "spread": 1},
            "color by place": {"names": 2, "spread": 1}, "shape by place": {"names": 2, "spread": 1}}  # fmt: skip
 

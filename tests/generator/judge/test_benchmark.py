@@ -33,7 +33,7 @@ def test_candidates_are_decided_and_familiarity_is_numbered(tmp_path: Path) -> N
     assert benchmark.familiarity[words.index("a green cone")] == benchmark.familiarity[words.index("a blue cube")] == 0
     assert benchmark.familiarity[words.index("a red cube")] > 0
     assert benchmark.verdicts.tolist() == [TRUE, TRUE, FALSE]
-    assert (benchmark.item_id(0), benchmark.scene_id(0)) == ("i", "partial")
+    assert (benchmark.item_id(0), benchmark.scene_id(0)) == ("i", "000001")
 
 
 def test_a_text_that_cannot_be_read_has_no_meaning(tmp_path: Path) -> None:

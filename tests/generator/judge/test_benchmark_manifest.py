@@ -8,7 +8,7 @@ import pytest
 from generator.holdout.request import design_of, draw_holdouts
 from generator.judge.benchmark_manifest import _summary, _unknown
 from generator.vocabulary.schema import read_vocabulary
-from tests.generator.judge.datasets import BLOCK, CROWDS, judged, make, restate, said
+from tests.generator.judge.datasets import BLOCK, CROWDS, SPLITS, judged, make, restate, said
 
 CLEVR = read_vocabulary("clevr")
 WORDS = {"attributes": {"color": ["red"]}, "objects": ["cube", "sphere"], "relations": ["left"], "category": "shape"}
@@ -44,7 +44,7 @@ def test_a_holdout_names_what_the_vocabulary_has(change: dict[str, Any], named: 
 
 
 def test_what_the_manifest_declares_is_that_of_the_holdout(tmp_path: Path) -> None:
-    root = make(tmp_path / "a", CROWDS, {name: name for name in CROWDS})
+    root = make(tmp_path / "a", CROWDS, SPLITS)
     assert judged(root)["status"] == "clean"
     restate(root, design="coverage", held_out="nothing", equal_familiarity="no")
     told = said(judged(root), "wrong manifest")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.generator.judge.datasets import CROWDS, judged, make, restate, said
+from tests.generator.judge.datasets import CROWDS, SPLITS, judged, make, restate, said
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from tests.generator.judge.datasets import CROWDS, judged, make, restate, said
     ],
 )
 def test_a_deviation_is_declared_or_named(tmp_path: Path, stated: dict[str, Any], what: str) -> None:
-    root = make(tmp_path / "a", CROWDS, {name: name for name in CROWDS})
+    root = make(tmp_path / "a", CROWDS, SPLITS)
     restate(root, **stated)
     assert what in said(judged(root), "undeclared leak")
     restate(root, **stated, declared_leaks=["on purpose"])

@@ -11,7 +11,7 @@ def test_the_form_of_an_item_is_that_of_its_protocol(tmp_path: Path) -> None:
     root = ask(tmp_path / "a", "partial", ITEM, protocol="binary", kind="swap", skill="object")
     certificate = judged(root)
     assert said(certificate, "wrong form of item") == "item i: it is listed with the skill object"
-    assert said(certificate, "wrong item id") == "item i: expected binary, its scene partial, and a number"
+    assert said(certificate, "wrong item id") == "item i: expected binary, its scene 000001, and a number"
 
 
 def test_items_of_other_protocols_are_not_judged_by_form_and_the_certificate_says_so(tmp_path: Path) -> None:

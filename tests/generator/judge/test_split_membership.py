@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.generator.judge.datasets import (
     CROWDS,
+    SPLITS,
     judged,
     make,
     said,
@@ -21,17 +22,11 @@ def test_one_image_in_two_splits(copied: Path, benchmark: Path) -> None:
 
 
 def test_scenes_of_one_to_ten_objects_stand_in_the_split_of_their_bindings(tmp_path: Path) -> None:
-    single = {"one": ["red cube"], "ten": ["blue cube"] * 9 + ["red sphere"]}
-    splits = {name: name for name in CROWDS} | {"one": "unseen", "ten": "partial"}
-    assert judged(make(tmp_path / "right", {**CROWDS, **single}, splits))["status"] == "clean"
-    wrong = {
-        "seen": "partial",
-        "partial": "unseen",
-        "unseen": "partial",
-        "val": "unseen",
-        "one": "partial",
-        "ten": "seen",
-    }
-    certificate = judged(make(tmp_path / "wrong", {**CROWDS, **single}, wrong))
+    scenes = {**CROWDS, "000004": ["red cube"], "000005": ["blue cube"] * 9 + ["red sphere"]}
+    splits = {**SPLITS, "000004": "unseen", "000005": "partial"}
+    assert judged(make(tmp_path / "right", scenes, splits))["status"] == "clean"
+    other = {"seen": "partial", "partial": "seen", "unseen": "partial", "val": "unseen"}
+    wrong = {scene_id: other[split] for scene_id, split in splits.items()}
+    certificate = judged(make(tmp_path / "wrong", scenes, wrong))
     assert certificate["faults"] == {"wrong split": 6}
-    assert "scene unseen is in partial and shows 3 held-out bindings" in said(certificate, "wrong split")
+    assert "scene 000002 is in partial and shows 3 held-out bindings" in said(certificate, "wrong split")

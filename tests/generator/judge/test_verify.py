@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from generator.judge.verify import verify_dataset
-from tests.generator.judge.datasets import BENCHMARK, CROWDS, judged, make, seal
+from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
 
 
 def test_a_clean_dataset_is_clean(copied: Path) -> None:
@@ -44,7 +44,7 @@ print(json.dumps(verify_dataset(root, None)))
 """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        root = make(Path(folder) / "dataset", CROWDS, {name: name for name in CROWDS})
+        root = make(Path(folder) / "dataset", CROWDS, SPLITS)
         path = root / "benchmarks" / BENCHMARK / "verify.json"
         command = [sys.executable, "-c", code, str(root), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -57,6 +57,6 @@ print(json.dumps(verify_dataset(root, None)))
 
 
 def test_a_certificate_that_cannot_be_replaced_is_returned(tmp_path: Path) -> None:
-    root = make(tmp_path / "a", CROWDS, {name: name for name in CROWDS})
+    root = make(tmp_path / "a", CROWDS, SPLITS)
     (root / "benchmarks" / BENCHMARK / "verify.json").mkdir()
     assert verify_dataset(root, None)[BENCHMARK]["status"] == "clean"
