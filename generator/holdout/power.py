@@ -84,13 +84,26 @@ def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list
 def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
     """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
 
-    Several block seeds are pooled as in the evaluator: the distances of their ends add up in squares, times Student's t with
-    as many degrees of freedom as blocks and two more.
-
     The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding counts
-    √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1.
+    √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1. The interval of one block
+    allows for more than this variance, as it does not know the effects' size.
+
+    Several block seeds are pooled as in the evaluator: by a moderated t, whose variance is the weighted mean of the one that
+    the intervals say and the one between blocks.
     """
-    unknown = 1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings)
+    normal = ndtri((1 + LEVEL) / 2)
+    variance, freedom = _variance(split, accuracy, 1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings))
+    alone = _half(accuracy, stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance))
+    if block_seeds == 1:
+        return alone
+    between = (_half(accuracy, normal * sqrt(_variance(split, accuracy, 1)[0])) / alone) ** 2
+    more = _PRIOR_FREEDOM + block_seeds - 1
+    scale = stdtrit(more, (1 + LEVEL) / 2) / normal * sqrt((_PRIOR_FREEDOM + (block_seeds - 1) * between) / more)
+    return float(scale * alone / sqrt(block_seeds))
+
+
+def _variance(split: SplitSize, accuracy: float, unknown: float) -> tuple[float, float]:
+    """The variance of the mean in logits, its effects taken `unknown` times, and its degrees of freedom (Satterthwaite 1946)."""
     effects = unknown * _shrink()
     parts = (
         (effects * BINDING_EFFECT**2 * split.objects / split.bindings, split.bindings - 1),
@@ -98,13 +111,12 @@ def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float
         (1 / (split.scenes * accuracy * (1 - accuracy)), split.scenes - 1),
     )
     variance = sum(part for part, _ in parts)
-    freedom = variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)  # Satterthwaite (1946)
-    half = stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance)
-    low, high = expit(logit(accuracy) - half), expit(logit(accuracy) + half)
-    pooled = (
-        stdtrit(_PRIOR_FREEDOM + block_seeds - 1, (1 + LEVEL) / 2) / ndtri((1 + LEVEL) / 2) if block_seeds > 1 else 1
-    )
-    return float(pooled * (high - low) / 2 / sqrt(block_seeds))
+    return variance, variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)
+
+
+def _half(accuracy: float, reach: float) -> float:
+    """Half the width (0..1) of an interval that reaches so many logits to both sides."""
+    return float(expit(logit(accuracy) + reach) - expit(logit(accuracy) - reach)) / 2
 
 
 def difference(split: SplitSize, accuracy: float) -> float | None:
