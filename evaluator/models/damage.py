@@ -8,6 +8,7 @@ from pathlib import Path
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth")
 _POINTER = b"version https://git-lfs"
 _HEADER = 8  # bytes of a safetensors file that give the length of its header
+_LONGEST = 100_000_000  # bytes of a header that safetensors itself reads
 
 
 def damage_in(place: Path) -> str | None:
@@ -50,7 +51,7 @@ def _damaged_zip(file: Path) -> str | None:
 def _damaged_safetensors(file: Path, size: int) -> str | None:
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(_HEADER), "little")
-        header = opened.read(length) if length <= size - _HEADER else b""
+        header = opened.read(length) if length <= min(size - _HEADER, _LONGEST) else b""
     try:
         tensors = {name: each for name, each in json.loads(header).items() if name != "__metadata__"}
         expected = _HEADER + length + max((each["data_offsets"][1] for each in tensors.values()), default=0)

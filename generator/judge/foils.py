@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from itertools import zip_longest
 
+import numpy as np
+
 from generator.judge.benchmark import Benchmark, values
 from generator.judge.files import labels, places
 from generator.judge.findings import Finding, finding
 from generator.judge.held_out import HeldOut
 from generator.judge.meaning import Meaning, Thing
-from generator.judge.protocols import FORMS, KNOWN
+from generator.judge.protocols import FORMS
 
 Change = tuple[str, str, str, str]
 """Place, kind, old and new of an atom: ("0", "color", "red", "blue"), or ("0-1", "relation", "left", "right")."""
@@ -20,45 +22,42 @@ _RELATION = "relation"
 def foil_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """False candidates of a known protocol whose columns `of`, `changed` or `kind` their words do not bear out."""
     rows, table = benchmark.candidates, benchmark.tables["candidates"]
-    origin = places(table["of"], benchmark.tables["texts"]["text_id"])
     sound = (rows.item >= 0) & (rows.text >= 0) & (rows.scene >= 0)
     own_scene = rows.item * max(len(benchmark.scene_ids), 1) + rows.scene
     true = sound & rows.truth
     listed_as_true = set(zip(own_scene[true].tolist(), rows.text[true].tolist(), strict=True))
-    rephrased = dict(
-        zip(rows.item[true & (rows.slot == "p")].tolist(), rows.text[true & (rows.slot == "p")].tolist(), strict=True)
-    )
-    kinds = labels(table["kind"])
+    again = true & (rows.slot == "p")
+    rephrased = dict(zip(rows.item[again].tolist(), rows.text[again].tolist(), strict=True))
     told = table["kind"].null_count < len(table)  # tables made elsewhere may lack the column
-    for row, listed in enumerate(values(table["changed"])):
-        if not sound[row] or benchmark.protocols[rows.item[row]] not in KNOWN:
+    tested = (benchmark.held_out.kind, benchmark.held_out.category)
+    origin, made = places(table["of"], benchmark.tables["texts"]["text_id"]), table["of"].is_valid().to_numpy()
+    judged = sound & np.append(benchmark.known_items, False)[rows.item]  # item -1 is none
+    columns = (judged, rows.truth, made, rows.item, rows.text, origin, own_scene, rows.slot, labels(table["kind"]))
+    each_row = zip(*(column.tolist() for column in columns), values(table["changed"]), strict=True)
+    for row, (known, truth, is_made, item, text, of, scene, slot, kind, listed) in enumerate(each_row):
+        if not known:
             continue
-        if rows.truth[row]:
-            if kinds[row] is not None or listed or table["of"][row].is_valid:
+        if truth:
+            if kind is not None or listed or is_made:
                 yield _found(benchmark, row, "it is true, and is listed as a foil of another text")
             continue
-        item, text, of = int(rows.item[row]), int(rows.text[row]), int(origin[row])
-        form = FORMS.get((benchmark.protocols[item], benchmark.kinds[item]))
-        kind = kinds[row]
+        asked = (benchmark.protocols[item], benchmark.kinds[item])
+        form = FORMS.get(asked)
         if form is None:  # which form_findings names
             continue
-        tested = (benchmark.held_out.kind, benchmark.held_out.category)
-        two_object = (benchmark.protocols[item], benchmark.kinds[item]) == ("gzsl", "two-object")
-        if told and kind not in form.foils and not (two_object and kind in tested):
+        if told and kind not in form.foils and not (asked == ("gzsl", "two-object") and kind in tested):
             yield _found(benchmark, row, f"its kind of foil is '{kind}', which its item cannot have")
             continue
-        if of < 0 or (int(own_scene[row]), of) not in listed_as_true:
+        if of < 0 or (scene, of) not in listed_as_true:
             yield _found(benchmark, row, "the text that it was made from is no true text of its item")
             continue
         base = benchmark.meanings[rephrased.get(item, of) if kind == "matched" else of]
         foil = benchmark.meanings[text]
         if base is None or foil is None:  # which text_findings names
             continue
-        skill = benchmark.skills[item] if benchmark.protocols[item] == "skill" else None
+        skill = benchmark.skills[item] if asked[0] == "skill" else None
         possible = [kind] if told else sorted(form.foils, key=str)
-        faults = [
-            _fault(benchmark, item, each, skill, base, foil, str(rows.slot[row]), listed or []) for each in possible
-        ]
+        faults = [_fault(benchmark, item, each, skill, base, foil, slot, listed or []) for each in possible]
         if all(faults):
             yield _found(benchmark, row, str(faults[0]))
 
@@ -87,12 +86,11 @@ def _fault(
         return f"its words differ from '{kind or 'a foil'}' of the text that it was made from"
     if not _of_kind(told, kind, skill, protocol, held_out, foil):
         return f"it is listed as '{kind}' and changes {_words(told)}"
+    given = set(listed)
     if protocol == "gzsl":
         due = {str(kind)}
-        given = set(listed)
     else:
-        due = {":".join((place, name, f"{old}>{new}")) if name else f"{place}:{old}" for place, name, old, new in told}
-        given = set(listed)
+        due = {f"{place}:{name}:{old}>{new}" if name else f"{place}:{old}" for place, name, old, new in told}
         if slot.startswith("d"):  # the places are those of the composed caption
             due, given = ({each.partition(":")[2] for each in some} for some in (due, given))
     if given != due or len(listed) != len(due):
@@ -125,6 +123,8 @@ def _replaced(base: Meaning, foil: Meaning, held_out: HeldOut) -> list[Change] |
         return None
     found: list[Change] = []
     for place, (old, new) in enumerate(zip(base.things, foil.things, strict=True)):
+        if old == new:
+            continue
         if (old.number, old.without) != (new.number, new.without):
             return None
         found += _differences(str(place), old, new, held_out.category)
@@ -203,10 +203,6 @@ def _of_kind(
     told: list[Change], kind: str | None, skill: str | None, protocol: str, held_out: HeldOut, foil: Meaning
 ) -> bool:
     """Whether changes are those of a kind of foil."""
-    atoms = {
-        name: "object" if name == held_out.category else name if name == _RELATION else "attribute"
-        for _, name, _, _ in told
-    }
     if protocol == "confusion":
         return kind == _repeats(foil)
     if kind in ("order", "neg", "comp"):
@@ -222,7 +218,8 @@ def _of_kind(
     if kind == "flip":
         return name == _RELATION and held_out.opposites.get(old) == new
     if kind in ("object", "attribute", _RELATION):
-        return atoms[name] == kind and skill in (None, kind)
+        atom = "object" if name == held_out.category else name if name == _RELATION else "attribute"
+        return atom == kind and skill in (None, kind)
     return kind in _SINGLE or name == kind  # gzsl names a hard negative after what differs
 
 

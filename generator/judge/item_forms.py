@@ -17,10 +17,10 @@ def form_findings(benchmark: Benchmark) -> Iterator[Finding]:
     rows = benchmark.candidates
     slots: dict[int, Counter[tuple[str, bool]]] = defaultdict(Counter)
     scenes: dict[int, set[str]] = defaultdict(set)
-    for item, slot, truth, scene in zip(
-        rows.item.tolist(), rows.slot.tolist(), rows.truth.tolist(), rows.scene.tolist(), strict=True
-    ):
-        slots[item][slot, truth] += 1
+    items = rows.item.tolist()
+    for (item, slot, truth), n in Counter(zip(items, rows.slot.tolist(), rows.truth.tolist(), strict=True)).items():
+        slots[item][slot, truth] = n
+    for item, scene in set(zip(items, rows.scene.tolist(), strict=True)):
         scenes[item].add(benchmark.scene_ids[scene] if scene >= 0 else "")
     numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
     table = benchmark.tables["items"]
