@@ -1,4 +1,4 @@
-# The verbs of daily work. Everything runs in .venv, which the first of them makes.
+# The verbs of daily work. Everything runs in .venv, which the first of them makes with all extras.
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
@@ -31,12 +31,17 @@ bench: .venv/dev  ## Speed and memory of rendering, planning, verifying and scor
 clean:  ## Remove what the verbs made.
 	rm -rf .venv $(DEMO) runs dist
 
-.venv/run: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Jackalope needs Python 3.11 (Blender's module exists for it); set PYTHON=/path/to/python3.11." >&2; exit 2; }
+.venv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Jackalope's demo and tests need Python 3.11 (Blender's module exists for it); set PYTHON=/path/to/python3.11." >&2; exit 2; }
 	@$(PYTHON) -m venv .venv || { echo "Cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3.11-venv" >&2; exit 2; }
-	$(BIN)/pip install --quiet --editable .
+	@.venv/bin/pip install -qq uv
+
+.venv/run: pyproject.toml .venv/bin/uv
+	@echo "Installing everything into .venv: 7 GB, which take a minute or a few." >&2
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[all]'
 	@touch $@
 
-.venv/dev: .venv/run
-	$(BIN)/pip install --quiet --editable .[dev]
-	@touch $@
+.venv/dev: pyproject.toml .venv/bin/uv
+	@echo "Installing everything into .venv, with the tools of the tests: 7 GB, which take a minute or a few." >&2
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[dev]'
+	@touch .venv/run $@

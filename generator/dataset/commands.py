@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from generator.dataset.errors import UserError, reason_of
+from generator.dataset.extras import extras_named
 from generator.dataset.progress import Advance, Progress
 from generator.dataset.visible import visible
 from generator.dataset.writable import check_output
@@ -135,7 +136,8 @@ class Commands(click.Group):
         """Run a command. Unforeseen errors keep their traceback."""
         with nullcontext() if ctx.parent else _logs_shown():
             try:
-                return super().invoke(ctx)
+                with extras_named():
+                    return super().invoke(ctx)
             except KeyboardInterrupt:
                 say("Stopped. What is finished is kept: run the same command again to continue.")
                 ctx.exit(130)

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.dataset.extras import check_installed
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
@@ -113,12 +113,8 @@ def quality_request(name: str) -> dict[str, Any]:
 
 def blender_version() -> str:
     """The version of bpy. Raises UserError if it is not installed."""
-    try:
-        return version("bpy")
-    except PackageNotFoundError:
-        raise UserError(
-            "Rendering needs Blender's module bpy, which exists for Python 3.11: pip install 'bpy==4.5.*'."
-        ) from None
+    check_installed("bpy")
+    return version("bpy")
 
 
 def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 import re
 
+from generator.dataset.extras import missing
+
 # Shared libraries that bpy 4.5 links and its wheel does not carry, with the Debian/Ubuntu package of each.
 PACKAGES = {
     "libX11.so.6": "libx11-6",
@@ -31,7 +33,5 @@ def load_fault(error: ImportError | MemoryError) -> str:
     if match and match[1] in PACKAGES:
         return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES[match[1]]}"
     if isinstance(error, ModuleNotFoundError) and error.name == "bpy":
-        return (
-            "Blender's module bpy is not installed: it exists for Python 3.11 on x86-64 Linux; pip install 'bpy==4.5.*'"
-        )
+        return missing("bpy").removesuffix(".")
     return f"Blender cannot load: {error}"

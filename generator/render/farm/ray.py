@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import ray
 from filelock import FileLock, Timeout
 
 from generator.dataset.errors import UserError
@@ -19,11 +20,6 @@ from generator.plan.record import Planned
 from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.local import Limits
 from generator.render.farm.process import WorkerProcess
-
-try:
-    import ray
-except ImportError:
-    raise UserError("--farm ray needs the package ray: pip install 'jackalope[ray]'.") from None
 
 _CONNECT_TIMEOUT, _CLOSE_TIMEOUT = 10.0, 10.0  # seconds
 

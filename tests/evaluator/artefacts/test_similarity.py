@@ -66,7 +66,7 @@ def test_an_audit_with_a_sentence_encoder(bert: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluator.artefacts.similarity.find_spec", lambda name: None)
+    monkeypatch.setattr("generator.dataset.extras.find_spec", lambda name: None)
     root = write(tmp_path / "d", [pair("a red cube", "a blue cube")])
     said = score_command("audit", root, "--sentence-encoder", MINILM)
     assert_one_sentence(said, "is not installed; install it with: pip install 'jackalope[language]'.")
