@@ -1,1 +1,26 @@
-"""Score vision-language models on worlds and benchmarks, and say what the scores mean."""
+"""Score vision-language models on worlds and benchmarks, and say what the scores mean.
+
+`from evaluator import evaluate, Dataset` is the Python API (docs/api.md). Each name is imported when it is first asked for,
+so that the command line starts quickly.
+"""
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evaluator.api import evaluate
+    from evaluator.dataset import Dataset
+    from evaluator.evaluation import Evaluation
+
+__all__ = ["Dataset", "Evaluation", "evaluate"]
+_PLACES = {
+    "Dataset": "evaluator.dataset:Dataset",
+    "Evaluation": "evaluator.evaluation:Evaluation",
+    "evaluate": "evaluator.api:evaluate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return resolve_name(_PLACES[name])

@@ -75,12 +75,15 @@ def write_results(
 
     record = run.record
     rules = {"tie_tolerance": _tolerance(run, tolerance), "level": _level(run, level), "interval": _INTERVAL}
+    limit = record.get("limit")
+    if limit:  # a part of a benchmark is not the whole: they are never pooled
+        rules["limit"] = limit
     results: Results = {
-        "model": record["model"], "benchmark": record["benchmark_name"], "certificate": record["certificate"],
+        "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else ""), "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
-        "not_asked": record.get("not_asked", {}),
+        "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of

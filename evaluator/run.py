@@ -2,6 +2,7 @@
 
 import logging
 import platform
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -12,13 +13,15 @@ import pyarrow.compute as pc
 
 from evaluator.certificate import found_certificate, verified_now
 from evaluator.contamination import CONTAMINATED, training_of
+from evaluator.limit import limit_said, limited, what_is_left
 from evaluator.measure import check_level, measure, unknown_protocols
-from evaluator.models.contracts import FitsTexts, is_pair_scorer
+from evaluator.models.contracts import FitsTexts, Model, is_pair_scorer
+from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.report.latex import write_latex
-from evaluator.run_folder import RunRecord, folder_name
+from evaluator.run_folder import RunRecord
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools
@@ -32,7 +35,7 @@ from generator.dataset.reader import Benchmark, Dataset
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
-_BEGUN = ".begun.json"
+_BEGUN, _CACHE = ".begun.json", ".cache"
 _FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
 
 
@@ -40,15 +43,16 @@ _FITTED = "a model that is fitted on the texts of the run would know from them w
 class Request:
     """The arguments of `score run`.
 
-    batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
+    model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
     model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
+    limit: most items of each protocol (evaluator.limit).
     """
 
     dataset: Path
     benchmark: str | None
-    model: str
+    model: Any
     protocols: tuple[str, ...]
-    out: Path | None
+    out: Path
     batch: int | None
     device: str | None
     precision: str = "auto"
@@ -58,6 +62,13 @@ class Request:
     verify: bool = False
     allow_contaminated: bool = False
     level: float | None = None
+    limit: int | None = None
+    name: str | None = None
+
+    @property
+    def model_name(self) -> str:
+        """What the model is called: its spec, or the name of an object."""
+        return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -65,17 +76,25 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
+    with evaluating(request.model):
+        return _run(request, progress)
+
+
+def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     process = Process.from_environment()
     level = check_level(request.level)
-    dataset, benchmark, protocols = _chosen(request)
-    out = request.out or Path("runs") / f"{request.dataset.resolve().name}-{benchmark.name}" / folder_name(
-        request.model
-    )
-    identity = {"model": request.model, "benchmark": benchmark.digest, "world": dataset.world.digest}
+    dataset, whole, protocols = _chosen(request)
+    benchmark, out = limited(whole, request.limit), request.out
+    identity: dict[str, Any] = {
+        "model": request.model_name,
+        "benchmark": benchmark.digest,
+        "world": dataset.world.digest,
+        "limit": request.limit,
+    }
     unfinished = _read_unfinished(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
-    model = load_model(request.model, request.device)
+    model, cache = _model(request)
     channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
     if request.channel not in (None, *channels):
         raise UserError(
@@ -89,6 +108,7 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         needs = without_pools(needs)
     if is_pair_scorer(model) and not request.full_pools:
         needs = within_limit(needs, benchmark, model.passes)
+    left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
     training = _training(model, dataset, benchmark, needs, request)
     if isinstance(model, FitsTexts):
         model.fit_texts([benchmark.text_of[text] for text in needs.texts], text_groups(needs, benchmark))
@@ -99,6 +119,8 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         _announce(model, info, needs, status, training)
         for what, why in not_asked.items():
             logger.info(f"Not asked: {what}, since {why}.")
+        for line in limit_said(left) if left else ():
+            logger.info(line)
     out.mkdir(parents=True, exist_ok=True)
     if process.is_main:
         write_json(out / _BEGUN, {**identity, "batch": settings.batch})
@@ -109,7 +131,15 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
             write_json(out / _BEGUN, {**identity, "batch": batch})
 
     indistinct = score(
-        model, dataset.world, benchmark, needs, out, settings=settings, process=process, on_batch_size=keep_batch
+        model,
+        dataset.world,
+        benchmark,
+        needs,
+        out,
+        cache_folder=cache,
+        settings=settings,
+        process=process,
+        on_batch_size=keep_batch,
     )
     if not process.is_main:
         return out, None
@@ -118,12 +148,14 @@ def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | 
         **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked,
+        "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
     remove_parts(out)
+    if cache is not None:
+        shutil.rmtree(cache, ignore_errors=True)
     results = measure(out)
     write_latex(results, out)
     return out, results
@@ -153,12 +185,21 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
 
+def _model(request: Request) -> tuple[Model, Path | None]:
+    """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
+    if isinstance(request.model, str):
+        return load_model(request.model, request.device), None
+    check_device(request.device)
+    model = from_memory(request.model, request.model_name)
+    return model, None if getattr(request.model, "key", None) else request.out / _CACHE
+
+
 def _training(model: Any, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
     """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
     training = training_of(model, dataset.world, benchmark, needs.images)
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
-            f"{training['said'].removesuffix('.')} of {request.model}; score it on the benchmark whose train split it was trained on, or "
+            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train split it was trained on, or "
             f"add --allow-contaminated, which says so on every table."
         )
     return training
@@ -175,7 +216,7 @@ def _without_pools(
     left = tuple(name for name in protocols if name not in pools)
     if pools and (request.protocols or not left):
         raise UserError(
-            f"{request.model} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
+            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
         )
     raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
     return left, dict.fromkeys([*pools, *raw], _FITTED)
@@ -207,7 +248,7 @@ def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
-def _read_unfinished(out: Path, identity: dict[str, str]) -> dict[str, Any]:
+def _read_unfinished(out: Path, identity: dict[str, Any]) -> dict[str, Any]:
     """The identity and batch size of an unfinished run in the folder, empty where there is none.
 
     Raises UserError when the folder holds something other than a run, or a run of another model or dataset.
@@ -230,14 +271,14 @@ def _empty(folder: Path) -> bool:
     return all(path.name.startswith(".") for path in folder.iterdir())
 
 
-def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, str]) -> None:
+def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, Any]) -> None:
     """Raises UserError when a recorded run is of another model or dataset."""
     for key, value in identity.items():
         if recorded.get(key) != value:
             raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
 
 
-def _check_unchanged(request: Request, name: str, identity: dict[str, str], out: Path) -> None:
+def _check_unchanged(request: Request, name: str, identity: dict[str, Any], out: Path) -> None:
     """Raises UserError when the dataset is no longer the one that the run began with."""
     dataset = Dataset.open(request.dataset)
     if (dataset.benchmark(name).digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):

@@ -7,11 +7,20 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
+from evaluator.limit import limited
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.paths import check_benchmark_name, check_name, check_own_files
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.store import is_url
+
+
+class LimitRecord(TypedDict):
+    """How many items of each protocol a run had at most, of how many, and the splits that this left empty."""
+
+    items: int
+    of: dict[str, int]
+    empty: dict[str, list[str]]
 
 
 class RunRecord(TypedDict, total=False):
@@ -32,6 +41,8 @@ class RunRecord(TypedDict, total=False):
     indistinct_texts: dict[str, str]
     left_out: list[Any]
     not_asked: dict[str, str]
+    limit: int | None
+    under_limit: LimitRecord | None
     training: dict[str, Any]
     info: dict[str, Any]
 
@@ -64,6 +75,7 @@ class RulesRecord(TypedDict, total=False):
     tie_tolerance: float
     interval: str
     level: float
+    limit: int
 
 
 class FactorsRecord(TypedDict, total=False):
@@ -96,6 +108,7 @@ class ResultsRecord(TypedDict, total=False):
     sampled_pools: dict[str, Any]
     left_out: list[Any]
     not_asked: dict[str, str]
+    limit: LimitRecord | None
     unknown_protocols: dict[str, int]
     rows: list[ResultRow]
     fits: list[dict[str, Any]]
@@ -142,7 +155,7 @@ def open_run(folder: Path) -> Run:
         raise UserError(
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
-    return Run(folder, record, dataset.world, benchmark)
+    return Run(folder, record, dataset.world, limited(benchmark, record.get("limit")))
 
 
 def read_results(run: Run) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The README's commands work as they stand, in its order, for someone who has just installed."""
 
+import json
 import os
 import re
 import shlex
@@ -74,6 +75,36 @@ def test_its_commands_run_one_after_another_as_they_stand(tmp_path: Path) -> Non
         )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (tmp_path / "run" / "report.html").exists()
+
+
+TINY = {
+    "embed_dim": 16, "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "patch_size": 16, "head_width": 16},
+    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+}  # fmt: skip
+"""A configuration of open_clip."""
+
+
+def first_python(folder: Path, dataset: Path) -> str:
+    """The README's first lines of Python, for an open_clip of random weights on a dataset of another name."""
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+    assert len([line for line in code.splitlines() if line.strip()]) == 5
+    (folder / "tiny.json").write_text(json.dumps(TINY))
+    for written, here in {
+        '"ViT-B-32", pretrained="openai"': '"tiny"', '"ViT-B-32"': '"tiny"', '"small"': repr(str(dataset)),
+        "color-shape-3x3-b1": "color-shape-3x3-b0",
+    }.items():  # fmt: skip
+        assert written in code
+        code = code.replace(written, here)
+    return f"import open_clip; open_clip.add_model_config({str(folder / 'tiny.json')!r})\n{code}"
+
+
+@pytest.mark.full
+def test_its_first_python_scores_a_model_without_blender(rendered: Path, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules['bpy'] = None\n{first_python(tmp_path, rendered)}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("CLIP on color-shape-3x3-b0 (dataset ")
+    assert "retrieval" in done.stdout
 
 
 def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:

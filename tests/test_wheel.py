@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import run_process
 from tests.paths import CHECKOUT
+from tests.test_readme import first_python
 
 MODEL = """
 import numpy as np
@@ -132,6 +133,12 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
     found, expected = (json.loads(done.stdout)["rows"] for done in (there, here))
     assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
     assert json.loads((tmp_path / "there" / "run.json").read_text())["versions"]["numpy"] >= "2"
+    code = first_python(tmp_path, rendered)
+    python_there = subprocess.run(
+        [bin_ / "python", "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert python_there.returncode == 0, python_there.stderr
+    assert python_there.stdout.startswith("CLIP on color-shape-3x3-b0")
     refused = subprocess.run([bin_ / "gen", *QUICK], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "pip install 'jackalope[render]'" in refused.stderr.splitlines()[-1]

@@ -10,9 +10,11 @@ from rich.table import Table
 from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
+from evaluator.limit import limit_said
 from evaluator.pooling import differences, pool_runs, spread_notes
-from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, pooled_value, spread, value, varying
-from evaluator.report.overview import GAP, Line, read_lines, shown_splits, varying_entries, varying_labels
+from evaluator.report.cells import chance, confidence, interval, p_value, spread, value, varying
+from evaluator.report.overview import Line, read_lines, shown_splits
+from evaluator.report.short import short_table
 
 LINES = 10
 """Most lines of a model in the short table."""
@@ -42,6 +44,8 @@ def print_table(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
     if not full:
         _print_short(entries)
     for entry in entries:
+        for line in limit_said(entry["limit"]) if entry.get("limit") else ():
+            print_line(line)
         for what, why in entry.get("not_asked", {}).items():
             print_line(f"Not asked: {what}, since {why}.")
         for protocol, n in entry["unknown_protocols"].items():
@@ -86,30 +90,15 @@ def _chosen(groups: Sequence[list[Line]]) -> list[list[Line]]:
 
 
 def _short_table(lines: Sequence[Line], entries: Sequence[_Row], splits: Sequence[str], mark: str) -> Table:
+    found = short_table(lines, entries, splits, _DECIMALS)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=mark or None, title_justify="left")
-    labels, of_entry = ["protocol", "metric", *varying_labels(lines)], varying_entries(entries)
-    for column in (*labels, *of_entry):
+    for column in found.labels:
         table.add_column(column, no_wrap=True)
-    for column in (*(f"{split} %" for split in splits), "chance %", "items", "groups", "ties", "unscored"):
+    for column in found.numbers:
         table.add_column(column, justify="right", no_wrap=True)
-    for line in lines:
-        own = {split: row for split, row in line.rows.items() if split in splits and not is_gap(row)}
-        levels = [chance(own[split]) if split in own else "–" for split in splits if split != GAP]
-        known = list(dict.fromkeys(chance(row) for row in own.values()))
-        table.add_row(
-            *(str(line.first[name] or "") for name in labels), *(line.entry[name] for name in of_entry),
-            *(_cell(line.rows.get(split)) for split in splits), " / ".join(levels if len(known) > 1 else known),
-            *(f"{sum(row[name] or 0 for row in own.values()):,}" for name in ("items", "clusters", "ties", "unscored")),
-        )  # fmt: skip
+    for row in found.rows:
+        table.add_row(*row)
     return table
-
-
-def _cell(row: _Row | None) -> str:
-    """A value and its interval."""
-    if row is None or row["value"] is None:
-        return "–"
-    found = pooled_value(row, _DECIMALS)
-    return found if row["low"] is None else f"{found} ({interval(row, _DECIMALS)})"
 
 
 def _full_table(protocol: str, rows: Sequence[_Row], mark: str, level: str) -> Table:

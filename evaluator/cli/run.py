@@ -25,6 +25,11 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     metavar="NAME",
     help=f"Protocol to score: {', '.join(protocol_names())}. Repeat for several.  [default: all that the benchmark has]",
 )
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Score at most so many items of each protocol, drawn by their names, for a quick look; the results say so.",
+)
 @click.option("--out", type=NEW_FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
 @click.option(
     "--batch-size",
@@ -67,27 +72,30 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
 def run(
     dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
-    device: str | None, full: bool,
-    as_json: bool,
+    device: str | None, limit: int | None, full: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score MODEL on DATASET and print the results for each split.
 
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
     """
+    from evaluator.api import evaluate
     from evaluator.cli.results_table import print_table
-    from evaluator.run import Request
-    from evaluator.run import run as score
+    from evaluator.dataset import Dataset
+    from evaluator.run_folder import folder_name
 
-    request = Request(
-        dataset, benchmark, model, protocols, out, batch_size, device, precision, workers, channel, full_pools, verify,
-        allow_contaminated, level,
+    opened = Dataset.open(dataset, benchmark)
+    part = "" if limit is None else f"-limit{limit}"
+    folder = Path("runs") / f"{dataset.resolve().name}-{opened.benchmark.name}" / f"{folder_name(model)}{part}"
+    found = evaluate(
+        model, opened, protocols=protocols, limit=limit, batch_size=batch_size, out=out or folder, device=device,
+        precision=precision, workers=workers, channel=channel, level=level, full_pools=full_pools, verify=verify,
+        allow_contaminated=allow_contaminated, progress=Bar(),
     )  # fmt: skip
-    folder, results = score(request, Bar())
-    if results is None:
+    if not found.results:
         return
-    say(f"Scores and results are in {folder}. Next: score report {folder}")
+    say(f"Scores and results are in {found.folder}. Next: score report {found.folder}")
     if as_json:
-        result(results, True, "")
+        result(found.results, True, "")
     else:
-        print_table([results], full)
+        print_table([found.results], full)

@@ -104,8 +104,12 @@ class HfEncoder:
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
         ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
-        inputs = {name: torch.cat([each[name] for each in ready]).to(self._device) for name in ready[0]}
+        inputs = {name: self._on_device(torch.cat([each[name] for each in ready])) for name in ready[0]}
         return _unit(self._image_features(inputs))
+
+    def _on_device(self, values: torch.Tensor) -> torch.Tensor:
+        """Where the model is; numbers that are not whole in its precision."""
+        return values.to(self._device, self._model.dtype if values.is_floating_point() else None)
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._kind.lower else list(texts)
@@ -203,6 +207,15 @@ def load_hf(name: str, device: str | None) -> HfEncoder:
     kind = _KINDS[model_type]
     wanted = Wanted("hf:", "a dual encoder", {model_type: kind.model}, kind.readers, kind.unused)
     return _ENCODERS.get(model_type, HfEncoder)(load_pretrained(name, device, wanted), kind)
+
+
+def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
+    """The dual encoder of a loaded model; None where its class is that of no dual encoder of this family."""
+    model_type = loaded.model.config.model_type
+    kind = _KINDS.get(model_type)
+    if kind is None or kind.model != type(loaded.model).__name__:
+        return None
+    return _ENCODERS.get(model_type, HfEncoder)(loaded, kind)
 
 
 def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -> None:

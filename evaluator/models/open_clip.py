@@ -40,7 +40,7 @@ _UNFIT = (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError
 
 
 class OpenClipEncoder:
-    """A model of open_clip as a DualEncoder (contracts.py), in float32."""
+    """A model of open_clip as a DualEncoder (contracts.py), in the precision of its weights."""
 
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
@@ -48,17 +48,17 @@ class OpenClipEncoder:
         self._model = model.eval()
         self._preprocess = preprocess
         self._tokenizer = tokenizer
-        self._device = device
+        self._device, self._dtype = device, next(model.parameters()).dtype
         self.exposure: Exposure | None = None
         digest = weights_digest(model)
         self.info = {
             "weights": weights,
             "weights_sha256": digest,
             "activation": activation_of(model),
-            "preprocessing": " → ".join(_describe(step) for step in preprocess.transforms),
+            "preprocessing": " → ".join(_describe(step) for step in getattr(preprocess, "transforms", (preprocess,))),
             "text_length": int(tokenizer.context_length),
             "parameters": sum(p.numel() for p in model.parameters()),
-            "precision": "float32",
+            "precision": str(self._dtype).removeprefix("torch."),
             "device": str(device),
         }
         # the configuration too, since tensors do not tell the number of heads, nor the tokenizer they were trained with
@@ -91,7 +91,7 @@ class OpenClipEncoder:
     def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
         pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
-        return _unit(self._model.encode_image(torch.stack(pixels).to(self._device)))
+        return _unit(self._model.encode_image(torch.stack(pixels).to(self._device, self._dtype)))
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:

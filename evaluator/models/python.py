@@ -172,6 +172,11 @@ class UserEncoder(_UserModel):
     def _unit(self, method: str, inputs: Sequence[Any], what: str) -> np.ndarray:
         """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not finite."""
         vectors, n = self._call(method, list(inputs)), len(inputs)
+        if vectors.dtype == object and len(vectors) == n and (odd := _odd_one(vectors)):
+            raise UserError(
+                f"Expected {method} of {self._spec} to give embeddings of one width, got {np.shape(vectors[odd])} for "
+                f"{_named(what, inputs, odd)} and {np.shape(vectors[0])} for the first."
+            )
         if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
         if self._width not in (None, vectors.shape[1]):
@@ -181,7 +186,8 @@ class UserEncoder(_UserModel):
         lengths = np.linalg.norm(wide, axis=1, keepdims=True)
         if not lengths.all():
             raise UserError(
-                f"{method} of {self._spec} gave nothing but zeros for {what} {int(np.argmin(lengths)) + 1} of {n}; such an embedding has no cosine."
+                f"{method} of {self._spec} gave nothing but zeros for {_named(what, inputs, int(np.argmin(lengths)))}; such an embedding "
+                "has no cosine."
             )
         return (wide / lengths).astype(np.float32)
 
@@ -218,9 +224,9 @@ class UserScorer(_UserModel):
         else:
             method = "score"
             each = [self._call(method, images[place], text) for place, text in pairs]
-            for one in each:
+            for one, (_, text) in zip(each, pairs, strict=True):
                 if one.size != 1 or one.dtype.kind not in "fiu":
-                    raise self._wrong(method, "one number", one)
+                    raise self._wrong(method, f"one number for '{text}'", one)
             scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
         if scores.dtype.kind not in "fiu" or scores.shape != (len(pairs), len(self.channels)):
             raise self._wrong(method, f"numbers of shape ({len(pairs)}, {len(self.channels)})", scores)
@@ -235,6 +241,17 @@ class UserScorer(_UserModel):
     ) -> np.ndarray:
         wanted = {"contests": contests} if "contests" in _parameters(self._model.score_pairs) else {}
         return self._call("score_pairs", images, pairs, **wanted)
+
+
+def _odd_one(vectors: np.ndarray) -> int | None:
+    """The first of several vectors whose shape is not that of the first; None where all have one shape."""
+    return next((i for i, each in enumerate(vectors) if np.shape(each) != np.shape(vectors[0])), None)
+
+
+def _named(what: str, inputs: Sequence[Any], i: int) -> str:
+    """An input by its number, and a text by its words."""
+    words = f" ('{inputs[i]}')" if isinstance(inputs[i], str) else ""
+    return f"{what} {i + 1} of {len(inputs)}{words}"
 
 
 def _import(module: str, spec: str) -> ModuleType:

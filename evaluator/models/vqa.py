@@ -23,6 +23,7 @@ from generator.dataset.errors import UserError
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
 GENERATIVE_BATCH = 8
+_BLIP = {"blip": "BlipForQuestionAnswering"}
 _WORD_STARTS = "Ġ▁ "
 
 
@@ -230,6 +231,16 @@ def load_vqa(name: str, device: str | None) -> VqaScorer | BlipVqaScorer:
     """Load a folder or a name on the Hub. Raises UserError when the model does not answer questions about an image."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
 
-    classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), "blip": "BlipForQuestionAnswering"}
+    classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
     loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR))
-    return BlipVqaScorer(loaded) if loaded.model.config.model_type == "blip" else VqaScorer(loaded)
+    return BlipVqaScorer(loaded) if loaded.model.config.model_type in _BLIP else VqaScorer(loaded)
+
+
+def as_vqa_scorer(loaded: Pretrained) -> VqaScorer | BlipVqaScorer | None:
+    """The scorer of a loaded model; None where its class is that of no model that answers questions."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
+
+    model_type, name = loaded.model.config.model_type, type(loaded.model).__name__
+    if _BLIP.get(model_type) == name:
+        return BlipVqaScorer(loaded)
+    return VqaScorer(loaded) if TYPES.get(model_type) == name else None

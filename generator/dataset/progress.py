@@ -1,7 +1,7 @@
 """How long work tells its caller how far it is. Nothing is shown unless the caller shows it."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -29,6 +29,25 @@ class Progress:
                 if n % every == 0:
                     advance(every)
             advance(n % every)
+
+
+class Callback(Progress):
+    """Calls `call(name, done, total)` after each step; total is None where it is not known."""
+
+    def __init__(self, call: Callable[[str, int, int | None], object]):
+        self._call = call
+
+    @contextmanager
+    def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
+        """As Progress.track."""
+        finished = done
+
+        def advance(steps: int = 1, note: str = "") -> None:
+            nonlocal finished
+            finished += steps
+            self._call(name, finished, total)
+
+        yield advance
 
 
 def _ignore(steps: int = 1, note: str = "") -> None:

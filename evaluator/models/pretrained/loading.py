@@ -98,6 +98,12 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted) -> Pretrained
         raise UserError(
             f"'{name}' does not fit in the memory of {target}; choose --device cpu or a smaller model."
         ) from None
+    return describe_pretrained(name, model, tokenizer, image_processor, processor)
+
+
+def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:
+    """A model that is on its device, in evaluation mode, with what a run records of it and what identifies it."""
+    target: torch.device = model.device
     info = {
         "weights": name,
         "weights_sha256": weights_digest(model),

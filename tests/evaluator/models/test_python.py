@@ -345,7 +345,7 @@ def test_nan_leaves_items_unscored_and_the_run_goes_on(
 
 
 def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:
-    source = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    source = re.search(r"```python\n(import numpy.*?)```", README, re.DOTALL)
     spec = re.search(r"--model (python:([\w.]+):\w+)", README)
     assert source
     assert spec

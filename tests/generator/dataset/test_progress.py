@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from generator.dataset.progress import SILENT, Advance, Progress
+from generator.dataset.progress import SILENT, Advance, Callback, Progress
 
 
 class Recorder(Progress):
@@ -43,3 +43,11 @@ def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
         advance(2, "a note")
     assert list(SILENT.each([1, 2], "numbers", 2)) == [1, 2]
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_callback_is_told_how_far_the_work_is() -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    with Callback(lambda *each: seen.append(each)).track("images", 9, 2) as advance:
+        advance()
+        advance(4, "3/s")
+    assert seen == [("images", 3, 9), ("images", 7, 9)]

@@ -1,0 +1,154 @@
+"""Models that the caller has in memory score as the same models do that are loaded by a spec."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+import transformers
+from PIL import Image
+
+from evaluator import evaluate
+from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
+from evaluator.models.registry import load_model
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import Tiny
+from tests.evaluator.models.test_hf import _clip
+from tests.evaluator.models.test_vqa import make_llava
+from tests.evaluator.tiny_models import TEXTS, pictures
+
+
+@pytest.fixture
+def clip(tiny: Callable[..., Tiny], tmp_path: Path) -> tuple[tuple[Any, ...], str]:
+    """A model of open_clip with its preprocessing and tokenizer, and the spec of the same weights."""
+    path = tiny().save(tmp_path / "weights.pt")
+    model, _, preprocess = open_clip.create_model_and_transforms("tiny", pretrained=str(path))
+    return (model.train(), preprocess, open_clip.get_tokenizer("tiny")), f"open_clip:tiny@{path}"
+
+
+def saved(make: Callable[[Path], Any], kind: str, folder: Path) -> tuple[Any, Any]:
+    """A model of transformers and its processor, as its library loads them."""
+    make(folder)
+    return getattr(transformers, kind).from_pretrained(folder), transformers.AutoProcessor.from_pretrained(folder)
+
+
+def test_open_clip_scores_as_its_spec_does(clip: tuple[tuple[Any, ...], str], drawn: Path) -> None:
+    parts, spec = clip
+    found, expected = evaluate(parts, drawn), evaluate(spec, drawn, device="cpu")
+    assert found.results["rows"] == expected.results["rows"]
+    assert found.results["model"] == "CLIP"
+    assert parts[0].training
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "family"),
+    [(_clip, "CLIPModel", "hf"), (make_llava, "LlavaForConditionalGeneration", "vqa")],
+)
+def test_transformers_scores_as_its_spec_does(
+    make: Callable[[Path], Any], kind: str, family: str, drawn: Path, tmp_path: Path
+) -> None:
+    model = saved(make, kind, tmp_path / "model")
+    model[0].train()
+    side = model[1].tokenizer.padding_side
+    found = evaluate(model, drawn, protocols="binary", limit=8)
+    expected = evaluate(f"{family}:{tmp_path / 'model'}", drawn, protocols="binary", limit=8, device="cpu")
+    assert found.items["scores"].tolist() == expected.items["scores"].tolist()
+    assert (model[0].training, model[1].tokenizer.padding_side) == (True, side)
+
+
+def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ...], str], tmp_path: Path) -> None:
+    (network, preprocess, tokenizer), _ = clip
+    model, processor = saved(_clip, "CLIPModel", tmp_path / "hf")
+    for full in ((network, preprocess, tokenizer), (model, processor)):
+        exact = from_memory(full, "m")
+        expected = exact.encode_images(pictures()), exact.encode_texts(TEXTS)  # type: ignore[union-attr]
+        half = from_memory((full[0].bfloat16(), *full[1:]), "m")
+        assert half.info["precision"] == "bfloat16"
+        found = half.encode_images(pictures()), half.encode_texts(TEXTS)  # type: ignore[union-attr]
+        for one, other in zip(found, expected, strict=True):
+            assert one.dtype == np.float32
+            np.testing.assert_allclose(one, other, atol=0.05)
+
+
+def test_the_key_follows_weights_and_preprocessing(clip: tuple[tuple[Any, ...], str]) -> None:
+    (network, preprocess, tokenizer), _ = clip
+    key = from_memory((network, preprocess, tokenizer), "m").key
+    assert from_memory((network, preprocess, tokenizer), "m").key == key
+    lambdas = [from_memory((network, lambda image: preprocess(image), tokenizer), "m").key for _ in range(2)]
+    assert len({key, *lambdas}) == 3  # what cannot be hashed is never taken for the same
+    with torch.no_grad():
+        network.logit_scale += 1
+    assert from_memory((network, preprocess, tokenizer), "m").key != key
+
+
+class Nothing:
+    """Has no method to score with."""
+
+
+class Half:
+    """Has one method of two."""
+
+    def encode_images(self, images: list[Image.Image]) -> np.ndarray:
+        return np.ones((len(images), 2), np.float32)
+
+
+class Bare(torch.nn.Module):
+    """A network as open_clip makes them, without what prepares its inputs."""
+
+    def encode_image(self, pixels: torch.Tensor) -> torch.Tensor:
+        return pixels
+
+    def encode_text(self, tokens: torch.Tensor) -> torch.Tensor:
+        return tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Nothing(), r"Nothing.* has no method to score with; give it encode_images and encode_texts, or score"),
+        (Half(), "Half has encode_images alone; give it"),
+        (
+            Bare(),
+            r"Bare has encode_image and nothing that prepares its inputs; give \(model, preprocess, tokenizer\)\.",
+        ),
+        ((Bare(),), r"Expected a tuple to be \(model, preprocess, tokenizer\) of open_clip or .*, got \(Bare\)"),
+        ((), r"got \(\)"),
+    ],
+)
+def test_an_object_that_lacks_something_is_refused_with_what_it_lacks(model: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        from_memory(model, name_of(model))
+
+
+def test_a_model_of_transformers_of_no_family_is_refused(tmp_path: Path) -> None:
+    model, processor = saved(_clip, "CLIPModel", tmp_path / "model")
+    tower = transformers.CLIPVisionModel(model.config.vision_config)
+    with pytest.raises(UserError, match=r"CLIPVisionModel is neither a dual encoder of hf: nor a model of vqa:"):
+        from_memory((tower, processor), "m")
+    with pytest.raises(UserError, match=r"CLIPModel has get_image_features .* give \(model, processor\)"):
+        from_memory(model, "CLIPModel")
+
+
+def test_networks_are_left_as_they_were_found(clip: tuple[tuple[Any, ...], str]) -> None:
+    network = clip[0][0]
+    network.visual.eval()
+    before = [part.training for part in network.modules()]
+    assert set(before) == {True, False}
+    with evaluating(clip[0]):
+        network.eval()
+        assert not any(part.training for part in network.modules())
+    assert [part.training for part in network.modules()] == before
+
+
+def test_an_object_stays_on_its_device() -> None:
+    check_device(None)
+    with pytest.raises(UserError, match="The device 'cuda' is for a model that is named; move your object there"):
+        check_device("cuda")
+
+
+def test_a_spec_is_loaded_as_ever(clip: tuple[tuple[Any, ...], str]) -> None:
+    spec = clip[1]
+    assert from_memory(clip[0], "m").info["weights_sha256"] == load_model(spec, "cpu").info["weights_sha256"]

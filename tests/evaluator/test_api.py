@@ -1,0 +1,250 @@
+"""`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model named."""
+
+import gc
+import inspect
+import io
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import evaluator
+from evaluator import Dataset, evaluate
+from evaluator.item_rows import COLUMNS
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.models.test_hf import _clip
+from tests.paths import CHECKOUT
+from tests.test_docs import blocks
+
+
+class Encoder:
+    """The colours of an image, and the letters of a text."""
+
+    def encode_images(self, images: Sequence[Image.Image]) -> Any:
+        return np.stack([np.asarray(image.resize((4, 4)), np.float32).ravel() for image in images])
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        return np.stack([np.resize(np.array([*text.encode()], np.float32), 48) for text in texts])
+
+
+class Network(torch.nn.Module):
+    """Like Encoder, in torch, with a layer that is silent in evaluation mode alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(48))
+        self.drop = torch.nn.Dropout(0.5)
+
+    def encode_images(self, images: Sequence[Image.Image]) -> torch.Tensor:
+        return self.drop(self.scale * torch.from_numpy(Encoder().encode_images(images)))
+
+    def encode_texts(self, texts: Sequence[str]) -> torch.Tensor:
+        return torch.from_numpy(Encoder().encode_texts(texts))
+
+
+class Score:
+    """A score for each pair."""
+
+    def score(self, image: Image.Image, text: str) -> Any:
+        return float(np.asarray(image).mean()) + len(text) / 100
+
+
+def test_the_command_and_the_call_give_the_same_results(bags: None, drawn: Path, tmp_path: Path) -> None:
+    spec = f"bag:sharp@{drawn}"
+    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run", "--batch-size", 16, "--json")
+    found = evaluate(spec, Dataset.open(drawn), batch_size=16)
+    assert found.results == json.loads(done.stdout)
+    assert [(found.folder / name).read_bytes() for name in ("scores.parquet", "results.json")] == [
+        (tmp_path / "run" / name).read_bytes() for name in ("scores.parquet", "results.json")
+    ]
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, None])
+def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_size: int | None) -> None:
+    network = Network()
+    found = evaluate(network, drawn, protocols="binary", batch_size=batch_size)
+    assert network.training
+    assert found.results["model"] == "Network"
+    expected = evaluate(Encoder(), drawn, protocols=["binary"], name="mine")
+    assert expected.results["model"] == "mine"
+    assert found.results["rows"] == expected.results["rows"]
+    pairs = evaluate(Score(), drawn, protocols="binary", batch_size=batch_size).items
+    world = Dataset.open(drawn).world
+    wanted = [
+        [pytest.approx(Score().score(world.image(row["images"][0]), text), rel=1e-6) for text in row["texts"]]
+        for _, row in pairs.iterrows()
+    ]
+    assert pairs["scores"].tolist() == wanted
+
+
+def test_nothing_is_printed_and_progress_is_called(drawn: Path) -> None:
+    out, err, seen = io.StringIO(), io.StringIO(), []
+    with redirect_stdout(out), redirect_stderr(err):
+        evaluate(Encoder(), drawn, progress=lambda *each: seen.append(each))
+    assert (out.getvalue(), err.getvalue()) == ("", "")
+    assert {name for name, _, _ in seen} == {"texts", "images"}
+    for name in ("texts", "images"):
+        steps = [(done, total) for what, done, total in seen if what == name]
+        assert steps == sorted(steps)
+        assert steps[-1][0] == steps[-1][1]
+
+
+def test_what_it_does_is_logged(drawn: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "evaluator"):
+        evaluate(Encoder(), drawn, protocols="binary")
+    assert "40 images and" in caplog.text
+
+
+def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(drawn: Path, tmp_path: Path) -> None:
+    found = evaluate(Encoder(), drawn, protocols="binary")
+    folder = found.folder
+    assert len(found.items) == 80
+    del found
+    gc.collect()
+    assert not folder.exists()
+    kept = evaluate(Encoder(), drawn, protocols="binary", out=tmp_path / "run").folder
+    gc.collect()
+    assert score_command("report", kept).exit_code == 0
+    assert not [path for path in kept.iterdir() if path.name.startswith(".")]
+
+
+def test_an_object_is_cached_in_its_run_unless_it_has_a_key(drawn: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "jackalope" / "embeddings"
+    evaluate(Encoder(), drawn, protocols="binary")
+    assert not cache.exists()
+    evaluate(Sharp(captions_by_image(drawn), key="mine"), drawn, protocols="binary")
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path) -> None:
+    class Stops(Encoder):
+        calls = 0
+        stop = True
+
+        def encode_images(self, images: Sequence[Image.Image]) -> Any:
+            if Stops.stop and Stops.calls == 4:
+                raise KeyboardInterrupt
+            Stops.calls += 1
+            return super().encode_images(images)
+
+    state: dict[str, Any] = {"protocols": "binary", "batch_size": 8, "out": tmp_path / "run", "name": "m"}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Stops(), drawn, **state)
+    assert (tmp_path / "run" / ".cache").is_dir()
+    Stops.stop = False
+    found = evaluate(Stops(), drawn, **state)
+    assert found.results["rows"] == evaluate(Encoder(), drawn, protocols="binary").results["rows"]
+
+
+def returns(**methods: Any) -> Any:
+    """An object with some methods, each of which returns what a function makes of its input."""
+    return type(
+        "Mine", (Encoder,), {name: lambda self, *given, made=made: made(*given) for name, made in methods.items()}
+    )()
+
+
+def ragged(texts: Sequence[str]) -> Any:
+    return [np.ones(3 if i == 2 else 4) for i in range(len(texts))]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (returns(encode_texts=ragged), r"encode_texts of Mine to give embeddings of one width, got \(3,\) for text 3 of 8 \('.*'\) and \(4,\)"),
+        (returns(encode_images=lambda images: np.ones((len(images), 2), int)), r"encode_images of Mine to give floating point embeddings of shape \(8, width\), got int64 of shape \(8, 2\)"),
+        (returns(encode_images=lambda images: np.ones((1, 2))), r"of shape \(8, width\), got float64 of shape \(1, 2\)"),
+        (returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]), r"nothing but zeros for text 5 of 8 \('.*'\); such"),
+    ],
+    ids=["widths", "whole", "one", "zeros"],
+)  # fmt: skip
+def test_what_a_model_gives_wrongly_names_the_item_and_what_was_expected(model: Any, said: str, drawn: Path) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        evaluate(model, drawn, protocols="binary")
+    assert "\n" not in caught.value.message
+
+
+def test_a_score_that_is_no_number_names_the_pair(drawn: Path) -> None:
+    class Words:
+        def score(self, image: Image.Image, text: str) -> Any:
+            return "yes"
+
+    with pytest.raises(
+        UserError, match=r"Expected score of Words to give one number for 'a .*', got <U3 of shape \(\)"
+    ):
+        evaluate(Words(), drawn, protocols="binary")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"protocols": "binery"}, r"Unknown protocol 'binery'; did you mean 'binary'\?"),
+        ({"limit": 0}, "Expected a limit of at least 1 item"),
+        ({"device": "cpu"}, "move your object there"),
+        ({"channel": "itm"}, "The model has no channel 'itm'"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_one_sentence(more: dict[str, Any], said: str, drawn: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        evaluate(Encoder(), drawn, **more)
+    with pytest.raises(UserError, match="is no dataset"):
+        evaluate(Encoder(), "/nowhere")
+    with pytest.raises(UserError, match="has no method to score with"):
+        evaluate(object(), drawn)
+
+
+def test_the_page_runs_from_top_to_bottom(
+    tiny: Callable[..., Tiny],
+    drawn: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """docs/api.md as it stands, with models that need no download."""
+    code = "\n".join(blocks(CHECKOUT / "docs" / "api.md", "python"))
+    weights, folder = tiny().save(tmp_path / "weights.pt"), tmp_path / "clip"
+    _clip(folder)
+    (tmp_path / "small").symlink_to(drawn)
+    for written, here in {
+        '"ViT-B-32", pretrained="laion2b_s34b_b79k"': f'"tiny", pretrained="{weights}"', '"ViT-B-32"': '"tiny"',
+        "openai/clip-vit-base-patch32": str(folder), "color-shape-3x3-b1": "color-shape-3x3-b0",
+    }.items():  # fmt: skip
+        assert written in code
+        code = code.replace(written, here)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "api.md", "exec"), {})
+    printed = capsys.readouterr().out
+    for part in (
+        "<Dataset small, benchmark color-shape-3x3-b0, ",
+        "my CLIP on color-shape-3x3-b0",
+        "accuracy",
+        "images",
+        "List",
+    ):
+        assert part in printed
+
+
+def test_the_page_has_every_argument_and_column() -> None:
+    page = (CHECKOUT / "docs" / "api.md").read_text(encoding="utf-8")
+    arguments = list(inspect.signature(evaluate).parameters)[2:]
+    assert all(re.search(rf"^\|.*`{name}`.*\|.*\|$", page, re.MULTILINE) for name in (*arguments, *COLUMNS))
+
+
+def test_the_package_imports_little_and_names_what_it_has() -> None:
+    code = "import sys, evaluator; print({'torch', 'numpy', 'pandas'} & set(sys.modules)); from evaluator import Dataset; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["set()", "False"]
+    assert all(getattr(evaluator, name) for name in evaluator.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'evalute'"):
+        evaluator.evalute  # noqa: B018
