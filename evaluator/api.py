@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluator.dataset import Dataset
 from evaluator.evaluation import Evaluation
+from generator.dataset.errors import UserError
 from generator.dataset.extras import extras_named
 from generator.dataset.progress import SILENT, Callback, Progress
 
@@ -36,7 +37,12 @@ def evaluate(
     expected. Of several processes (torchrun) only the first has results.
     """
     from evaluator.run import Request, run
+    from evaluator.scoring.distributed import Process
 
+    if out is None and (count := Process.from_environment().count) > 1:
+        raise UserError(
+            f"Expected `out`, the folder that the {count} processes of this run share; give the same to each."
+        )
     chosen = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if out is None else Path(out)

@@ -1,17 +1,41 @@
 """The questions of a run, a row each: the words, every candidate with its score, and what came out."""
 
+import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evaluator.measure import measure_protocols
 from evaluator.protocols.results import ProtocolResults
-from evaluator.run_folder import Run
+from evaluator.run_folder import Run, open_run
+from generator.dataset.files import draft_of
 
 COLUMNS = (
     "protocol", "item_id", "split", "kind", "skill", "level", "cluster", "images", "texts", "truth", "scores", "margin", "metric",
     "value", "tie", "unscored",
 )  # fmt: skip
+
+
+def write_items(
+    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Path:
+    """Write items.jsonl in the folder of a run, a line of JSON for each row of `item_rows`, whole or not at all; returns its path.
+
+    The arguments are those of `evaluator.measure.measure`.
+    """
+    run, path = open_run(folder), folder / "items.jsonl"
+    draft = draft_of(path)
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            for row in item_rows(run, measure_protocols(run, channel, tolerance, level)):
+                file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
 
 
 def _scenes(run: Run) -> dict[str, list[str]]:
@@ -49,10 +73,15 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
                 "images": shown if len(shown) == len(given) else [items.scene_id[i]] * len(given),
                 "texts": [run.benchmark.text_of.get(text) for text in texts],
                 "truth": items.truth[i, given].tolist(),
-                "scores": [float(each) if np.isfinite(each) else None for each in items.scores[i, given]],
-                "margin": float(best["true"][i] - best["false"][i]) if scored else None,
+                "scores": [_number(each) for each in items.scores[i, given]],
+                "margin": _number(best["true"][i] - best["false"][i]) if scored else None,
                 "metric": outcome.metric,
-                "value": float(outcome.value[i]) if scored else None,
+                "value": _number(outcome.value[i]) if scored else None,
                 "tie": bool(outcome.tie[i]) if scored else None,
                 "unscored": items.unscored[i] or None,
             }
+
+
+def _number(value: np.floating[Any]) -> float | None:
+    """A number as JSON has it; None for what is none."""
+    return float(value) if np.isfinite(value) else None

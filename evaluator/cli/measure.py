@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, LEVEL, NEW_FOLDER
+from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER
 from generator.dataset.commands import DatasetFolder, Number, result, say
 from generator.dataset.errors import UserError
 
@@ -31,16 +31,18 @@ from generator.dataset.errors import UserError
 @LEVEL
 @CHANNEL
 @FULL
+@JSONL
 @JSON
 def measure(
     runs: tuple[Path, ...], items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
-    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, as_json: bool,
+    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """
     from evaluator.cli.results_table import print_table
+    from evaluator.item_rows import write_items
     from evaluator.measure import measure as compute
     from evaluator.pooling import pool_runs
     from evaluator.report.latex import write_latex
@@ -69,6 +71,8 @@ def measure(
         results = [compute(run, channel, tolerance, level) for run in runs]
     for run, found in zip(runs, results, strict=True):
         write_latex(found, run)
+        if jsonl:
+            write_items(run, channel, tolerance, level)
     if as_json:
         result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:

@@ -28,4 +28,7 @@ CHANNEL = click.option(
     metavar="NAME",
     help="Which of the model's scores to measure, such as itm or itc.  [default: the model's first]",
 )
+JSONL = click.option(
+    "--jsonl", is_flag=True, help="Also write items.jsonl: a line for each item with its words, candidates and scores."
+)
 BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET has several.")

@@ -4,18 +4,21 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FULL, JSON, LEVEL, NEW_FOLDER
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FULL, JSON, JSONL, LEVEL, NEW_FOLDER
 from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.dataset.errors import UserError
 
 
 @click.command()
 @click.argument("dataset", type=DatasetFolder())
 @click.option(
     "--model",
+    "models",
     required=True,
+    multiple=True,
     help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or jackalope:FOLDER. "
-    "`score models` lists the families.",
+    "`score models` lists the families. Repeat for several, which are scored one after another.",
 )
 @BENCHMARK
 @click.option(
@@ -30,7 +33,11 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
     type=click.IntRange(min=1),
     help="Score at most so many items of each protocol, drawn by their names, for a quick look; the results say so.",
 )
-@click.option("--out", type=NEW_FOLDER, help="Folder to write.  [default: runs/DATASET-BENCHMARK/MODEL]")
+@click.option(
+    "--out",
+    type=NEW_FOLDER,
+    help="Folder to write; of several models, a folder of each is in it.  [default: runs/DATASET-BENCHMARK/MODEL]",
+)
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
@@ -68,13 +75,14 @@ from generator.dataset.commands import Bar, DatasetFolder, result, say
 )
 @DEVICE
 @FULL
+@JSONL
 @JSON
 def run(
-    dataset: Path, model: str, benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
+    dataset: Path, models: tuple[str, ...], benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
-    device: str | None, limit: int | None, full: bool, as_json: bool,
+    device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Score MODEL on DATASET and print the results for each split.
+    """Score each MODEL on DATASET and print the results for each split.
 
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
@@ -82,20 +90,36 @@ def run(
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_table
     from evaluator.dataset import Dataset
+    from evaluator.item_rows import write_items
+    from evaluator.pooling import pool_runs
     from evaluator.run_folder import folder_name
 
     opened = Dataset.open(dataset, benchmark)
     part = "" if limit is None else f"-limit{limit}"
-    folder = Path("runs") / f"{dataset.resolve().name}-{opened.benchmark.name}" / f"{folder_name(model)}{part}"
-    found = evaluate(
-        model, opened, protocols=protocols, limit=limit, batch_size=batch_size, out=out or folder, device=device,
-        precision=precision, workers=workers, channel=channel, level=level, full_pools=full_pools, verify=verify,
-        allow_contaminated=allow_contaminated, progress=Bar(),
-    )  # fmt: skip
-    if not found.results:
+    names = {model: f"{folder_name(model)}{part}" for model in models}
+    if len(set(names.values())) < len(names):
+        raise UserError(
+            f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."
+        )
+    above = out or Path("runs") / f"{dataset.resolve().name}-{opened.benchmark.name}"
+    found = []
+    for model, name in names.items():
+        folder = above if out and len(names) == 1 else above / name
+        each = evaluate(
+            model, opened, protocols=protocols, limit=limit, batch_size=batch_size, out=folder, device=device,
+            precision=precision, workers=workers, channel=channel, level=level, full_pools=full_pools, verify=verify,
+            allow_contaminated=allow_contaminated, progress=Bar(),
+        )  # fmt: skip
+        if each.results:
+            found.append(each)
+            if jsonl:
+                write_items(each.folder)
+    if not found:
         return
-    say(f"Scores and results are in {found.folder}. Next: score report {found.folder}")
+    folders = " ".join(str(each.folder) for each in found)
+    say(f"Scores and results are in {folders}. Next: score report {folders}")
+    results = [each.results for each in found]
     if as_json:
-        result(found.results, True, "")
+        result(results[0] if len(results) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:
-        print_table([found.results], full)
+        print_table(results, full)

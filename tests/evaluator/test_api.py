@@ -204,6 +204,12 @@ def test_a_request_that_cannot_be_met_is_one_sentence(more: dict[str, Any], said
         evaluate(object(), drawn)
 
 
+def test_several_processes_need_a_folder_that_they_share(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(UserError, match="Expected `out`, the folder that the 2 processes of this run share"):
+        evaluate(Encoder(), drawn)
+
+
 def test_the_page_runs_from_top_to_bottom(
     tiny: Callable[..., Tiny],
     drawn: Path,

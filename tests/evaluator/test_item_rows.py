@@ -1,15 +1,17 @@
 """A row for each question, checked against the scores that the model gave."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evaluator import Dataset, evaluate
-from evaluator.item_rows import COLUMNS, item_rows
+from evaluator.item_rows import COLUMNS, item_rows, write_items
 from evaluator.measure import measure_protocols
 from evaluator.run_folder import open_run
 from generator.dataset.reader import Benchmark
+from tests.evaluator.conftest import score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 
@@ -53,6 +55,23 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
         expected.setdefault(row["item_id"], []).append(found)
     for item, row in rows.items():
         assert list(zip(row["images"], row["texts"], row["truth"], row["scores"], strict=True)) == expected[item]
+    assert all(row["margin"] is not None for row in rows.values() if not row["unscored"])
     unscored = [row for row in rows.values() if row["unscored"]]
     assert [(row["value"], row["margin"], row["tie"]) for row in unscored] == [(None, None, None)]
     assert unscored[0]["item_id"] == run.benchmark.candidates["item_id"][0].as_py()
+
+
+def test_the_lines_of_items_jsonl_are_the_rows(bags: None, drawn: Path, tmp_path: Path) -> None:
+    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--jsonl")
+    assert done.exit_code == 0, done.stderr
+    path = tmp_path / "run" / "items.jsonl"
+    run = open_run(tmp_path / "run")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == list(item_rows(run, measure_protocols(run)))
+    first = path.read_bytes()
+    path.write_text("damaged")
+    assert write_items(tmp_path / "run") == path
+    assert path.read_bytes() == first
+    path.unlink()
+    assert score_command("measure", tmp_path / "run", "--jsonl").exit_code == 0
+    assert path.read_bytes() == first

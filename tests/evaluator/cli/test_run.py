@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.run_folder import folder_name
 from tests.conftest import run_process
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
@@ -79,3 +80,19 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(bags: None, drawn: Path, t
     done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "file" / "run")
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].startswith(f"Error: Cannot write {tmp_path / 'file' / 'run'}: ")
+
+
+def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path, tmp_path: Path) -> None:
+    specs = [f"bag:sharp@{drawn}", f"bag:float32@{drawn}"]
+    models = [part for spec in specs for part in ("--model", spec)]
+    done = score_command("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [each["model"] for each in found["results"]] == specs
+    folders = [tmp_path / "runs" / folder_name(spec) for spec in specs]
+    assert [json.loads((folder / "results.json").read_text()) for folder in folders] == found["results"]
+    printed = score_command("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
+    assert all(f"{spec} on color-shape-3x3-b0" in printed.stdout for spec in specs)
+    assert f"Next: score report {folders[0]} {folders[1]}" in printed.stderr
+    again = score_command("run", drawn, "--model", "bag:a", "--model", "bag_a", "--out", tmp_path / "other")
+    assert_one_sentence(again, "Expected models with folders of their own, got bag:a, bag_a; score them one by one")
