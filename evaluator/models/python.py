@@ -172,7 +172,7 @@ class UserEncoder(_UserModel):
     def _unit(self, method: str, inputs: Sequence[Any], what: str) -> np.ndarray:
         """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not finite."""
         vectors, n = self._call(method, list(inputs)), len(inputs)
-        if vectors.dtype == object and len(vectors) == n and (odd := _odd_one(vectors)):
+        if vectors.dtype == object and vectors.shape == (n,) and (odd := _odd_one(vectors)):
             raise UserError(
                 f"Expected {method} of {self._spec} to give embeddings of one width, got {np.shape(vectors[odd])} for "
                 f"{_named(what, inputs, odd)} and {np.shape(vectors[0])} for the first."

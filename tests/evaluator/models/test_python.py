@@ -158,9 +158,9 @@ WRONG = {  # model: what is changed, into what, what is said
     "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
     "width": (ENCODER, "1] for t", "1, 2] for t", r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)"),
     "zeros": (ENCODER, "+ 1 for", "* 0 for", "encode_images .* nothing but zeros for image 1 of 2; such an embedding has no cosine"),
-    "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* got object of shape \(3,\)"),
+    "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* of one width, got \(13,\) for text 2 of 3 \('a blue sphere'\) and \(10,\) for the first\."),
     "nothing": (ENCODER, TEXT_ROWS, "pass", r"encode_texts .* got object of shape \(\)"),
-    "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number, got <U3"),
+    "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number for 'a', got <U3"),
     "shape": (BULK, "len(text)] for i", "len(text), 0] for i", r"score_pairs .* numbers of shape \(2, 2\), got float16 of shape \(2, 3\)"),
     "tokens": (BULK, "in texts], np.int16", "in texts], float", r"Expected tokens of .* whole numbers of shape \(2, length\), got float64 of shape \(2, 1\)"),
 }  # fmt: skip
