@@ -35,13 +35,13 @@ class Denials:
         """The form itself; the negative denies an atom, or one in four the whole."""
         if stream.below(4) == 0 and form.environment is None:
             yield Caption(form, Foil(replace(form, negated=True), (_WHOLE,), "neg"))
-        for atom in stream.shuffled(self._foils.deniable(form)):
+        for atom in stream.shuffled(self._deniable(form)):
             change = _change(atom, self._substitutes.value(form, atom), denied=False)
             yield Caption(form, Foil(self._foils.deny(form, atom), (change,), "neg"))
 
     def denied(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
         """A false atom denied; the negative asserts it."""
-        for atom, value in self._false(self._foils.deniable(form), form, scene, stream):
+        for atom, value in self._false(self._deniable(form), form, scene, stream):
             base = self._foils.replace_atom(form, atom, value).form
             yield Caption(self._foils.deny(base, atom), Foil(base, (_change(atom, value, denied=True),), "neg"))
 
@@ -50,6 +50,11 @@ class Denials:
         for atom, value in self._false(self._substitutes.atoms(form), form, scene, stream):
             base = self._foils.replace_atom(form, atom, value).form
             yield Caption(replace(base, negated=True), Foil(base, (_WHOLE,), "neg"))
+
+    def _deniable(self, form: Form) -> list[Atom]:
+        """The atoms that can be denied; an object only at the end, where "and no cube" has one reading."""
+        last = len(form.objects) - 1
+        return [atom for atom in self._foils.deniable(form) if atom.type != "object" or atom.place == last]
 
     def _false(
         self, atoms: list[Atom], form: Form, scene: DescribedScene, stream: Stream

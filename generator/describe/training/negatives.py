@@ -43,8 +43,17 @@ class Negatives:
                     yield found
 
     def accepts(self, foil: Foil, scene: DescribedScene) -> bool:
-        """Whether a foil is false of the scene, possible in another, and may be shown in training."""
-        return scene.decide(foil.form) is False and self.foils.possible(foil.form) and self.may_be_shown(foil.form)
+        """Whether a foil is false of the scene, possible in another, and may be shown in training.
+
+        It does not mention two equal objects: captions count those.
+        """
+        form = foil.form
+        return (
+            scene.decide(form) is False
+            and self.foils.possible(form)
+            and self.may_be_shown(form)
+            and len(set(form.objects)) == len(form.objects)
+        )
 
     def may_be_shown(self, form: Form, truth: bool = False) -> bool:
         """Whether training may name what a form names."""

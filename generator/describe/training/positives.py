@@ -33,9 +33,10 @@ class Positives:
                 wording = rephrased(form, caption.wording, self._vocabulary, self._used, stream)
                 if wording is not None:
                     yield kind, Text(form, template, wording)
-            elif kind == "swap" and not form.relations and len(form.objects) > 1:
-                pairs = list(combinations(range(len(form.objects)), 2))
-                yield kind, in_dialect(_reordered(form, *pairs[stream.below(len(pairs))]))
+            elif kind == "swap" and not form.relations:
+                there = [i for i, mention in enumerate(form.objects) if mention.count]  # "and no cube" stays at the end
+                if pairs := list(combinations(there, 2)):
+                    yield kind, in_dialect(_reordered(form, *pairs[stream.below(len(pairs))]))
             elif kind == "converse" and form.relations:
                 yield kind, in_dialect(self._converse(form, stream.below(len(form.relations))))
 

@@ -24,6 +24,11 @@ def test_two_phrases_change_places() -> None:
     assert _words(form, "a-and-a", ("swap", "converse")) == [("swap", "a cone and a red cube")]
 
 
+def test_what_is_denied_stays_at_the_end() -> None:
+    form = Form((Mention("cube", RED), Mention("cone"), Mention("arch", count=0)))
+    assert set(_words(form, "a-and-a", ("swap",), 20)) == {("swap", "a cone, a red cube and no arch")}
+
+
 def test_a_word_becomes_a_synonym() -> None:
     form = Form((Mention("cube", RED), Mention("cone")))
     assert set(_words(form, "a-and-a", ("replace",), 20)) == {
