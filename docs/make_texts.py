@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generator.dataset.streams import Stream
-from generator.describe.benchmark import make_protocols
+from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
-from generator.describe.protocols.train import TrainingCaptions, parse_statistics
 from generator.describe.request import Request
+from generator.describe.training.statistics import parse_statistics
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts
@@ -62,10 +62,8 @@ def _items(captioner: Captioner) -> Iterator[tuple[Scene, Item]]:
         "unseen": SCENES // 9,
     }
     protocols = make_protocols(captioner, Request(), OBJECTS[1])
-    training = [
-        TrainingCaptions(captioner),
-        TrainingCaptions(captioner, parse_statistics("density=0.5,completeness=0.7,saliency=1")),
-    ]
+    measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
+    training = [make_training(captioner, request, OBJECTS[1]) for request in (Request(), measured)]
     for n, planned in enumerate(plan_scenes(vocabulary, plan, counts, 0, OBJECTS)):
         scene = place_scene(planned, vocabulary, 0, 0, 320, 240)
         arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)

@@ -20,14 +20,20 @@ def train() -> None:
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
 @click.option("--seed", type=SEED, default=0, help="Seed of the initial weights and of the data order.")
 @click.option(
-    "--negatives/--no-negatives",
-    default=True,
-    help="Add each caption's swap negative to the texts of its batch (NegCLIP).",
+    "--texts",
+    help="Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and relations "
+    "where they are held out]",
 )
+@click.option(
+    "--negatives",
+    help="Kinds of negatives, one of which is added for each caption to the texts of its batch (NegCLIP): swap, replace, flip, "
+    "neg; or none.  [default: swap,flip]",
+)
+@click.option("--positives/--no-positives", default=False, help="Learn from positives as from captions.")
 @DEVICE
 @JSON
 def scratch(
-    dataset: Path, out: Path, benchmark: str | None, epochs: int | None, seed: int, negatives: bool, device: str | None,
+    dataset: Path, out: Path, benchmark: str | None, epochs: int | None, seed: int, texts: str | None, negatives: str | None, positives: bool, device: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Train a small dual encoder from scratch on the train split of DATASET.
@@ -38,7 +44,13 @@ def scratch(
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    recipe = Recipe(seed=seed, negatives=negatives, epochs=epochs or Recipe.epochs)
+    recipe = Recipe(
+        seed=seed,
+        texts=texts,
+        negatives=Recipe.negatives if negatives is None else "" if negatives == "none" else negatives,
+        positives=positives,
+        epochs=epochs or Recipe.epochs,
+    )
     record = train_scratch(opened.world, opened.benchmark(benchmark), recipe, out, device, Bar())
     first, last = record["losses"][0], record["losses"][-1]
     say(f"Loss {first:.2f} → {last:.2f}. Next: score run {dataset} --model jackalope:{out}")

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from evaluator.exposure import RECORD, read_exposure
 from evaluator.models.device import best_device, half_precision
 from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.data import TrainingSet, read_training_set
+from evaluator.training.data import TrainingSet, default_kinds, read_training_texts, with_images
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 from generator.dataset.lock import Lock
@@ -41,14 +41,20 @@ SMALL: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hyperparameters. `negatives` is the weight 0 or 1 of swap negatives in the softmax over texts (NegCLIP)."""
+    """Hyperparameters, and what to learn from.
+
+    `texts`: kinds of training captions, joined by commas; None for `default_kinds`. `negatives`: kinds of negatives that
+    stand in the softmax over texts (NegCLIP), joined by commas; empty for none. `positives`: whether positives are captions.
+    """
 
     epochs: int = 25
     batch: int = 96
     rate: float = 1e-3
     decay: float = 0.05
     warmup: float = 0.05
-    negatives: bool = True
+    texts: str | None = None
+    negatives: str = "swap,flip"
+    positives: bool = False
     flip: bool = True
     shift: int = 4
     seed: int = 0
@@ -64,8 +70,9 @@ def train_scratch(
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
-    The loss is CLIP's symmetric contrastive loss; each image's swap negative stands among the texts (NegCLIP,
-    Yuksekgonul et al. 2023), and texts that are true of an image are never counted against it.
+    The loss is CLIP's symmetric contrastive loss. Each step draws a caption of each image, and one of its negatives stands
+    among the texts (NegCLIP, Yuksekgonul et al. 2023). Texts that are true of an image are never counted against it. The
+    model's context is as long as the longest text needs.
 
     The state after each epoch is kept beside `out`, so that a training that was stopped, or that a full disk ended, is
     continued by the same call. Raises UserError when there is no room for model and state, or when another process trains
@@ -83,23 +90,26 @@ def _train(
 ) -> dict[str, Any]:
     torch.manual_seed(recipe.seed)
     target = best_device(device)
-    model = open_clip.CLIP(**SMALL).to(target, memory_format=torch.channels_last)
+    kinds = _listed(recipe.texts) if recipe.texts else default_kinds(benchmark)
+    texts = read_training_texts(
+        benchmark, kinds, _listed(recipe.negatives), recipe.positives, SMALL["text_cfg"]["context_length"]
+    )
+    config = {**SMALL, "text_cfg": {**SMALL["text_cfg"], "context_length": texts.tokens.shape[1]}}
+    model = open_clip.CLIP(**config).to(target, memory_format=torch.channels_last)
     identity = {"recipe": asdict(recipe), "benchmark": benchmark.digest, "world": world.digest, "device": target.type}
     checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), identity)
     checkpoint.check_space(model)
-    data = read_training_set(
-        world, benchmark, SMALL["vision_cfg"]["image_size"], SMALL["text_cfg"]["context_length"], progress
-    )
+    data = with_images(texts, world, SMALL["vision_cfg"]["image_size"], progress)
     logger.info(
         f"Training {sum(p.numel() for p in model.parameters()) / 1e6:.1f} M parameters on {len(data.images):,} images ({target})."
     )
-    shown = np.concatenate([data.captions, data.negatives]) if recipe.negatives else data.captions
+    shown = np.concatenate([data.captions.ravel(), data.negatives.ravel()])
     named = [data.texts[row] for row in np.unique(shown[shown >= 0])]
     exposure = read_exposure(world, benchmark, data.scenes, named)
     losses = _fit(model, data, recipe, target, progress, checkpoint)
     record = {"method": "scratch", "recipe": asdict(recipe), "losses": losses, "benchmark": benchmark.digest, "world": world.digest, "name": benchmark.name,
               "images": len(data.images), "exposure": exposure and exposure.to_dict()}  # fmt: skip
-    _save(model, record, out)
+    _save(model, config, record, out)
     checkpoint.remove()
     return record
 
@@ -145,9 +155,9 @@ def _loss(
     rng: np.random.Generator,
     device: torch.device,
 ) -> Tensor:
-    order = rng.integers(0, 2, len(rows))
-    positives, negatives = data.captions[rows, order], data.negatives[rows, order]
-    added = negatives[negatives >= 0] if recipe.negatives else negatives[:0]
+    positives, order = _drawn(data.captions[rows], rng)
+    negatives, _ = _drawn(data.negatives[rows, order], rng)
+    added = negatives[negatives >= 0]
     columns = np.concatenate([positives, added])
     with half_precision(device):
         images = model.encode_image(_augmented(data.images[rows], recipe, rng, device))
@@ -155,11 +165,21 @@ def _loss(
     images, texts = F.normalize(images.float(), dim=-1), F.normalize(texts.float(), dim=-1)
     logits = model.logit_scale.exp() * images @ texts.T
     n = len(rows)
-    true = (columns[None, :, None] == data.captions[rows][:, None, :]).any(-1)
+    true = (columns[None, :, None] == data.true[rows][:, None, :]).any(-1)
     true[np.arange(n), np.arange(n)] = False
     logits = logits.masked_fill(torch.from_numpy(true).to(device), -torch.inf)
     labels = torch.arange(n, device=device)
     return (F.cross_entropy(logits, labels) + F.cross_entropy(logits[:, :n].T, labels)) / 2
+
+
+def _drawn(choices: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A random one of each row's numbers, of those before the first -1, and its place; -1 of a row without any."""
+    place = rng.integers(0, np.maximum((choices >= 0).sum(1), 1))
+    return choices[np.arange(len(choices)), place], place
+
+
+def _listed(kinds: str) -> tuple[str, ...]:
+    return tuple(kind.strip() for kind in kinds.split(",") if kind.strip())
 
 
 def _augmented(images: Tensor, recipe: Recipe, rng: np.random.Generator, device: torch.device) -> Tensor:
@@ -194,7 +214,7 @@ def _groups(model: open_clip.CLIP, decay: float) -> list[dict[str, Any]]:
     ]
 
 
-def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
+def _save(model: open_clip.CLIP, config: dict[str, Any], record: dict[str, Any], out: Path) -> None:
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)  # what a kill left
     draft.mkdir(parents=True)
@@ -207,7 +227,7 @@ def _save(model: open_clip.CLIP, record: dict[str, Any], out: Path) -> None:
     try:
         weights = save({k: v.contiguous() for k, v in model.state_dict().items()})
         (draft / "open_clip_model.safetensors").write_bytes(weights)
-        write_json(draft / "open_clip_config.json", {"model_cfg": SMALL, "preprocess_cfg": preprocess})
+        write_json(draft / "open_clip_config.json", {"model_cfg": config, "preprocess_cfg": preprocess})
         write_json(draft / RECORD, record)
         os.replace(draft, out)
     finally:

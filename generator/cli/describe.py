@@ -37,13 +37,33 @@ from generator.describe.protocols.registry import protocol_names
     "--counts", help="Exact numbers of objects, attributes and relations in graded captions, such as O=3,A=5,R=2."
 )
 @click.option(
+    "--train",
+    "training",
+    multiple=True,
+    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; labels alone "
+    "for class lists]",
+)
+@click.option(
+    "--negative",
+    "negatives",
+    multiple=True,
+    help="Kind of training negatives: swap, replace, flip or neg. Repeat for several.  [default: all]",
+)
+@click.option(
+    "--positive",
+    "positives",
+    multiple=True,
+    help="Kind of training positives, captions said otherwise: swap, replace or converse. Repeat for several.  [default: all]",
+)
+@click.option(
     "--captions",
-    help="How much training captions mention, such as density=0.5,completeness=0.7,saliency=1.0.  [default: every object with "
-    "its tested value]",
+    help="Training captions that mention so much, such as density=0.5,completeness=0.7,saliency=1.0; instead of the other kinds "
+    "unless --train names some.",
 )
 @click.option(
     "--template",
-    help="Template for all texts, such as there-is.  [default: drawn at random, the same for a caption and its foils]",
+    help="Template for all texts, such as there-is; training captions that it cannot say have another.  [default: drawn at "
+    "random, the same for a caption and its foils]",
 )
 @EXPOSED
 @click.option(
@@ -56,7 +76,7 @@ from generator.describe.protocols.registry import protocol_names
 @JSON
 def describe(
     dataset: Path, benchmark: str | None, name: str | None, protocols: tuple[str, ...], levels: tuple[str, ...], complexity: str,
-    counts: str | None, captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
+    counts: str | None, training: tuple[str, ...], negatives: tuple[str, ...], positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
     replace: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
@@ -68,8 +88,10 @@ def describe(
     from generator.dataset.store import shown
     from generator.describe.benchmark import ALREADY, kept_splits
     from generator.describe.benchmark import describe as write
-    from generator.describe.protocols.train import parse_statistics
     from generator.describe.request import Request, check_request
+    from generator.describe.training.negatives import NEGATIVES
+    from generator.describe.training.positives import POSITIVES
+    from generator.describe.training.statistics import parse_statistics
     from generator.holdout.holdout import Holdout
     from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
@@ -79,6 +101,9 @@ def describe(
         levels=levels or tuple(LEVELS),
         complexity=parse_complexity(complexity),
         counts=parse_counts(counts),
+        training=training or None,
+        negatives=negatives or NEGATIVES,
+        positives=positives or POSITIVES,
         statistics=parse_statistics(captions),
         template=template,
         exposed_negatives=exposed_negatives,
@@ -95,6 +120,8 @@ def describe(
         say(ALREADY.format(name))
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
+    for protocol, words in done.unknown_words.items():
+        say(f"{protocol} asks words that no training text has: {', '.join(words)}")
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
         f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} were true), "
@@ -102,6 +129,6 @@ def describe(
     )
     data = {
         "dataset": shown(dataset), "benchmark": name, "scenes": done.scenes, "items": done.items, "texts": done.texts,
-        "dropped": done.dropped, "refused": done.refused,
+        "dropped": done.dropped, "refused": done.refused, "unknown_words": done.unknown_words,
     }  # fmt: skip
     result(data, as_json, name)

@@ -16,13 +16,13 @@ from generator.describe.captioner import Captioner
 from generator.describe.protocols.class_labels import TrainingLabels
 from generator.describe.protocols.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol
-from generator.describe.protocols.train import TrainingCaptions
 from generator.describe.rendered_scenes import most_objects, rendered_scenes
 from generator.describe.request import Request, check_request, needs_equal_familiarity, requested_protocols
 from generator.describe.tables import Tables
+from generator.describe.training.texts import KINDS, TrainingTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
-from generator.language.complexity import cells
+from generator.language.complexity import Cell, cells
 from generator.plan.store import Assigned
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -31,7 +31,8 @@ ALREADY = "The benchmark {} is there already, made by the same request; nothing 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a benchmark holds: scenes by split, items by "protocol kind", texts, and what was dropped or refused.
+    """What a benchmark holds: scenes by split, items by "protocol kind", texts, what was dropped or refused, and by protocol
+    the words that training lacks.
 
     `written` is False where the benchmark was there already, made by the same request.
     """
@@ -41,6 +42,7 @@ class Summary:
     texts: int
     dropped: dict[str, int]
     refused: dict[str, int]
+    unknown_words: dict[str, list[str]]
     written: bool = True
 
 
@@ -69,8 +71,9 @@ def describe(
     asked = _asked(request, assigned)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     captioner = Captioner(vocabulary, holdout, needs_equal_familiarity(request, holdout), request.template)
-    protocols = make_protocols(captioner, request, most_objects(world))
-    training = make_training(captioner, request)
+    n_objects = most_objects(world)
+    protocols = make_protocols(captioner, request, n_objects)
+    training = make_training(captioner, request, n_objects)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _finished(root, Benchmark(writer.folder), {**_over(world, holdout, with_world), **asked})
@@ -82,13 +85,14 @@ def describe(
         _check_splits(tables, holdout)
         _check_items(tables, protocols, request)
         for protocol in protocols:
-            tables.add_pools(protocol.pools())
+            tables.add_pools(protocol.name, protocol.pools())
         summary = Summary(
             dict(tables.scenes),
             dict(sorted(tables.items.items())),
             tables.n_texts,
             dict(sorted(captioner.dropped.items())),
             dict(sorted(captioner.refused.items())),
+            tables.unknown_words(),
         )
         manifest = _manifest(world, holdout, request, summary, [training, *protocols])
         manifest |= {"balance": tables.name_counts.to_dict(), "with_world": with_world, "request": asked}
@@ -123,8 +127,9 @@ def _finished(root: Path, benchmark: Benchmark, asked: Mapping[str, Any]) -> Sum
         )
     texts = manifest["texts"]
     return Summary(
-        manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"], written=False
-    )
+        manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"],
+        manifest["unknown_words"], written=False,
+    )  # fmt: skip
 
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:
@@ -133,18 +138,34 @@ def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> li
     found = {name: find_protocol(name) for name in requested_protocols(request)}
     graded: dict[str, Any] = {}
     if any(protocol.graded for protocol in found.values()):
-        graded["cells"] = cells(request.levels, request.complexity, request.counts, captioner.vocabulary, n_objects)
+        graded["cells"] = _cells(request, captioner, n_objects)
     return [
         protocol(captioner, **(graded if protocol.graded else {}), **request.options.get(name, {}))
         for name, protocol in found.items()
     ]
 
 
-def make_training(captioner: Captioner, request: Request) -> Protocol:
-    """What writes the training captions."""
-    if design_of(captioner.holdout).label_captions and request.statistics is None:
+def make_training(captioner: Captioner, request: Request, n_objects: int) -> Protocol:
+    """What writes the training texts; `n_objects` as for `make_protocols`. Raises UserError."""
+    kinds = request.training
+    if kinds is None and request.statistics is None and design_of(captioner.holdout).label_captions:
         return TrainingLabels(captioner)
-    return TrainingCaptions(captioner, request.statistics, request.exposed_negatives)
+    if kinds is None:
+        kinds = () if request.statistics else KINDS
+    return TrainingTexts(
+        captioner,
+        _cells(request, captioner, n_objects),
+        kinds,
+        request.statistics,
+        request.negatives,
+        request.positives,
+        request.exposed_negatives,
+    )
+
+
+def _cells(request: Request, captioner: Captioner, n_objects: int) -> list[Cell]:
+    """The complexities of graded captions."""
+    return cells(request.levels, request.complexity, request.counts, captioner.vocabulary, n_objects)
 
 
 def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
@@ -187,6 +208,7 @@ def _manifest(
         "exposed_negatives": request.exposed_negatives,
         "equal_familiarity": needs_equal_familiarity(request, holdout),
         "declared_leaks": _declared_leaks(holdout, request),
+        "unknown_words": summary.unknown_words,
         "texts": {
             "seed": request.seed,
             "template": request.template,

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from generator.dataset.streams import Stream
 from generator.describe.complexity_quota import ComplexityQuota
@@ -18,7 +19,7 @@ from generator.language.substitutes import Substitutes
 from generator.language.walk import Walker
 from generator.vocabulary.schema import Vocabulary
 
-MakeItems = Callable[[DescribedScene, Cell, Stream], list[Item]]
+T = TypeVar("T")
 
 
 @dataclass
@@ -87,9 +88,14 @@ class Captioner:
         return next((name for name in names if all(TEMPLATES[name].fits(form) for form in forms)), None)
 
     def fill_cell(
-        self, scene: DescribedScene, quota: ComplexityQuota, stream: Stream, make: MakeItems, tries: int = 12
-    ) -> list[Item]:
-        """The items that `make` writes for the least filled cell that the scene can fill; none after `tries` cells."""
+        self,
+        scene: DescribedScene,
+        quota: ComplexityQuota,
+        stream: Stream,
+        make: Callable[[DescribedScene, Cell, Stream], list[T]],
+        tries: int = 12,
+    ) -> list[T]:
+        """What `make` makes for the least filled cell that the scene can fill; nothing after `tries` cells."""
         offers = quota.take(tries, len(scene.unique_objects))
         for n, (_, i) in enumerate(offers):
             items = make(scene, quota.cells[i], stream)

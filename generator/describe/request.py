@@ -6,7 +6,10 @@ from typing import Any
 
 from generator.dataset.errors import UserError, did_you_mean
 from generator.describe.protocols.registry import find_protocol, protocol_names
-from generator.describe.protocols.train import Statistics
+from generator.describe.training.negatives import NEGATIVES
+from generator.describe.training.positives import POSITIVES
+from generator.describe.training.statistics import Statistics
+from generator.describe.training.texts import KINDS
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import LEVELS
@@ -19,9 +22,11 @@ class Request:
 
     `protocols` are names from the registry, or None for all that the world allows; with `strict`, describing fails if a
     named one gets no item. `options` are keyword options of protocols, by name. `levels`, `complexity` (least and
-    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `statistics` are those of
-    training captions. `template` is used for all texts, or None to draw one for each item. With `exposed_negatives`
-    training negatives may show held-out bindings; with `equal_familiarity` foils are as familiar as their captions.
+    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `training` are the kinds of
+    training captions, or None for those of `statistics` alone where they are given, else for what the design trains on;
+    `negatives` and `positives` are the kinds that they have. `template` is used for all texts, or None to draw one for
+    each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils are
+    as familiar as their captions.
     """
 
     protocols: tuple[str, ...] | None = None
@@ -29,6 +34,9 @@ class Request:
     levels: tuple[str, ...] = tuple(LEVELS)
     complexity: tuple[int, int] = (1, 12)
     counts: Mapping[str, int] = field(default_factory=dict)
+    training: tuple[str, ...] | None = None
+    negatives: tuple[str, ...] = NEGATIVES
+    positives: tuple[str, ...] = POSITIVES
     statistics: Statistics | None = None
     template: str | None = None
     exposed_negatives: bool = False
@@ -56,9 +64,17 @@ def needs_equal_familiarity(request: Request, holdout: Holdout) -> bool:
 
 
 def check_request(request: Request) -> None:
-    """Raises UserError for protocols or templates that do not exist."""
+    """Raises UserError for protocols, templates or kinds of training texts that do not exist."""
     for name in request.protocols or ():
         find_protocol(name)
+    for asked, known, what in (
+        (request.training or (), KINDS, "kind of training captions"),
+        (request.negatives, NEGATIVES, "kind of training negatives"),
+        (request.positives, POSITIVES, "kind of training positives"),
+    ):
+        for name in asked:
+            if name not in known:
+                raise UserError(f"Unknown {what} '{name}'; {did_you_mean(name, list(known))}")
     if request.template is not None and request.template not in TEMPLATES:
         raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
 

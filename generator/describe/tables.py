@@ -1,7 +1,7 @@
 """The tables of a benchmark while it is described: one scene after the other, each distinct text once."""
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from generator.dataset.streams import Stream
@@ -15,6 +15,9 @@ from generator.describe.protocols.protocol import Protocol
 from generator.describe.rendered_scenes import RenderedScene
 from generator.holdout.membership import Rule, cluster_of, held_out_facts
 from generator.plan.store import Assigned
+
+TRAIN = "train"
+"""The protocol of training texts, and the split of their scenes."""
 
 
 class Tables:
@@ -39,12 +42,19 @@ class Tables:
         self._last: DescribedScene | None = None
         self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
         self.items: Counter[str] = Counter()
+        self._words: defaultdict[str, set[str]] = defaultdict(set)
         self.name_counts = NameCounts(captioner.holdout.kind, captioner.holdout.category)
 
     @property
     def n_texts(self) -> int:
         """Number of distinct texts."""
         return len(self._texts)
+
+    def unknown_words(self) -> dict[str, list[str]]:
+        """The words of each protocol's texts that no training text has, sorted, in lower case and without punctuation."""
+        words = {name: {token.strip(".,").lower() for token in tokens} for name, tokens in self._words.items()}
+        known = words.pop(TRAIN, set())
+        return {name: sorted(unknown) for name, tokens in sorted(words.items()) if (unknown := tokens - known)}
 
     def add_scene(self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]) -> None:
         """Add a scene to its split, with the items of `training` if the split is `train`, else of `protocols`.
@@ -75,19 +85,19 @@ class Tables:
             label_order=made_for.named if made_for else (),
         )
         cluster = cluster_of(arrangement, placing.triples)
-        for protocol in [training] if split == "train" else protocols:
+        for protocol in [training] if split == TRAIN else protocols:
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
             for n, item in enumerate(self._fitting_split(items, described)):
                 if item.protocol != protocol.name or item.kind not in protocol.kinds:
                     raise AssertionError(f"'{protocol.name}' does not declare items '{item.protocol} {item.kind}'")
                 self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
 
-    def add_pools(self, pools: Mapping[str, Iterable[Text]]) -> None:
-        """Add the retrieval pools that items of the benchmark refer to."""
+    def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
+        """Add the retrieval pools of a protocol that items of the benchmark refer to."""
         for pool_id, texts in pools.items():
             if pool_id in self._pools:
                 for text in texts:
-                    self._writer.add("pools", (pool_id, self._text_id(text)))
+                    self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
 
     def _fitting_split(self, items: Iterator[Item], scene: DescribedScene) -> Iterator[Item]:
         """The items whose captions name relations as familiar as the split; others are counted as dropped."""
@@ -103,7 +113,7 @@ class Tables:
         if item.pool is not None:
             self._pools.add(item.pool)
         familiarity: dict[bool, set[int]] = {True: set(), False: set()}
-        text_ids = {id(candidate.text): self._text_id(candidate.text) for candidate in item.candidates}
+        text_ids = {id(candidate.text): self._text_id(candidate.text, item.protocol) for candidate in item.candidates}
         for candidate in item.candidates:
             form = candidate.text.form
             shown = scene.twin if candidate.of_twin and scene.twin else scene
@@ -123,9 +133,10 @@ class Tables:
             (item_id, item.protocol, item.kind, item.skill, scene.split, cluster, item.pool, positive, negative),
         )
 
-    def _text_id(self, text: Text) -> str:
-        """The text_id of a text; its row is written on first use."""
+    def _text_id(self, text: Text, protocol: str) -> str:
+        """The text_id of a text of a protocol; its row is written on first use."""
         words = self._captioner.grammar.realise(text.form, text.template, dict(text.wording))
+        self._words[protocol].update(words.split())
         digest = hashlib.sha256(words.encode()).digest()[:8]
         text_id, number = digest.hex(), int.from_bytes(digest)
         if number not in self._texts:

@@ -112,6 +112,13 @@ class Benchmark:
         )
 
     @cached_property
+    def positives(self) -> np.ndarray:
+        """bool per candidate: whether it says a training caption otherwise, in the slot p."""
+        rows = self.candidates
+        trains = np.append(self.protocols == TRAIN, False)[rows.item]
+        return rows.truth & trains & (rows.slot == "p")
+
+    @cached_property
     def meanings(self) -> list[Meaning | None]:
         """The meaning of each text; None if it cannot be read."""
         texts = self.tables["texts"]["text"]

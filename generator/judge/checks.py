@@ -16,12 +16,14 @@ from generator.judge.items import item_findings
 from generator.judge.leaks import leak_findings
 from generator.judge.names import name_findings
 from generator.judge.pools import pool_findings
+from generator.judge.positives import positive_findings
 from generator.judge.recorded_labels import label_findings
 from generator.judge.split_membership import split_findings
 from generator.judge.symmetry import symmetry_findings
 from generator.judge.texts import text_findings
 from generator.judge.training import training_findings
 from generator.judge.truth import truth_findings
+from generator.judge.words import word_findings
 
 
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -41,6 +43,8 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     training_findings,  # training data are those of split train, by every reading
     form_findings,  # ids, kinds and slots of items are those of their protocol
     foil_findings,  # false texts are made from a true one as listed
+    positive_findings,  # training positives say their captions otherwise, as listed
+    word_findings,  # words of evaluation are in training, or declared
     duplicate_findings,  # nothing counts twice
     leak_findings,  # training neither shows nor names what is held out
     undeclared_findings,  # deviations from a clean benchmark are declared

@@ -15,7 +15,7 @@ from generator.judge.protocols import FORMS
 Change = tuple[str, str, str, str]
 """Place, kind, old and new of an atom: ("0", "color", "red", "blue"), or ("0-1", "relation", "left", "right")."""
 
-_SINGLE = {"atom", "matched", "object", "attribute", "relation"}  # foils in which one atom is replaced
+_SINGLE = {"atom", "replace", "matched", "object", "attribute", "relation"}  # foils in which one atom is replaced
 _RELATION = "relation"
 
 
@@ -31,7 +31,7 @@ def foil_findings(benchmark: Benchmark) -> Iterator[Finding]:
     told = table["kind"].null_count < len(table)  # tables made elsewhere may lack the column
     tested = (benchmark.held_out.kind, benchmark.held_out.category)
     origin, made = places(table["of"], benchmark.tables["texts"]["text_id"]), table["of"].is_valid().to_numpy()
-    judged = sound & np.append(benchmark.known_items, False)[rows.item]  # item -1 is none
+    judged = sound & ~benchmark.positives & np.append(benchmark.known_items, False)[rows.item]  # item -1 is none
     columns = (judged, rows.truth, made, rows.item, rows.text, origin, own_scene, rows.slot, labels(table["kind"]))
     each_row = zip(*(column.tolist() for column in columns), values(table["changed"]), strict=True)
     for row, (known, truth, is_made, item, text, of, scene, slot, kind, listed) in enumerate(each_row):

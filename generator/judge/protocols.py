@@ -43,7 +43,11 @@ def _set(n: int) -> Slots:
 
 
 FORMS: dict[tuple[str, str], Form] = {
-    ("train", "caption"): _form(None, ("swap", "flip"), ("attribute", None)),
+    **{
+        ("train", kind): _form(None, ("swap", "replace", "flip", "neg"), (None,))
+        for kind in ("plain", "relations", "graded", "synonyms", "statistics")
+    },
+    ("train", "label"): _form({"c": (1, 0)}, (), (None,)),
     ("binary", "swap"): _form(_CHOICE, ("swap",), ("attribute",)),
     ("binary", "flip"): _form(_CHOICE, ("flip",), ("relation",)),
     ("binary", "order"): _form(_CHOICE, ("order",), ("relation",)),
@@ -86,9 +90,9 @@ def slot_fault(form: Form, protocol: str, found: Counter[tuple[str, bool]]) -> s
 
 def _own_slots(protocol: str, found: Counter[tuple[str, bool]]) -> Slots:
     """The slots of forms whose numbers depend on the item."""
-    true, false = found["c", True], found["n", False]
-    if protocol == "train":  # a caption has one negative at most
-        return {"c": (max(1, true), 0), "n": (0, min(false, true))}
+    false = found["n", False]
+    if protocol == TRAIN:  # a caption with any negatives and positives
+        return {"c": (1, 0), "n": (0, false), "p": (found["p", True], 0)}
     if protocol == "integration":
         return {"c": (1, 0), "n": (0, max(1, false)), **{f"d{n}": (1, 1) for n in range(1, false + 1)}}
     return {"c": (1, 0), "n": (0, max(1, false))}

@@ -12,7 +12,7 @@ same pairs of objects.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import TypeVar
 
 from generator.language.form import Form, Mention
@@ -118,16 +118,26 @@ class Foils:
         object that has none of its kind; for forms of 4 atoms, permutes the objects in any way.
         """
         found: dict[Form, Foil] = {}
-        single = [i for i, mention in enumerate(form.objects) if mention.count == 1 and mention.category is not None]
-        for n, i in enumerate(single):
-            for j in single[n + 1 :]:
-                for foil in (*self._exchanges(form, i, j), *self._moves(form, i, j), *self._moves(form, j, i)):
-                    found.setdefault(foil.form, foil)
+        single = self.exchangeable(form)
+        for i, j in combinations(single, 2):
+            for foil in self.pair_swaps(form, i, j):
+                found.setdefault(foil.form, foil)
         if form.n_objects + form.n_attributes + form.n_relations == 4:
             for foil in self._permutations(form, single):
                 found.setdefault(foil.form, foil)
         found.pop(form, None)
         return list(found.values())
+
+    @staticmethod
+    def exchangeable(form: Form) -> list[int]:
+        """The places of the mentions that a swap may change: single objects of a named category."""
+        return [i for i, mention in enumerate(form.objects) if mention.count == 1 and mention.category is not None]
+
+    def pair_swaps(self, form: Form, i: int, j: int) -> Iterator[Foil]:
+        """HN-SWAP between two mentions: their categories or values of one kind exchanged, or an attribute moved."""
+        yield from self._exchanges(form, i, j)
+        yield from self._moves(form, i, j)
+        yield from self._moves(form, j, i)
 
     def possible(self, form: Form) -> bool:
         """Whether every relation that a form names, asserted or denied, is possible between the named categories.

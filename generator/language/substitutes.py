@@ -59,13 +59,13 @@ class Substitutes:
     def of(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
         """The values that may replace an atom's value in a form about a scene.
 
-        For an object, categories that are not in the scene. For an attribute, the other values of its kind. For a
+        For an object, categories that are neither in the scene nor in the form. For an attribute, the other values of its kind. For a
         relation, its opposite; for a direction also the other directions, unless one of its two objects already has a
         relation of that axis.
         """
         own = self.value(form, atom)
         if atom.type == "object":
-            there = set(facts.categories)
+            there = {*facts.categories, *(mention.category for mention in form.objects)}
             return [name for name in self.categories(own) if name not in there]
         if atom.type == "attribute":
             return [value for value in self.values(atom.kind, own) if value != own]

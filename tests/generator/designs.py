@@ -9,8 +9,11 @@ from bench.worlds import BENCHMARK, write_world
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.protocols.registry import protocol_names
-from generator.describe.protocols.train import Statistics
 from generator.describe.request import Request
+from generator.describe.training.negatives import NEGATIVES
+from generator.describe.training.positives import POSITIVES
+from generator.describe.training.statistics import Statistics
+from generator.describe.training.texts import KINDS
 from generator.holdout.membership import SPLITS
 
 VALUES = {
@@ -107,7 +110,14 @@ def designs(draw: st.DrawFn) -> Design:
     fewest = draw(st.integers(1, 3))
     shares = st.sampled_from([0.0, 0.5, 1.0])
     statistics = st.none() | st.builds(Statistics, shares, shares, shares)
+
+    def some(kinds: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
+        return st.lists(st.sampled_from(kinds), min_size=1, unique=True).map(tuple)
+
     request = Request(
+        training=draw(st.none() | some(KINDS)),
+        negatives=draw(some(NEGATIVES)),
+        positives=draw(some(POSITIVES)),
         protocols=tuple(draw(st.lists(st.sampled_from(protocol_names()), min_size=1, max_size=3, unique=True))),
         statistics=draw(statistics),
         exposed_negatives=draw(st.booleans()),

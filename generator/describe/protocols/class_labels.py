@@ -99,7 +99,7 @@ class TrainingLabels(Protocol):
     """Training captions of class lists: the label of each image, in the words of the test prompts."""
 
     name = "train"
-    kinds = ("caption",)
+    kinds = ("label",)
 
     def __init__(self, captioner: Captioner):
         super().__init__(captioner)
@@ -108,7 +108,7 @@ class TrainingLabels(Protocol):
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
         label = self._labels.training_label(scene, stream)
         if label is not None:
-            yield Item(self.name, "caption", None, (Candidate(Text(label, TEMPLATE), "c", True),))
+            yield Item(self.name, "label", None, (Candidate(Text(label, TEMPLATE), "c", True),))
 
 
 def label_item(kind: str, skill: str, caption: Form, foils: Foils) -> Item:

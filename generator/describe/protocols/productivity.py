@@ -110,7 +110,7 @@ class Productivity(Protocol):
             value = captioner.substitutes.value(form, atom)
             if stream.below(2):
                 denied.add(n)
-                value = self._false_value(form, atom, scene, stream)
+                value = self._false_value(base, atom, scene, stream)
             values.append(value)
             base = foils.replace_atom(base, atom, value).form
         caption = self._deny(base, atoms, denied)

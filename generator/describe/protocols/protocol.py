@@ -14,8 +14,8 @@ from generator.holdout.holdout import Holdout
 class Protocol(ABC):
     """Writes the items of one protocol. A protocol's file declares all that belongs to it.
 
-    The protocols of registry.py describe the scenes of evaluation splits; training captions (train.py, class_labels.py)
-    are written the same way for the scenes of `train`.
+    The protocols of registry.py describe the scenes of evaluation splits; training texts (describe/training/,
+    class_labels.py) are written the same way for the scenes of `train`.
     """
 
     name: ClassVar[str]

@@ -28,11 +28,25 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 
 def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
     done = score_command(
-        "train", "scratch", drawn, "--out", tmp_path / "m", "--epochs", "1", "--seed", "4", "--no-negatives"
+        "train",
+        "scratch",
+        drawn,
+        "--out",
+        tmp_path / "m",
+        "--epochs",
+        "1",
+        "--seed",
+        "4",
+        "--texts",
+        "graded",
+        "--negatives",
+        "none",
+        "--positives",
     )
     assert done.exit_code == 0, done.stderr
     ((_, benchmark, recipe, out, device, progress),) = trained
-    assert (recipe, out, device) == (Recipe(epochs=1, seed=4, negatives=False), tmp_path / "m", None)
+    expected = Recipe(epochs=1, seed=4, texts="graded", negatives="", positives=True)
+    assert (recipe, out, device) == (expected, tmp_path / "m", None)
     assert benchmark.name
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"

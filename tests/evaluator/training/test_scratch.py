@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from evaluator.models.registry import load_model
 from evaluator.run import Request, run
+from evaluator.training import scratch
 from evaluator.training.data import TrainingSet
 from evaluator.training.scratch import SMALL, Recipe, _augmented, _batches, _loss, train_scratch
 from generator.dataset.errors import UserError
@@ -53,21 +55,22 @@ def _toy(captions: list[list[int]], negatives: list[list[int]], seed: int = 0) -
     n, m = len(captions), 1 + max(max(row) for row in captions + negatives)
     generator = torch.Generator().manual_seed(seed)
     data = TrainingSet(
-        torch.zeros((n, 3, 8, 8), dtype=torch.uint8),
-        torch.arange(m)[:, None].repeat(1, 4),
-        np.array(captions),
-        np.array(negatives),
+        images=torch.zeros((n, 3, 8, 8), dtype=torch.uint8),
+        tokens=torch.arange(m)[:, None].repeat(1, 4),
+        captions=np.array(captions),
+        negatives=np.array(negatives)[:, :, None],
+        true=np.array(captions),
     )
     return data, torch.randn((n, 6), generator=generator), torch.randn((m, 6), generator=generator)
 
 
-def _explicit(data: TrainingSet, images: np.ndarray, texts: np.ndarray, orders: list[int], use: bool) -> float:
+def _explicit(data: TrainingSet, images: np.ndarray, texts: np.ndarray, orders: list[int]) -> float:
     """CLIP's loss with swap negatives, from its definition, leaving out every text that is true of the image."""
     unit_i = images / np.linalg.norm(images, axis=1, keepdims=True)
     unit_t = texts / np.linalg.norm(texts, axis=1, keepdims=True)
     n = len(orders)
     own = [int(data.captions[i, o]) for i, o in enumerate(orders)]
-    shown = [int(data.negatives[i, o]) for i, o in enumerate(orders) if data.negatives[i, o] >= 0] if use else []
+    shown = [int(data.negatives[i, o, 0]) for i, o in enumerate(orders) if data.negatives[i, o, 0] >= 0]
     total = 0.0
     for i in range(n):
         true = set(data.captions[i].tolist())
@@ -85,19 +88,20 @@ def _explicit(data: TrainingSet, images: np.ndarray, texts: np.ndarray, orders: 
 # 0 and 1 show the same scene; the negative of 2 is true of 0; 3 has none
 _CAPTIONS = [[0, 1], [1, 0], [2, 3], [4, 5]]
 _NEGATIVES = [[6, 7], [7, 6], [0, 1], [-1, -1]]
+_NONE = [[-1, -1]] * 4
 
 
 @pytest.mark.parametrize("negatives", [True, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_loss_is_its_definition(negatives: bool, seed: int) -> None:
-    data, images, texts = _toy(_CAPTIONS, _NEGATIVES, seed)
+    data, images, texts = _toy(_CAPTIONS, _NEGATIVES if negatives else _NONE, seed)
     model: Any = _Fixed(images, texts)
-    recipe = Recipe(negatives=negatives, flip=False, shift=0)
+    recipe = Recipe(flip=False, shift=0)
     got = float(_loss(model, data, np.arange(4), recipe, np.random.default_rng(seed), CPU))
-    orders = np.random.default_rng(seed).integers(0, 2, 4).tolist()
+    orders = np.random.default_rng(seed).integers(0, np.full(4, 2)).tolist()
     assert model.asked[:4] == [_CAPTIONS[i][o] for i, o in enumerate(orders)]
     assert len(model.asked) == (7 if negatives else 4)
-    assert got == pytest.approx(_explicit(data, images.numpy(), texts.numpy(), orders, negatives), abs=1e-5)
+    assert got == pytest.approx(_explicit(data, images.numpy(), texts.numpy(), orders), abs=1e-5)
 
 
 def test_a_text_that_is_true_of_another_image_does_not_count_against_it() -> None:
@@ -105,7 +109,8 @@ def test_a_text_that_is_true_of_another_image_does_not_count_against_it() -> Non
     model: Any = _Fixed(images, texts)
     loss = _loss(model, data, np.arange(2), Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)
     assert float(loss) == pytest.approx(0, abs=1e-6)  # nothing is left to tell apart
-    data = TrainingSet(data.images, data.tokens, np.array([[0, 0], [1, 1]]), data.negatives)
+    one = np.array([[0, 0], [1, 1]])
+    data = replace(data, captions=one, true=one)
     assert float(_loss(model, data, np.arange(2), Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)) > 0.01
 
 
@@ -161,6 +166,20 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
         "open_clip_model.safetensors",
     ]
     assert [p.name for p in trained.parent.iterdir()] == ["model"]
+
+
+def test_every_kind_of_training_text_can_be_learnt_from(
+    world: World, benchmark: Benchmark, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {**SMALL, "text_cfg": {**SMALL["text_cfg"], "width": 8, "heads": 2, "layers": 1}}
+    monkeypatch.setattr(scratch, "SMALL", small)
+    recipe = Recipe(1, 24, texts="plain,relations,graded,synonyms", negatives="swap,replace,flip,neg", positives=True)
+    record = train_scratch(world, benchmark, recipe, tmp_path / "model", "cpu")
+    assert math.isfinite(record["losses"][0])
+    config = json.loads((tmp_path / "model/open_clip_config.json").read_text())
+    assert config["model_cfg"]["text_cfg"]["context_length"] > SMALL["text_cfg"]["context_length"]
+    texts = ["a red cube", "a red cube, a blue cone, a green cube and a sphere that is to the left of a red cone"]
+    assert load_model(f"jackalope:{tmp_path / 'model'}", "cpu").encode_texts(texts).shape[0] == 2
 
 
 @pytest.mark.full
@@ -244,5 +263,5 @@ def test_the_command_trains_and_says_so(drawn: Path, tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     record = SimpleNamespace(**json.loads((tmp_path / "model" / "jackalope.json").read_text()))
     assert said == {"model": str(tmp_path / "model"), "losses": record.losses}
-    assert (record.recipe["epochs"], record.recipe["seed"], record.recipe["negatives"]) == (1, 0, True)
+    assert (record.recipe["epochs"], record.recipe["seed"], record.recipe["negatives"]) == (1, 0, "swap,flip")
     assert load_model(f"jackalope:{tmp_path / 'model'}", "cpu").info["trained_on"]["name"] == "color-shape-3x3-b0"

@@ -10,7 +10,8 @@ from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item
 from generator.describe.protocols.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
-from generator.describe.protocols.train import TrainingCaptions, parse_statistics
+from generator.describe.training.statistics import parse_statistics
+from generator.describe.training.texts import TrainingTexts
 from generator.language.complexity import LEVELS, cells
 from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
@@ -35,10 +36,10 @@ def make(captioner: Captioner, name: str) -> Protocol:
 
 
 def all_protocols(captioner: Captioner) -> list[Protocol]:
-    """Every protocol that random scenes can have items of, and both kinds of training captions."""
+    """Every protocol that random scenes can have items of, and the training texts."""
     evaluated = [make(captioner, name) for name in protocol_names() if name not in WITHOUT_ITEMS]
     statistics = parse_statistics("density=0.4,completeness=0.7,saliency=1")
-    return [*evaluated, TrainingCaptions(captioner), TrainingCaptions(captioner, statistics)]
+    return [*evaluated, TrainingTexts(captioner, CELLS, statistics=statistics)]
 
 
 def scenes(n: int, seed: int, least: int = 2, most: int = 9) -> Iterator[tuple[int, Scene]]:

@@ -55,10 +55,25 @@ def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Tables)
     add(tables, "0", Fixed(captioner()))
     add(tables, "0", Fixed(captioner()))
     cone = Text(Form((Mention("cone"),)), "there-is")
-    tables.add_pools({"unused": [cone]})
+    tables.add_pools("fixed", {"unused": [cone]})
     assert tables.n_texts == 1
-    tables.add_pools({"used": [cone]})
+    tables.add_pools("fixed", {"used": [cone]})
     assert tables.n_texts == 2
+
+
+class Training(Fixed):
+    """Trains on a caption."""
+
+    name = "train"
+    item = Item("train", "cube", None, (Candidate(Text(CUBE, "a-and-a"), "c", True),))
+
+
+def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) -> None:
+    tables.add_scene(RenderedScene("1", None, SCENE, ()), Training(captioner()), [])  # "a cube"
+    assert tables.unknown_words() == {}
+    add(tables, "0", Fixed(captioner()))  # "There is a cube."
+    tables.add_pools("fixed", {"used": [Text(Form((Mention("cone"),)), "a-and-a")]})
+    assert tables.unknown_words() == {"fixed": ["cone", "is", "there"]}
 
 
 @pytest.mark.parametrize(

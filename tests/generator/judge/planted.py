@@ -51,7 +51,8 @@ class Planted:
         for row in self.tables["candidates"]:
             item = self.item[row["item_id"]]
             if all(
-                (row if name in ("truth", "slot", "changed") else item)[name] == value for name, value in having.items()
+                (row if name in ("truth", "slot", "changed", "item_id") else item)[name] == value
+                for name, value in having.items()
             ):
                 yield row
 

@@ -1,4 +1,4 @@
-"""Planted faults of forty kinds are found and named; clean designs raise no alarm."""
+"""Planted faults of fifty kinds are found and named; clean designs raise no alarm."""
 
 import hashlib
 import json
@@ -63,6 +63,96 @@ def a_training_caption_names_a_held_out_binding_by_a_synonym(planted: Planted) -
     value, thing = planted.held_out()
     article = "an" if VALUES[value][0] in "aeiou" else "a"
     return _leaked_text(planted, True, f"{article} {VALUES[value]} {THINGS[thing]}")
+
+
+def _row(planted: Planted, slot: str, kind: str, **having: Any) -> Row:
+    return planted.choose(
+        row for row in planted.candidates(protocol="train", slot=slot, **having) if row["kind"] == kind
+    )
+
+
+@planter
+def a_training_positive_names_a_held_out_binding_by_a_synonym(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    value, thing = planted.held_out()
+    text = f"There is no {VALUES[value]} {THINGS[thing]}."
+    row["text_id"] = planted.words(text)
+    return "leaked binding", f"training caption '{text}' of item {row['item_id']}"
+
+
+@planter
+def a_training_negative_denies_a_held_out_binding(planted: Planted) -> Fault:
+    row = _row(planted, "n", "neg")
+    value, thing = planted.held_out()
+    text = _articled(f"There is a {thing} that is not {value}.")
+    row["text_id"] = planted.words(text)
+    return "leaked binding", f"training negative '{text}' of item {row['item_id']}"
+
+
+@planter
+def a_training_negative_is_true(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="n"))
+    row["text_id"] = row["of"]
+    return "true negative", f"item {row['item_id']}, scene"
+
+
+@planter
+def a_training_positive_is_false(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    of = planted.choose(planted.candidates(item_id=row["item_id"], slot="n"))
+    row["text_id"] = of["text_id"]
+    return "false positive", f"item {row['item_id']}, scene"
+
+
+@planter
+def a_training_positive_says_something_else_that_is_true(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    shown = next(each for each in planted.scenes if each["scene_id"] == row["scene_id"])
+    seen = {dict(thing["attributes"])["color"] for thing in shown["objects"]}
+    text = f"There is an object that is not {planted.choose(sorted(set(list(VALUES)[:5]) - seen))}."
+    row["text_id"] = planted.words(text)
+    return "wrong positive", f"item {row['item_id']}: '{text}': it is listed as '{row['kind']}'"
+
+
+@planter
+def a_training_positive_is_listed_as_another_kind(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    row["kind"] = planted.choose(sorted({"swap", "replace", "converse", "flip"} - {row["kind"]}))
+    return "wrong positive", f"item {row['item_id']}: "
+
+
+@planter
+def a_training_positive_belongs_to_no_caption(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    row["of"] = planted.choose([None, row["text_id"]])
+    return "wrong positive", f"item {row['item_id']}: "
+
+
+@planter
+def a_training_negative_is_listed_as_another_kind(planted: Planted) -> Fault:
+    row = _row(planted, "n", planted.choose(["flip", "neg"]))
+    row["kind"] = planted.choose(sorted({"swap", "flip", "neg"} - {row["kind"]}))
+    return "wrong foil", f"item {row['item_id']}: "
+
+
+@planter
+def a_training_item_has_two_captions(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="train", slot="p"))
+    row.update(slot="c", kind=None, of=None)
+    return "wrong form of item", f"item {row['item_id']}: it has 2 true in c"
+
+
+@planter
+def an_evaluation_text_has_a_word_that_training_lacks(planted: Planted) -> Fault:
+    row = planted.choose(planted.candidates(protocol="binary", truth=False))
+    row["text_id"] = planted.words("ten cubes")
+    return "unknown word", "protocol binary: evaluation words that no training text has, undeclared: "
+
+
+@planter
+def a_word_is_declared_unknown_that_training_has(planted: Planted) -> Fault:
+    planted.manifest["unknown_words"].setdefault("binary", []).append("and")
+    return "unknown word", "protocol binary: declared as unknown to training, and not so: and"
 
 
 @planter
@@ -307,7 +397,10 @@ def test_the_dataset_without_a_fault_is_clean(clean: Path) -> None:
         "retrieval grid",
         "binary flip",
         "binary swap",
-        "train caption",
+        "train plain",
+        "train relations",
+        "train graded",
+        "train synonyms",
     } <= set(manifest["texts"]["items"])
 
 

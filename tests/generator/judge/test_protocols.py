@@ -19,9 +19,10 @@ def test_every_protocol_of_the_generator_is_known_with_its_kinds() -> None:
     [
         ("binary", "swap", {("c", True): 1, ("n", False): 1}, None),
         ("binary", "swap", {("c", True): 1}, "it has 1 true in c, expected 1 true in c, 1 false in n"),
-        ("train", "caption", {("c", True): 2, ("n", False): 1}, None),
-        ("train", "caption", {("c", True): 1, ("n", False): 2}, "expected 1 true in c, 1 false in n"),
-        ("train", "caption", {}, "it has no candidates, expected 1 true in c"),
+        ("train", "plain", {("c", True): 1, ("n", False): 2, ("p", True): 3}, None),
+        ("train", "plain", {("c", True): 2, ("n", False): 1}, "it has 2 true in c, 1 false in n, expected 1 true in c"),
+        ("train", "graded", {}, "it has no candidates, expected 1 true in c"),
+        ("train", "label", {("c", True): 1, ("n", False): 1}, "expected 1 true in c"),
         ("gzsl", "single", {("c", True): 1, ("n", False): 35}, None),
         ("integration", "composed", {("c", True): 1, ("n", False): 1, ("d1", True): 1, ("d1", False): 1}, None),
         ("integration", "composed", {("c", True): 1, ("n", False): 1, ("d2", True): 1, ("d2", False): 1}, "in d1"),

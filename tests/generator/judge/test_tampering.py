@@ -106,7 +106,7 @@ def tampering(benchmark: str = ALL) -> Callable[[Callable[[Tampered], Fault]], C
 def an_evaluation_item_becomes_training_by_its_protocol(data: Tampered) -> Fault:
     item = next(row for row in data.items("binary", "swap") if row["split"] == "seen")
     rows = data.rows_of(item)
-    item.update(protocol="train", kind="caption", item_id=f"train-{rows[0]['scene_id']}-0")
+    item.update(protocol="train", kind="plain", item_id=f"train-{rows[0]['scene_id']}-0")
     for row in rows:
         row["item_id"] = item["item_id"]
     data.recount()

@@ -8,7 +8,7 @@ ITEM = {"c": [("a green cone", True)]}
 
 
 def test_an_item_trains_in_its_own_split_alone(tmp_path: Path) -> None:
-    root = ask(tmp_path / "a", "partial", ITEM, protocol="train", kind="caption")
+    root = ask(tmp_path / "a", "partial", ITEM, protocol="train", kind="plain")
     told = said(judged(root), "training outside train")
     assert "item i is of the protocol train and in the split partial" in told
     assert "item i trains on scene 000001, which is in partial" in told
