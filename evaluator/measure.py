@@ -240,7 +240,7 @@ def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str,
 
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
-    return pa.array(values.astype(np.float64), mask=~known)
+    return pa.array(values.astype(np.float64), mask=~known | np.isnan(values))
 
 
 def _with_confidence(table: pa.Table, level: float) -> pa.Table:
