@@ -106,6 +106,7 @@ def one_of_each(builder: Builder, times: int) -> Builder:
         for kind, skill in (
             ("replace", "attribute"),
             ("replace", "relation"),
+            ("replace", "object"),
             ("swap", "attribute"),
             ("converse", "relation"),
         ):
