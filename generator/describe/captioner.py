@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from generator.dataset.streams import Stream
+from generator.describe.absent_values import AbsentValues
 from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
@@ -73,6 +74,10 @@ class Captioner:
             self.refused["other familiarity"] += 1
             return False
         return True
+
+    def absent_values(self, scene: DescribedScene) -> AbsentValues:
+        """The attribute values that no object of a scene has."""
+        return AbsentValues(scene, {kind: self.vocabulary.values(kind) for kind in self.vocabulary.attributes})
 
     def item_or_drop(self, what: str, item: Item | None) -> Iterator[Item]:
         """Yield the item; if it is None, count `what` as dropped."""

@@ -1,6 +1,5 @@
 """Composed captions and their primitives, each with the same change (COMPASS, section 5 and appendix A)."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,23 +52,15 @@ class Integration(Protocol):
         return {level: quota.to_dict() for level, quota in self._quotas.items()}
 
     def _make(self, scene: DescribedScene, cell: Cell, stream: Stream) -> list[Item]:
-        captioner, facts = self.captioner, scene.facts
-        attributes = captioner.vocabulary.attributes
-        shown = {kind: Counter(values[kind] for values in facts.values) for kind in attributes}
-        absent = {kind: [value for value in values if value not in shown[kind]] for kind, values in attributes.items()}
-
-        def sayable(thing: int) -> list[str]:
-            return [kind for kind in shown if absent[kind] and shown[kind][facts.values[thing][kind]] == 1]
-
-        found = captioner.walker.walk(facts, cell, scene.unique_objects, stream, sayable)
+        captioner = self.captioner
+        absent = captioner.absent_values(scene)
+        found = captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream, absent.sayable)
         if found is None or not scene.objects_fit_split(found.objects):
             return []
         form = found.form
         foils = []
         for atom in captioner.substitutes.atoms(form):
-            values = self._substitutes(form, atom, scene)
-            if atom.type == "attribute":
-                values = [value for value in values if value in absent[atom.kind]]
+            values = absent.among(self._substitutes(form, atom, scene), atom)
             foil = self._foil(form, atom, values, scene, stream)
             if foil is None:
                 return []
