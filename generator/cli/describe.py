@@ -27,7 +27,7 @@ _OF_PRESET = ("protocols", "levels", "complexity", "template")
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Texts as a paper asks for them: compass2026 or hard-positives2024, or a TOML file of yours (docs/language.md).",
+    help="Texts as a paper asks for them: compass2026, crepe2023 or hard-positives2024, or a TOML file of yours (docs/language.md).",
 )
 @click.option(
     "--protocol",
@@ -98,6 +98,7 @@ def describe(
                 raise UserError(f"--preset {preset} sets {given(context)[each]} itself; leave one of the two out.")
         protocols, levels, complexity, template = stated.protocols, stated.levels, stated.complexity, stated.template
         options, suffix = stated.options, Path(preset).stem
+        any_familiarity = any_familiarity or not stated.equal_familiarity
     request = Request(
         protocols or None,
         options,

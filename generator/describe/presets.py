@@ -29,6 +29,7 @@ class TextPreset(Declared):
     levels: tuple[str, ...] = tuple(LEVELS)
     complexity: str = "1..12"
     template: str | None = None
+    equal_familiarity: bool = True
     options: Mapping[str, dict[str, Any]] = Field(default_factory=dict)
 
 

@@ -28,6 +28,8 @@ class Protocol(ABC):
     """What it needs of a world, for the message when no scene gives an item."""
     graded: ClassVar[bool] = False
     """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
+    unseen_atoms: ClassVar[bool] = False
+    """Whether it describes scenes with atoms that training lacks. They are measured by raw retrieval alone."""
 
     def __init__(self, captioner: Captioner):
         """Subclasses may take options by keyword; `Request.options` gives them."""

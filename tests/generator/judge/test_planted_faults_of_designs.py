@@ -256,6 +256,13 @@ def a_scene_with_an_absent_atom_is_seen(planted: Planted) -> Fault:
 
 
 @ATOMS
+def unseen_atoms_are_asked_by_more_than_raw_retrieval(planted: Planted) -> Fault:
+    item = planted.choose(row for row in planted.tables["items"] if row["split"] == "unseen_atoms")
+    item["kind"] = "atom"
+    return "wrong form of item", f"item {item['item_id']}: it is over a scene with unseen atoms"
+
+
+@ATOMS
 def the_balance_is_listed_otherwise(planted: Planted) -> Fault:
     split = planted.choose(sorted(planted.manifest["balance"]))
     name = planted.choose(sorted(planted.manifest["balance"][split]))
