@@ -16,7 +16,7 @@ from generator.language.foils import Foil, Foils
 from generator.language.form import Form
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar
 from generator.language.substitutes import Substitutes
-from generator.language.walk import Walker
+from generator.language.walk import Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
 MakeItems = Callable[[DescribedScene, Cell, Stream], list[Item]]
@@ -74,6 +74,12 @@ class Captioner:
             self.refused["other familiarity"] += 1
             return False
         return True
+
+    def subgraph(self, scene: DescribedScene, stream: Stream) -> Subgraph:
+        """The subgraph that captions of a scene share; drawn when it is first asked for."""
+        if scene.subgraph is None:
+            scene.subgraph = self.walker.subgraph(scene.facts, scene.unique_objects, stream)
+        return scene.subgraph
 
     def absent_values(self, scene: DescribedScene) -> AbsentValues:
         """The attribute values that no object of a scene has."""

@@ -7,7 +7,7 @@ from typing import Any
 from generator.dataset.streams import Stream
 from generator.describe.absent_values import AbsentValues
 from generator.describe.captioner import Captioner
-from generator.describe.complexity_quota import ComplexityQuota
+from generator.describe.complexity_quota import quotas_of
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item, Text, item_of_foils
 from generator.describe.protocols.protocol import Protocol
@@ -33,7 +33,7 @@ class Skill(Protocol):
 
     With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default it
     may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption needs
-    fewer of them; by default only those that are as likely.
+    fewer of them; by default only those that are as likely. `one_subgraph` is that of integration.py.
     """
 
     name = "skill"
@@ -42,35 +42,42 @@ class Skill(Protocol):
     graded = True
 
     def __init__(
-        self, captioner: Captioner, cells: Sequence[Cell], absent_values: bool = False, any_relation: bool = False
+        self,
+        captioner: Captioner,
+        cells: Sequence[Cell],
+        absent_values: bool = False,
+        any_relation: bool = False,
+        one_subgraph: bool = False,
     ):
         super().__init__(captioner)
-        self._absent, self._any_relation = absent_values, any_relation
+        self._absent, self._any_relation, self._one_subgraph = absent_values, any_relation, one_subgraph
         false = captioner.substitutes.axes.most_false() if any_relation else _FALSE_OF_A_PAIR
         self._fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
         self._quotas = {
-            (skill, level): ComplexityQuota(found)
+            (skill, name): quota
             for skill, levels in SKILLS.items()
-            for level in levels
-            if (found := [cell for cell in cells if cell.level == level and self._has_foils(cell, skill)])
+            for name, quota in quotas_of(
+                [cell for cell in cells if cell.level in levels and self._has_foils(cell, skill)], one_subgraph
+            ).items()
         }
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        for (skill, level), quota in self._quotas.items():
+        for (skill, name), quota in self._quotas.items():
             made = self.captioner.fill_cell(scene, quota, stream, partial(self._make, skill=skill))
             if not made:
-                self.captioner.dropped[f"{self.name} {skill} {level}"] += 1
+                self.captioner.dropped[f"{self.name} {skill} {name}"] += 1
             yield from made
 
     def report(self) -> Mapping[str, Any]:
-        return {f"{skill} {level}": quota.to_dict() for (skill, level), quota in self._quotas.items()}
+        return {f"{skill} {name}": quota.to_dict() for (skill, name), quota in self._quotas.items()}
 
     def _make(self, scene: DescribedScene, cell: Cell, stream: Stream, skill: str) -> list[Item]:
         captioner = self.captioner
         apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
         absent = captioner.absent_values(scene) if self._absent and skill == "attribute" else None
         sayable = absent.sayable if absent else None
-        found = captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream, sayable, apart)
+        whole = captioner.subgraph(scene, stream) if self._one_subgraph else None
+        found = captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream, sayable, apart, whole)
         if found is None or not scene.objects_fit_split(found.objects):
             return []
         foils = self._foils(scene, found, skill, stream, absent)
