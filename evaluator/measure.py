@@ -20,6 +20,7 @@ from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from evaluator.top_texts import top_texts
 from generator.dataset.arrays import map_npy
 from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError, did_you_mean
@@ -93,6 +94,7 @@ def write_results(
         "items": pa.concat_tables(
             [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
         ),
+        "top": pa.concat_tables([top_texts(name, each.items, text_of) for name, each in measured.items()]),
     }
     for name, table in tables.items():
         write_csv(folder / f"{name}.csv", _marked(table, mark_of(results)))
