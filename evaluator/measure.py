@@ -20,6 +20,7 @@ from evaluator.protocols.scores import Scores
 from evaluator.run_folder import Run, open_run, pool_path, tables_folder
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from evaluator.top_texts import top_texts
 from generator.dataset.arrays import map_npy
 from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError, did_you_mean
@@ -96,6 +97,7 @@ def write_results(
         "items": pa.concat_tables(
             [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
         ),
+        "top": pa.concat_tables([top_texts(name, each.items, text_of) for name, each in measured.items()]),
     }
     for name, table in tables.items():
         write_csv(folder / f"{name}.csv", _marked(table, mark_of(results)))
@@ -243,7 +245,7 @@ def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str,
 
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
-    return pa.array(values.astype(np.float64), mask=~known)
+    return pa.array(values.astype(np.float64), mask=~known | np.isnan(values))
 
 
 def _with_confidence(table: pa.Table, level: float) -> pa.Table:

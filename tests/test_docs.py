@@ -18,6 +18,7 @@ from evaluator.elsewhere.candidates import COLUMNS
 from generator.assets.animals import build_animal
 from generator.dataset.declarations import Declared
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
+from generator.describe.presets import text_preset_names
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan
 from generator.inspection.family.check import check_family
@@ -269,3 +270,30 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ") and line.count("|") == 4]
     promises = [line for line in rows if "promise" not in line and "---" not in line and "threat" not in line]
     assert all("test_" in line for line in promises if not line.startswith(("| who", "| a colleague", "| the same")))
+
+
+PUBLISHED = {  # tables and figures of each paper
+    "BindSplit": (20, 7),
+    "Hard positives": (10, 4),
+    "CREPE": (13, 5),
+    "COMPASS": (8, 7),
+    "Pearson et al.": (8, 6),
+}
+
+
+@pytest.mark.parametrize("paper", PUBLISHED)
+def test_every_table_and_figure_of_a_paper_has_a_row(paper: str) -> None:
+    text = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    (section,) = [part for part in text.split("\n## ") if part.startswith(paper)]
+    for word, number in zip(("table", "figure"), PUBLISHED[paper], strict=True):
+        runs = re.findall(rf"{word}s? ([\d, andto]+(?: \([a-z, ]+\)[\d, andto]*)*)", section, re.IGNORECASE)
+        pairs = [pair for run in runs for pair in re.findall(r"(\d+)(?: to (\d+))?", run)]
+        named = {n for first, last in pairs for n in range(int(first), int(last or first) + 1)}
+        assert named >= set(range(1, number + 1)), (word, sorted(set(range(1, number + 1)) - named))
+
+
+def test_every_preset_of_texts_is_explained() -> None:
+    language, papers = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "papers.md"))
+    for name in text_preset_names():
+        assert f"| `{name}` |" in language
+        assert f"`{name}`" in papers

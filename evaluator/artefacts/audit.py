@@ -11,6 +11,7 @@ import numpy as np
 from evaluator.artefacts.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
 from evaluator.artefacts.effect import rank_biserial, share_lower, size_of
 from evaluator.artefacts.features import make_pairs
+from evaluator.artefacts.levels import LevelSample, draw_levels
 from evaluator.artefacts.perplexity import LanguageModel, hardest, load_language_model
 from evaluator.artefacts.sample import Sample, draw_samples
 from evaluator.artefacts.significance import LEVEL, p_above
@@ -51,12 +52,15 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
             advance(0, str(sample.kind))
             kinds.append(_audit_kind(sample, model, encoder, request.seed))
             advance()
+    levels = [
+        _audit_level(sample, model) for sample in draw_levels(benchmark, request.protocols, request.items, request.seed)
+    ]
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {
         "benchmark": benchmark.name, "digest": benchmark.digest, "seed": request.seed, "items": request.items,
         "language_model": model.info, "sentence_encoder": encoder.info if encoder else None,
-        "kinds": kinds, "hackable": hackable, "sentence": _sentence(kinds, hackable),
+        "kinds": kinds, "levels": levels, "hackable": hackable, "sentence": _sentence(kinds, hackable),
         "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
 
@@ -72,6 +76,20 @@ def decide(kinds: Sequence[dict[str, Any]]) -> None:
     for kind in kinds:
         if kind["blind"]["verdict"] != HACKABLE:
             kind["blind"].update(give_aways=[], examples=[])
+
+
+def _audit_level(sample: LevelSample, model: LanguageModel) -> dict[str, Any]:
+    """Length and perplexity of captions of one level, each against the hardest of all its negatives."""
+    questions = sample.questions
+    perplexities = model.judge(questions)
+    hard = np.array([hardest(values) for values in perplexities])
+    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
+    return {
+        **dict(zip(("protocol", "kind", "skill", "level"), (name or None for name in sample.group), strict=True)),
+        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "negatives_an_item": float(np.mean([len(q.negatives) for q in questions])),
+        "length": _length(nearest), "perplexity": _perplexity(perplexities, hard),
+    }  # fmt: skip
 
 
 def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:

@@ -87,17 +87,17 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
     Only the drawn items' candidates and texts are read in full. Raises UserError when the benchmark lacks a protocol, or
     when no evaluation item has a false text.
     """
-    table = _evaluation_items(benchmark, protocols)
-    codes = _item_codes(table)
-    candidates = benchmark.table("candidates", _CANDIDATES)
+    table = evaluation_items(benchmark, protocols)
+    codes = item_codes(table)
+    candidates = candidates_of(benchmark)
     where = pc.index_in(candidates["item_id"], value_set=table["item_id"]).to_numpy()  # nan: not an evaluation item
     chosen, available = _choose(table, candidates, where, codes, items, seed)
     if not chosen:
         raise UserError(
             f"The benchmark {benchmark.name} has no evaluation item with a false text to audit{_asked(protocols)}."
         )
-    rows = _rows(candidates, where, np.unique(np.concatenate(list(chosen.values()))))
-    words = _texts(benchmark, {row.text for found in rows.values() for row in found})
+    rows = rows_of(candidates, where, np.unique(np.concatenate(list(chosen.values()))))
+    words = words_of(benchmark, {row.text for found in rows.values() for row in found})
     return sorted(
         _samples(chosen, available, table, rows, words, seed), key=lambda sample: tuple(map(str, sample.kind))
     )
@@ -109,7 +109,13 @@ def stream(seed: int, *names: str | None) -> np.random.Generator:
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32)])
 
 
-def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pa.Table:
+def candidates_of(benchmark: Benchmark) -> pa.Table:
+    """The columns of candidates.parquet that an audit reads."""
+    return benchmark.table("candidates", _CANDIDATES)
+
+
+def evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pa.Table:
+    """The items that are not training data, of all protocols or of those named. Raises UserError for one that is missing."""
     items = benchmark.table("items", _ITEMS)
     trains = [pc.fill_null(pc.equal(items[name].cast(pa.string()), "train"), False) for name in ("split", "protocol")]
     items = items.filter(pc.invert(pc.or_(*trains)))
@@ -135,7 +141,7 @@ def _names(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
     return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
-def _item_codes(table: pa.Table) -> tuple[np.ndarray, list[tuple[str | None, ...]]]:
+def item_codes(table: pa.Table) -> tuple[np.ndarray, list[tuple[str | None, ...]]]:
     """A code for each item's protocol, kind and skill, and these three by code."""
     parts = [_names(table[name]) for name in ("protocol", "kind", "skill")]
     sizes = tuple(max(1, len(names)) for _, names in parts)
@@ -177,7 +183,7 @@ def _choose(
     return chosen, available
 
 
-def _rows(candidates: pa.Table, where: np.ndarray, items: np.ndarray) -> dict[int, list[_Candidate]]:
+def rows_of(candidates: pa.Table, where: np.ndarray, items: np.ndarray) -> dict[int, list[_Candidate]]:
     """The candidates of the given items."""
     wanted = np.flatnonzero(np.isin(where, items))
     part = candidates.take(pa.array(wanted))
@@ -188,7 +194,7 @@ def _rows(candidates: pa.Table, where: np.ndarray, items: np.ndarray) -> dict[in
     return rows
 
 
-def _texts(benchmark: Benchmark, ids: set[str]) -> dict[str, tuple[str, int | None]]:
+def words_of(benchmark: Benchmark, ids: set[str]) -> dict[str, tuple[str, int | None]]:
     """Words and number of atoms of the given texts."""
     table = benchmark.table("texts", _TEXTS)
     table = table.filter(pc.is_in(table["text_id"], value_set=pa.array(sorted(ids), pa.string())))

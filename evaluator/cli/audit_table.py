@@ -16,6 +16,9 @@ def print_audit(results: dict[str, Any]) -> None:
     """Print to stdout: a row for each kind, the give-aways of the hackable ones, and the closing sentence."""
     print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
     print_table(_table(results), WIDTH)
+    if results["levels"]:
+        print_line("By level, each caption with the hardest of all its negatives", "bold")
+        print_table(_levels(results), WIDTH)
     for kind in results["kinds"]:
         if kind["name"] in results["hackable"]:
             _print_give_aways(kind)
@@ -40,6 +43,21 @@ def _table(results: dict[str, Any]) -> Table:
         table.add_row(
             kind["name"], f"{kind['sampled']:,}", f"{kind['clusters']:,}", _r(kind["length"]["words"]["r"]), _r(kind["perplexity"]["r"]),
             _percent(kind["difference"]["jaccard"]), *similar, _percent(kind["blind"]["value"]), _interval(kind["blind"]), _SHORT[kind["blind"]["verdict"]],
+        )  # fmt: skip
+    return table
+
+
+def _levels(results: dict[str, Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in ("kind", "skill", "level"):
+        table.add_column(column, overflow="fold")
+    for column in ("items", "groups", "negatives", "r words", "r ppl"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("effect")
+    for row in results["levels"]:
+        table.add_row(
+            f"{row['protocol']}/{row['kind']}", row["skill"] or "", row["level"], f"{row['sampled']:,}", f"{row['clusters']:,}",
+            f"{row['negatives_an_item']:.1f}", _r(row["length"]["words"]["r"]), _r(row["perplexity"]["r"]), row["perplexity"]["size"] or "–",
         )  # fmt: skip
     return table
 

@@ -21,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 """The columns that are read; docs/models.md says what each means."""
 NO_SPLIT = "all"
-_SLOT = re.compile(r"c|n|p|context|[01]|d\d+")
+_SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
 _TRUE, _FALSE = ("c", "p"), ("n",)
 _PAIRS = "pairs"
 
@@ -109,7 +109,7 @@ def _slots(table: pa.Table, protocol: np.ndarray, path: Path) -> tuple[np.ndarra
     wrong = [i for i, name in enumerate(slot) if name and not _SLOT.fullmatch(name)]
     if wrong:
         raise UserError(
-            f"Expected a slot c, n, p, context, 0, 1, d1, d2 … in row {wrong[0] + 1} of {path}, got '{slot[wrong[0]]}'."
+            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {wrong[0] + 1} of {path}, got '{slot[wrong[0]]}'."
         )
     unnamed = slot == ""
     slot = np.where(unnamed & (told == True) & ~pairs, "c", slot)  # noqa: E712

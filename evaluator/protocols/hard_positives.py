@@ -7,9 +7,14 @@ from evaluator.protocols.protocol import Protocol, lazy
 from evaluator.protocols.results import Outcome, ProtocolResults, all_won, tabulate
 from evaluator.protocols.scores import Scores
 
+REPLACE, OBJECT = "replace", "object"
+
 
 class HardPositives(Protocol):
-    """Original and augmented accuracy, brittleness and mean scores, by kind; by skill too where a kind has several."""
+    """Original and augmented accuracy, brittleness and mean scores, by kind; by skill too where a kind has several.
+
+    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their own.
+    """
 
     name = "hard_positives"
     tables = (lazy("evaluator.report.latex:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
@@ -25,10 +30,11 @@ class HardPositives(Protocol):
             _either(*between),
             *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
         ]
-        rows = tabulate(items, outcomes, ["kind"])
+        apart = (items.kind == REPLACE) & (items.skill == OBJECT)
+        rows = tabulate(items.take(~apart), [outcome.take(~apart) for outcome in outcomes], ["kind"])
         for kind in sorted(set(items.kind.tolist())):
             inside = items.kind == kind
-            if len(set(items.skill[inside])) > 1:
+            if len(set(items.skill[inside])) > 1 or apart[inside].any():
                 part = [outcome.take(inside) for outcome in outcomes]
                 rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
         return ProtocolResults(items, outcomes, rows)

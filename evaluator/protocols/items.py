@@ -59,6 +59,11 @@ class Items:
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)})
 
+    def of_slots(self, *slots: str) -> "Items":
+        """The items with the candidates in some slots alone; the others count as neither true nor false."""
+        inside = np.isin(self.slot, slots)
+        return replace(self, truth=self.truth & inside, false=self.false & inside)
+
     def best_candidates(self) -> dict[str, np.ndarray]:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
 

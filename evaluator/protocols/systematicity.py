@@ -4,7 +4,7 @@ import numpy as np
 
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.protocol import Protocol, lazy
-from evaluator.protocols.raw_retrieval import make_folds, retrieval_rows
+from evaluator.protocols.raw_retrieval import KIND, make_folds, retrieval_rows
 from evaluator.protocols.results import Outcome, ProtocolResults, recall, tabulate
 from evaluator.protocols.scores import Scores
 from generator.dataset.reader import Benchmark
@@ -21,6 +21,7 @@ class Systematicity(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        items = items.take(items.kind != KIND)  # captions alone, which only raw retrieval asks
         first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
         mean = Outcome(
             "mean of R@1 and R@3",
@@ -29,7 +30,10 @@ class Systematicity(Protocol):
             np.mean([first.chance, third.chance], axis=0),
         )
         outcomes = [first, third, mean]
-        return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]) + retrieval_rows(scores, self.name))
+        rows = tabulate(items, outcomes, ["kind"])
+        if len(set(items.skill)) > 1:  # compounds of attributes and of relations
+            rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False)
+        return ProtocolResults(items, outcomes, rows + retrieval_rows(scores, self.name))
 
     def folds(self, benchmark: Benchmark) -> list[Fold]:
         return make_folds(benchmark, self.name, by_atoms=False)

@@ -16,6 +16,7 @@ from evaluator.contamination import CLEAN, MARK, mark_of, training_said
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
+from evaluator.report.about import about_splits
 from evaluator.report.cells import chance, confidence, interval, p_value, spread, value, varying
 from evaluator.report.figures import figures
 from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
@@ -61,7 +62,9 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         labels=["protocol", "metric", *varying_labels(lines)],
         of_entry=varying_entries(entries),
         notes=[*differences(entries), *spread_notes(entries)],
-        never_shown=all(each["training"]["status"] == CLEAN for each in entries),
+        splits_said=about_splits(
+            [each.run.benchmark for each in runs], all(each["training"]["status"] == CLEAN for each in entries)
+        ),
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],

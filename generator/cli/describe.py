@@ -1,12 +1,17 @@
 """The command `gen describe`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from generator.cli.options import EXPOSED, JSON, REPLACE, SEED
+from generator.cli.options import EXPOSED, JSON, REPLACE, SEED, given
 from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.dataset.errors import UserError
 from generator.describe.protocols.registry import protocol_names
+
+_OF_PRESET = ("protocols", "levels", "complexity", "template")
 
 
 @click.command()
@@ -15,7 +20,15 @@ from generator.describe.protocols.registry import protocol_names
     "--benchmark",
     help="Benchmark whose holdout and splits to keep; required if the benchmarks of DATASET differ in them.",
 )
-@click.option("--name", help="Name of the new benchmark.  [default: named after what is held out, with -texts]")
+@click.option(
+    "--name",
+    help="Name of the new benchmark.  [default: named after what is held out, with -texts or the preset's name]",
+)
+@click.option(
+    "--preset",
+    metavar="NAME|FILE",
+    help="Texts as a paper asks for them: compass2026, crepe2023 or hard-positives2024, or a TOML file of yours (docs/language.md).",
+)
 @click.option(
     "--protocol",
     "protocols",
@@ -74,9 +87,11 @@ from generator.describe.protocols.registry import protocol_names
 @click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
 @REPLACE
 @JSON
+@click.pass_context
 def describe(
-    dataset: Path, benchmark: str | None, name: str | None, protocols: tuple[str, ...], levels: tuple[str, ...], complexity: str,
-    counts: str | None, training: tuple[str, ...], negatives: tuple[str, ...], positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
+    context: click.Context, dataset: Path, benchmark: str | None, name: str | None, preset: str | None, protocols: tuple[str, ...],
+    levels: tuple[str, ...], complexity: str, counts: str | None, training: tuple[str, ...], negatives: tuple[str, ...],
+    positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
     replace: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
@@ -88,6 +103,7 @@ def describe(
     from generator.dataset.store import shown
     from generator.describe.benchmark import ALREADY, kept_splits
     from generator.describe.benchmark import describe as write
+    from generator.describe.presets import read_text_preset
     from generator.describe.request import Request, check_request
     from generator.describe.training.negatives import NEGATIVES
     from generator.describe.training.positives import POSITIVES
@@ -96,8 +112,19 @@ def describe(
     from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts
 
+    options: Mapping[str, Mapping[str, Any]] = {}
+    suffix = "texts"
+    if preset is not None:
+        stated = read_text_preset(preset)
+        for each in _OF_PRESET:
+            if each in given(context):
+                raise UserError(f"--preset {preset} sets {given(context)[each]} itself; leave one of the two out.")
+        protocols, levels, complexity, template = stated.protocols, stated.levels, stated.complexity, stated.template
+        options, suffix = stated.options, Path(preset).stem
+        any_familiarity = any_familiarity or not stated.equal_familiarity
     request = Request(
         protocols or None,
+        options,
         levels=levels or tuple(LEVELS),
         complexity=parse_complexity(complexity),
         counts=parse_counts(counts),
@@ -113,7 +140,7 @@ def describe(
     check_request(request)
     opened = Dataset.open(dataset)
     holdout = Holdout.from_dict(opened.block(benchmark))
-    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-texts"
+    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
     splits = kept_splits(opened, holdout)
     done = write(dataset, opened.world, holdout, name, request, splits, progress=Bar(), replace=replace)
     if not done.written:

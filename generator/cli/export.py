@@ -51,7 +51,12 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 @click.argument("dataset", type=DatasetFolder())
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 @click.option("--benchmark", help="Benchmark whose splits to write, if DATASET has several.")
-@click.option("--split", "splits", multiple=True, help="Split to write. Repeat for several.  [default: all]")
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    help="Split to write; none for scenes without a split. Repeat for several.  [default: all]",
+)
 @click.option("--date", help="Date to write into the files.  [default: none]")
 @click.option("--version", default="1.0", help="Version to write into the files.")
 @click.option("--license", help="Licence to write into the files.  [default: none]")
@@ -62,7 +67,8 @@ def clevr(
 ) -> None:  # fmt: skip
     """Write DATASET in CLEVR's format: scenes/CLEVR_<split>_scenes.json and images/<split>/.
 
-    The family's objects must have shape, size, material and color.
+    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written as
+    the split none.
     """
     from generator.dataset.reader import Dataset
     from generator.exports.clevr import export_clevr

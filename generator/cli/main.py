@@ -3,6 +3,7 @@
 import click
 
 from generator.cli.assets import assets
+from generator.cli.count import count
 from generator.cli.describe import describe
 from generator.cli.export import export
 from generator.cli.merge import merge
@@ -21,5 +22,5 @@ def main() -> None:
     """Render worlds with held-out combinations and write benchmarks over them."""
 
 
-for command in (plan, render, merge, split, describe, verify, preview, vocab, assets, export):
+for command in (plan, render, merge, split, describe, verify, count, preview, vocab, assets, export):
     main.add_command(command)

@@ -25,6 +25,12 @@ _CONTENT_OPTIONS = (
         "--assets",
         help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the family's own, else builtin]",
     ),
+    click.option(
+        "--environment",
+        "environments",
+        multiple=True,
+        help="The only environment of the scenes, such as desert in family pug. Repeat for several.  [default: all of the family]",
+    ),
     click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."),
     click.option(
         "--scenes",
@@ -45,7 +51,7 @@ _CONTENT_OPTIONS = (
     OPPOSITES,
 )
 CONTENT = frozenset({
-    "preset", "design", "holdout", "family", "assets", "objects", "scenes", "resolution", "pairs", "seed", "block_seed", "opposites",
+    "preset", "design", "holdout", "family", "assets", "environments", "objects", "scenes", "resolution", "pairs", "seed", "block_seed", "opposites",
 })  # fmt: skip
 """The parameters of these options."""
 
@@ -103,8 +109,8 @@ def say_held_out(planned: "StoredPlan") -> None:
 
 
 def prepare_content(
-    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None, objects: str,
-    scenes: str | None, resolution: str, pairs: bool, seed: int, block_seed: str, opposites: bool,
+    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None,
+    environments: tuple[str, ...], objects: str, scenes: str | None, resolution: str, pairs: bool, seed: int, block_seed: str, opposites: bool,
 ) -> tuple["Prepared", str]:  # fmt: skip
     """The world that the content options ask for, checked, and a name for its folder."""
     from generator.holdout.presets import read_preset
@@ -118,9 +124,10 @@ def prepare_content(
         design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
         family = family if "family" in given(context) else stated.family
         scenes = scenes or stated.scenes
+        environments = environments or stated.environments
     job = Job(
         family, holdout, scenes, *parse_resolution(resolution), seed, parse_seeds(block_seed), parse_objects(objects), pairs, design,
-        opposites, assets,
+        opposites, assets, environments,
     )  # fmt: skip
     prepared = prepare(job)
     return prepared, folder_name(prepared, preset)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from generator.dataset.streams import Stream
+from generator.describe.absent_values import AbsentValues
 from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
@@ -16,7 +17,7 @@ from generator.language.foils import Foil, Foils
 from generator.language.form import Form
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar
 from generator.language.substitutes import Substitutes
-from generator.language.walk import Walker
+from generator.language.walk import Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
@@ -74,6 +75,16 @@ class Captioner:
             self.refused["other familiarity"] += 1
             return False
         return True
+
+    def subgraph(self, scene: DescribedScene, stream: Stream) -> Subgraph:
+        """The subgraph that captions of a scene share; drawn when it is first asked for."""
+        if scene.subgraph is None:
+            scene.subgraph = self.walker.subgraph(scene.facts, scene.unique_objects, stream)
+        return scene.subgraph
+
+    def absent_values(self, scene: DescribedScene) -> AbsentValues:
+        """The attribute values that no object of a scene has."""
+        return AbsentValues(scene, {kind: self.vocabulary.values(kind) for kind in self.vocabulary.attributes})
 
     def item_or_drop(self, what: str, item: Item | None) -> Iterator[Item]:
         """Yield the item; if it is None, count `what` as dropped."""

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Sequence
 
-from generator.language.complexity import Cell
+from generator.language.complexity import LEVELS, Cell
 
 Offer = tuple[float, int]
 """A cell on loan: how often it has been filled, raised a little by every failure, and its index."""
@@ -60,3 +60,11 @@ class ComplexityQuota:
             for c, n in zip(self.cells, self.filled, strict=True)
             if n
         }
+
+
+def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, ComplexityQuota]:
+    """A quota for the cells of each level, or with `by_complexity` of each level and N, by its name: "OA" or "OA 5"."""
+    found: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
+        found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
+    return {name: ComplexityQuota(members) for name, members in found.items()}

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
+from generator.language.walk import Subgraph
 
 
 @dataclass
@@ -27,6 +28,8 @@ class DescribedScene:
     or the scene shows none of them."""
     label_order: tuple[int, ...] = ()
     """The objects in the order of the label that the scene was made for (design gzsl)."""
+    subgraph: Subgraph | None = None
+    """What all captions of the scene are parts of, for protocols that ask for that (COMPASS, section 3.1)."""
     truths: dict[Form, Truth] = field(default_factory=dict)
     """Forms that have been decided; many items share their captions."""
 

@@ -13,7 +13,7 @@ from generator.describe.name_counts import NameCounts
 from generator.describe.placed_scene import place_scene
 from generator.describe.protocols.protocol import Protocol
 from generator.describe.rendered_scenes import RenderedScene
-from generator.holdout.membership import Rule, cluster_of, held_out_facts
+from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts
 from generator.plan.store import Assigned
 
 TRAIN = "train"
@@ -86,6 +86,8 @@ class Tables:
         )
         cluster = cluster_of(arrangement, placing.triples)
         for protocol in [training] if split == TRAIN else protocols:
+            if split == UNSEEN_ATOMS and not protocol.unseen_atoms:
+                continue
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
             for n, item in enumerate(self._fitting_split(items, described)):
                 if item.protocol != protocol.name or item.kind not in protocol.kinds:

@@ -20,6 +20,8 @@ from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
+NO_SPLIT = "none"
+"""The name for the scenes of a benchmark that are in no split, such as the asymmetric ones of a grid."""
 MARGIN = 0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
 
 
@@ -28,9 +30,9 @@ def export_clevr(
 ) -> dict[str, int]:
     """Write scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
 
-    Scenes are numbered within their split in the order of their scene_ids. `info` has the date, version and license
-    that CLEVR's files name. Raises UserError when objects have other attributes than CLEVR's, when there is no such
-    split, or when `out` holds something.
+    Rendered scenes that the benchmark does not use are a split too, NO_SPLIT. Scenes are numbered within their split in
+    the order of their scene_ids. `info` has the date, version and license that CLEVR's files name. Raises UserError when
+    objects have other attributes than CLEVR's, when there is no such split, or when `out` holds something.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
@@ -89,7 +91,7 @@ def _related(places: list[Point], direction: Point) -> list[list[int]]:
 def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
     """The split of each scene to write."""
     pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
-    split_of = {scene_id: split for scene_id, split in pairs if split is not None}
+    split_of = {scene_id: NO_SPLIT if split is None else split for scene_id, split in pairs}
     there = sorted(set(split_of.values()))
     for split in wanted:
         if split not in there:

@@ -23,7 +23,7 @@ PER_LABEL = {
 """Images a label, as published (section 3, table 1)."""
 SIDES = ("left", "right")
 _CONVERSES = {"left": "right", "right": "left"}
-_SPEC = re.compile(r"classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
+_SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
 _SHARES = (17, 4, 11)
 _RELATED = (6, 2, 4)
 _LEAST = 4
@@ -32,15 +32,16 @@ _LEAST = 4
 def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) -> list[Holdout]:
     """Class lists for the three datasets, chosen by seed: every value and every object is in a training label.
 
+    Labels are values of the kind under test, or of the one that is asked for as in `texture:animal=classes`, with objects.
     Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene. Raises
     UserError when the vocabulary is too small, or when the numbers of classes cannot be.
     """
     match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
     if not match:
         raise UserError(
-            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, or classes=17/4/11 (train/ood_val/ood_test), got '{' '.join(asked)}'."
+            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, got '{' '.join(asked)}'."
         )
-    kind = vocabulary.tested
+    kind = _kind_of(match, vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     if min(len(values), len(objects)) < _LEAST:
         raise UserError(
@@ -62,7 +63,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
                     f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks them."
                 )
             related = _related(objects, vocabulary, Stream("related classes", block_seed))
-            made.append(relational(related, vocabulary, **common))
+            made.append(relational(related, vocabulary, kind, **common))
         else:
             made.append(
                 Holdout(
@@ -76,6 +77,19 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
                 )
             )
     return made
+
+
+def _kind_of(match: re.Match[str], vocabulary: Vocabulary) -> str:
+    """The attribute kind of the labels. Raises UserError where the family lacks what is named."""
+    if match["kind"] is None:
+        return vocabulary.tested
+    named = match["kind"], match["category"]
+    if named[0] not in vocabulary.attributes or named[1] != vocabulary.category:
+        raise UserError(
+            f"--holdout {match[0]}: labels of '{vocabulary.name}' are values of {' or '.join(vocabulary.attributes)} with "
+            f"{vocabulary.category}, such as {vocabulary.tested}:{vocabulary.category}=classes."
+        )
+    return named[0]
 
 
 def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
@@ -93,7 +107,7 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
     held_out = tuple(sorted(each.bindings[0] for each in bound if each.split != "train"))
     for task in TASKS:
         if task == "relational":
-            made.append(relational(related, vocabulary, task=task, **common))
+            made.append(relational(related, vocabulary, kind, task=task, **common))
         else:
             made.append(
                 Holdout(kind, vocabulary.category, tuple(vocabulary.values(kind)), tuple(vocabulary.objects), bindings=held_out,
@@ -117,11 +131,11 @@ def _triple(label: str) -> Triple:
     return subject, relation, thing
 
 
-def relational(classes: Sequence[Class], vocabulary: Vocabulary, **common: Any) -> Holdout:
+def relational(classes: Sequence[Class], vocabulary: Vocabulary, kind: str, **common: Any) -> Holdout:
     """The holdout of a relational dataset: out-of-distribution labels are held out in both phrasings."""
     ood = [each.triple for each in classes if each.split != "train" and each.triple]
     return Holdout(
-        vocabulary.tested, vocabulary.category, triples=closed(ood, vocabulary.relations, False), opposites=False,
+        kind, vocabulary.category, triples=closed(ood, vocabulary.relations, False), opposites=False,
         classes=tuple(classes), **common,
     )  # fmt: skip
 

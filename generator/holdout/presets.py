@@ -32,6 +32,7 @@ class Preset(BaseModel):
     holdout: Annotated[tuple[str, ...], Field(min_length=1)]
     block_seed: str = "0"
     scenes: str | None = None
+    environments: tuple[str, ...] = ()
     bindings: Lists | None = None
     relations: Lists | None = None
 

@@ -99,15 +99,20 @@ def _items(benchmark: Benchmark) -> Iterator[Finding]:
         item = int(rows.item[group[0]])
         told: list[tuple[str, Label]] = []
         true: list[Label] = []
+        zero_shot: list[Label] = []
         for row in group.tolist():
             label = _label(benchmark.meanings[rows.text[row]], benchmark.held_out)
             if rows.truth[row]:
                 true.append(label)
+            elif rows.slot[row] == "zsl":
+                zero_shot.append(label)
             else:
                 told.append((str(kinds[row]), label))
+        true = list(dict.fromkeys(true))  # the zero-shot question repeats the label
         own = {*benchmark.held_out.labels.get(LIST_OF.get(benchmark.item_split[item], ""), ())}
         asks = protocol[item] == "gzsl"
-        for fault in _item_faults(true, told, own, benchmark.shown[rows.scene[group[0]]], benchmark.held_out, asks):
+        shown = benchmark.shown[rows.scene[group[0]]]
+        for fault in _item_faults(true, told, zero_shot, own, shown, benchmark.held_out, asks):
             yield finding("wrong label", f"item {benchmark.item_id(item)}: {fault}")
 
 
@@ -133,6 +138,7 @@ def _label(meaning: Meaning | None, held_out: HeldOut) -> Label:
 def _item_faults(
     true: Sequence[Label],
     told: Sequence[tuple[str, Label]],
+    zero_shot: Sequence[Label],
     own: set[Label],
     shown: SceneGeometry,
     held_out: HeldOut,
@@ -164,6 +170,11 @@ def _item_faults(
             yield f"its distractor {_words([label])} is no label of its split's list"
         elif label in (truth, *hard.values()):
             yield f"its distractor {_words([label])} is the truth or a hard negative"
+    for label in zero_shot:
+        if label not in own or label == truth:
+            yield f"its zero-shot label {_words([label])} is the truth or no label of its split's list"
+        elif label not in (*drawn, *hard.values()):
+            yield f"its zero-shot label {_words([label])} is not among its other wrong labels"
 
 
 def _hard(truth: Label, shown: SceneGeometry, held_out: HeldOut) -> dict[str, Label]:

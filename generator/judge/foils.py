@@ -184,6 +184,8 @@ def _denial(denied: Thing, asserted: Thing, category: str) -> tuple[str, str] | 
 
 def _split(base: Meaning, foil: Meaning, held_out: HeldOut) -> list[Change] | None:
     """A compound split over two objects, each completed by a false atom: "a pink car" → "a blue car and a pink toy"."""
+    if base.links:
+        return _split_relation(base, foil, held_out)
     if len(foil.things) != len(base.things) + 1:
         return None
     place = next(n for n, (old, new) in enumerate(zip_longest(base.things, foil.things)) if old != new)
@@ -197,6 +199,24 @@ def _split(base: Meaning, foil: Meaning, held_out: HeldOut) -> list[Change] | No
     if second != Thing(second.category, ((kind, true),)) or second.category is None:
         return None
     return [*changed, (str(place), held_out.category, str(old.category), second.category)]
+
+
+def _split_relation(base: Meaning, foil: Meaning, held_out: HeldOut) -> list[Change] | None:
+    """A relation split over two, each with one atom replaced: "a ship is on the water and a boat is on rubber"."""
+    n = len(base.things)
+    if (len(base.links), len(foil.links), len(foil.things)) != (1, 2, 2 * n) or foil.denied or foil.environment:
+        return None
+    (s, name, o, holds) = foil.links[1]
+    parts = (
+        foil._replace(things=foil.things[:n], links=foil.links[:1]),
+        foil._replace(things=foil.things[n:], links=((s - n, name, o - n, holds),)),
+    )
+    found = [_replaced(base, part, held_out) for part in parts]
+    if any(changes is None or len(changes) != 1 for changes in found):
+        return None
+    (first,), (second,) = (changes or [] for changes in found)
+    named = all(old and new for _, _, old, new in (first, second))  # an attribute that is added is none of its atoms
+    return [first, second] if named and first[:2] != second[:2] else None
 
 
 def _of_kind(

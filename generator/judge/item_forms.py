@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from generator.judge.benchmark import Benchmark
 from generator.judge.files import labels
 from generator.judge.findings import Finding, finding
-from generator.judge.protocols import FORMS, KNOWN, slot_fault
+from generator.judge.protocols import FORMS, KNOWN, RAW, UNSEEN_ATOMS, slot_fault
 
 _ID = re.compile(r"(.+)-([^-]+)-(\d+)")
 
@@ -36,6 +36,11 @@ def form_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding("wrong form of item", f"item {item_id}: it is listed with the skill {skill}")
         if fault := slot_fault(form, protocol, slots[item]):
             yield finding("wrong form of item", f"item {item_id}: {fault}")
+        if benchmark.item_split[item] == UNSEEN_ATOMS and (protocol, kind) != RAW:
+            yield finding(
+                "wrong form of item",
+                f"item {item_id}: it is over a scene with unseen atoms, which are asked by raw retrieval alone",
+            )
         match = _ID.fullmatch(item_id)
         if not match or match[1] != protocol or match[2] not in scenes[item]:
             yield finding(

@@ -7,6 +7,7 @@ import numpy as np
 from generator.judge.benchmark import Benchmark
 from generator.judge.files import repeated
 from generator.judge.findings import Finding, finding
+from generator.judge.protocols import RAW
 
 
 def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -26,7 +27,8 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
         )
     true = np.bincount(rows.item[known & rows.truth], minlength=len(items)) > 0
     false = np.bincount(rows.item[known & ~rows.truth], minlength=len(items)) > 0
-    has_question = (benchmark.item_split == "train") | items["pool_id"].is_valid().to_numpy() | false
+    raw = (benchmark.protocols == RAW[0]) & (benchmark.kinds == RAW[1])
+    has_question = (benchmark.item_split == "train") | items["pool_id"].is_valid().to_numpy() | false | raw
     for item in np.flatnonzero(~true).tolist():
         yield finding("missing row", f"item {benchmark.item_id(item)} has no true text")
     for item in np.flatnonzero(~has_question).tolist():

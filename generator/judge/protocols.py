@@ -35,6 +35,7 @@ def _form(slots: Slots | None, foils: tuple[str | None, ...], skills: tuple[str 
 _CHOICE: Slots = {"c": (1, 0), "n": (0, 1)}
 _TRIPLE: Slots = {"c": (1, 0), "n": (0, 1), "p": (1, 0)}
 _IMAGES: Slots = {"0": (1, 1), "1": (1, 1)}
+_COMPOUNDS = ("attribute", "relation")
 _REPEATS = ("none", "attribute", "category", "both")
 
 
@@ -55,9 +56,10 @@ FORMS: dict[tuple[str, str], Form] = {
     ("retrieval", "grid"): _form({"c": (2, 0)}, (), ("attribute",)),
     ("pairs", "attribute"): _form(_IMAGES, (None,), ("attribute",)),
     ("pairs", "relation"): _form(_IMAGES, (None,), ("relation",)),
-    ("systematicity", "atom"): _form(_set(4), ("atom",), (None,)),
-    ("systematicity", "comp"): _form(_set(6), ("comp",), (None,)),
-    ("systematicity", "both"): _form(_set(10), ("atom", "comp"), (None,)),
+    ("systematicity", "raw"): _form({"c": (1, 0)}, (), _COMPOUNDS),
+    ("systematicity", "atom"): _form(_set(4), ("atom",), _COMPOUNDS),
+    ("systematicity", "comp"): _form(_set(6), ("comp",), _COMPOUNDS),
+    ("systematicity", "both"): _form(_set(10), ("atom", "comp"), _COMPOUNDS),
     ("productivity", "atom"): _form(_set(5), ("atom",), (None,)),
     ("productivity", "swap"): _form(_set(5), ("swap",), (None,)),
     ("productivity", "neg"): _form(_set(5), ("neg",), (None,)),
@@ -76,8 +78,11 @@ FORMS: dict[tuple[str, str], Form] = {
     ("gzsl", "single"): _form(None, ("label",), ("attribute",)),
     # a hard negative is named after what differs: the tested kind or the category, in the words of the vocabulary
     ("gzsl", "two-object"): _form(_set(4), ("distractor",), ("attribute",)),
-    ("gzsl", "relational"): _form(_set(4), ("flip", "order", "distractor"), ("relation",)),
+    ("gzsl", "relational"): _form({**_set(4), "zsl": (1, 2)}, ("flip", "order", "distractor"), ("relation",)),
 }
+RAW = ("systematicity", "raw")
+"""Captions without a question of their own, for raw retrieval; the only items over scenes with unseen atoms."""
+UNSEEN_ATOMS = "unseen_atoms"
 KNOWN = frozenset(protocol for protocol, _ in FORMS)
 
 

@@ -32,6 +32,10 @@ class Axes:
         """The axes that apply to any two objects: all but stacking."""
         return [axis for axis in range(len(self.relations)) if axis != self._stacking]
 
+    def most_false(self) -> int:
+        """How many relations can be false of a pair of which one holds: of each axis one, of stacking both."""
+        return len(self.relations) + (self._stacking is not None)
+
     def axis_of(self, relation: str) -> int:
         """The axis of a relation."""
         return next(axis for axis, names in enumerate(self.relations) if relation in names)

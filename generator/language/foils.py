@@ -94,6 +94,20 @@ class Foils:
         changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
         return Foil(replace(form, objects=objects, relations=links), changed, "comp")
 
+    def split_relation(self, form: Form, first: tuple[Atom, str], second: tuple[Atom, str]) -> Foil:
+        """HN-COMP: a relation of two objects split over two relations, each completed by a false atom.
+
+        `first` and `second` are different atoms with their false values: "a boat on the water" → "a ship is on the water
+        and a boat on rubber".
+        """
+        parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]
+        n = len(form.objects)
+        links = tuple(
+            replace(each, subject=each.subject + n, object=each.object + n) for each in parts[1].form.relations
+        )
+        joined = Form(parts[0].form.objects + parts[1].form.objects, parts[0].form.relations + links)
+        return Foil(joined, parts[0].changed + parts[1].changed, "comp")
+
     def deny(self, form: Form, atom: Atom) -> Form:
         """HN-NEG: the form with one atom denied: "that is not red", "no cube", "is not to the left of"."""
         if atom.type == "relation":

@@ -221,6 +221,13 @@ def _distinguishable(form: Form) -> bool:
     return True
 
 
+def _clear(form: Form) -> bool:
+    """Whether no relation needs an ordinal: each is of a new mention to the next one, or mentions can be told apart."""
+    ends = [end for link in form.relations for end in (link.subject, link.object)]
+    new = ends == sorted(set(ends)) and all(link.object == link.subject + 1 for link in form.relations)
+    return new or _distinguishable(form)
+
+
 def _one_step(form: Form) -> bool:
     """Whether the form asserts exactly one relation, of the first of two objects to the second."""
     return len(form.objects) == 2 and [(link.subject, link.object, link.holds) for link in form.relations] == [
@@ -423,8 +430,8 @@ TEMPLATES: dict[str, Template] = {
         ),
         _say_in_image,
     ),
-    "clauses": Template(lambda form: _related(form) and _distinguishable(form), _say_clauses),
-    "there-is-that": Template(lambda form: _related(form) and _distinguishable(form), _say_there_is_that),
+    "clauses": Template(lambda form: _related(form) and _clear(form), _say_clauses),
+    "there-is-that": Template(lambda form: _related(form) and _clear(form), _say_there_is_that),
     "list-then-relate": Template(_related, _say_list_then_relate),
     "then-attributes": Template(_all_named, _say_then_attributes),
     "not-true": Template(lambda form: form.negated and _there(form), _say_not_true),

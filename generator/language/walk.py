@@ -1,7 +1,7 @@
 """Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generator.dataset.streams import Stream
 from generator.language.axes import Axes
@@ -13,6 +13,7 @@ from generator.vocabulary.schema import Vocabulary
 Sayable = Callable[[int], Sequence[str]]
 """The attribute kinds that a caption may name of an object of the scene."""
 _WALKS = 4
+_STEPS = 10
 _NEW = 0.7  # how often a step goes to an object that the walk has not visited, where it could also return
 
 
@@ -39,6 +40,7 @@ class Walker:
         stream: Stream,
         sayable: Sayable | None = None,
         apart: bool = False,
+        within: Subgraph | None = None,
     ) -> Subgraph | None:
         """A random subgraph with exactly the cell's counts, made of eligible objects; None if the scene has none.
 
@@ -47,12 +49,13 @@ class Walker:
         share an object are not independent, and the text alone would tell likely chains from unlikely ones.
         `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
         jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs
-        two objects per relation for that.
+        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that this
+        one lacks, and the eligible objects are those of this one.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None
         for _ in range(_WALKS):
-            found = self._related(facts, cell, eligible, stream, apart)
+            found = _part(within, cell, stream) if within else self._related(facts, cell, eligible, stream, apart)
             if found is None:
                 continue
             objects, links = found
@@ -73,6 +76,20 @@ class Walker:
             for thing, pairs in zip(objects, attributes, strict=True)
         )
         return Subgraph(Form(mentions, tuple(links)), tuple(objects))
+
+    def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
+        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS, section 3.1).
+
+        The walk has fewer relations where the objects have no more.
+        """
+        most = min(_STEPS, len(set(self._axes.slots)) * len(eligible) // 2)
+        walks = (
+            self._related(facts, Cell("OR", len(eligible), 0, n), eligible, stream, False) for n in range(most, 0, -1)
+        )
+        objects, links = next((walk for walk in walks if walk is not None), (list(eligible), []))
+        return Subgraph(
+            Form(tuple(Mention(facts.categories[thing]) for thing in objects), tuple(links)), tuple(objects)
+        )
 
     def _lacks_attributes(self, cell: Cell, eligible: Sequence[int], sayable: Sayable | None) -> bool:
         """Whether no choice of objects has as many sayable attributes as the cell asks for."""
@@ -157,3 +174,27 @@ def _link(
         if back is not None:
             return Link(other, back, subject)
     return Link(subject, relation, other)
+
+
+def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
+    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such part.
+
+    A relation is added that joins the part, or else any that fits.
+    """
+    n = len(whole.objects)
+    if n < cell.n_objects:
+        return None
+    places, links = [stream.below(n)], list[Link]()
+    left = stream.shuffled(whole.form.relations)
+    while len(links) < cell.n_relations:
+        fitting = [link for link in left if len({*places, link.subject, link.object}) <= cell.n_objects]
+        if not fitting:
+            return None
+        link = next((link for link in fitting if {link.subject, link.object} & {*places}), fitting[0])
+        left.remove(link)
+        places += [end for end in (link.subject, link.object) if end not in places]
+        links.append(link)
+    places += stream.shuffled([place for place in range(n) if place not in places])[: cell.n_objects - len(places)]
+    new = {place: number for number, place in enumerate(places)}
+    joined = [replace(link, subject=new[link.subject], object=new[link.object]) for link in links]
+    return [whole.objects[place] for place in places], joined

@@ -17,7 +17,8 @@ class Job:
     `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes` may
     also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
     `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits get twins, which `scenes`
-    does not count. `assets`: the asset set, None for the family's own.
+    does not count. `assets`: the asset set, None for the family's own. `environments`: the only ones, none for all of the
+    family.
     """
 
     family: str
@@ -32,6 +33,7 @@ class Job:
     design: str = "bindsplit"
     opposites: bool = True
     assets: str | None = None
+    environments: tuple[str, ...] = ()
 
 
 def as_tuple(given: Any) -> tuple[Any, ...]:

@@ -60,7 +60,7 @@ class Prepared:
     def request(self) -> dict[str, Any]:
         """All that decides the plan, without a path: the request in world/plan.parquet and in the world's manifest."""
         job = asdict(self.job)
-        del job["assets"]
+        del job["assets"], job["environments"]  # the vocabulary says both
         return {
             **job,
             "family": self.vocabulary.name,
@@ -82,6 +82,9 @@ def prepare(job: Job) -> Prepared:
     vocabulary = parse_vocabulary(text, job.family)
     if vocabulary.paints:
         vocabulary = vocabulary.painted_with(kind_asked(as_tuple(job.holdout), vocabulary))
+        text = vocabulary.toml()
+    if job.environments:
+        vocabulary = vocabulary.placed_in(job.environments)
         text = vocabulary.toml()
     _check_number(job, vocabulary)
     _check_assets(job, vocabulary)
@@ -126,6 +129,7 @@ def _world_name(prepared: Prepared) -> str:
     parts = [
         vocabulary.name,
         job.assets,
+        *dict.fromkeys(job.environments),
         None if job.objects == (2, 2) else f"n{_span(range(job.objects[0], job.objects[1] + 1))}",
         design.prefix + held_out.replace(":", "-").replace("=", "-").replace("..", "-"),
         f"b{_span(as_tuple(job.block_seed))}",

@@ -3,7 +3,7 @@
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import tomli_w
@@ -157,6 +157,16 @@ class Vocabulary(Declared):
             "paints": (),
         }
         return self.model_copy(update=changes)
+
+    def placed_in(self, environments: Sequence[str]) -> "Vocabulary":
+        """This family with these environments alone, in the order of the file. Raises UserError for an unknown one."""
+        for name in environments:
+            if name not in self.environments:
+                raise UserError(
+                    f"The family '{self.name}' has no environment '{name}'; {did_you_mean(name, list(self.environments))}"
+                )
+        kept = {name: each for name, each in self.environments.items() if name in environments}
+        return self.model_copy(update={"environments": kept})
 
     def toml(self) -> str:
         """This family as the text of a TOML file, without keys that have their default."""

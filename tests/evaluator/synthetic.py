@@ -106,6 +106,7 @@ def one_of_each(builder: Builder, times: int) -> Builder:
         for kind, skill in (
             ("replace", "attribute"),
             ("replace", "relation"),
+            ("replace", "object"),
             ("swap", "attribute"),
             ("converse", "relation"),
         ):
@@ -118,7 +119,9 @@ def one_of_each(builder: Builder, times: int) -> Builder:
         builder.add("context", "swap", [("c", True, None), false, ("context", True, None), ("context", False, None)])
         for kind, hard in (("two-object", ("color", "shape")), ("relational", ("flip", "order"))):
             negatives = [("n", False, k) for k in (*hard, "distractor", "distractor")]
-            builder.add("gzsl", kind, [("c", True, None), *negatives])
+            zero_shot = [("zsl", truth, None if truth else "distractor") for truth in (True, False, False)]
+            builder.add("gzsl", kind, [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])])
+        builder.add("gzsl", "single", [("c", True, None), *[("n", False, "label")] * 5])
     return builder  # fmt: skip
 
 

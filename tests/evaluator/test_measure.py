@@ -43,7 +43,7 @@ def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
     results: Row = measure(folder)
     assert read_json(folder / "results.json") == results
     tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
-    assert set(tables) == {"summary", "cells", "fits", "items"}
+    assert set(tables) == {"summary", "cells", "fits", "items", "top"}
     assert len(tables["summary"]) == len(results["rows"])
     assert len(tables["cells"]) == len(results["cells"])
     for name in ("summary", "cells", "fits"):

@@ -75,10 +75,12 @@ def facts_of(scene: Scene, vocabulary: Vocabulary = VOCABULARY) -> Facts:
     return Facts(scene, vocabulary)
 
 
-def described(scene: Scene, split: str = "seen", scene_id: str = "000000") -> DescribedScene:
+def described(
+    scene: Scene, split: str = "seen", scene_id: str = "000000", vocabulary: Vocabulary = VOCABULARY
+) -> DescribedScene:
     """A scene of a benchmark over the family with the held-out block."""
     held_out = tuple(HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects)
-    return DescribedScene(scene_id, facts_of(scene), split, held_out)
+    return DescribedScene(scene_id, facts_of(scene, vocabulary), split, held_out)
 
 
 def captioner(**options: object) -> Captioner:

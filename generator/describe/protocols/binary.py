@@ -24,7 +24,8 @@ class Binary(Protocol):
     def __init__(self, captioner: Captioner, kinds: Sequence[str] | None = None):
         """`kinds` selects from KINDS; by default all are written."""
         super().__init__(captioner)
-        self.kinds = tuple(kinds or KINDS)
+        self.kinds = tuple(KINDS)
+        self.kinds = self.chosen_kinds(kinds)
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:

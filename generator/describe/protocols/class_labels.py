@@ -24,8 +24,9 @@ class ClassLabels:
 
     `single`: wrong labels are all others of every list. `two-object`: two distractors from the split's own list, the
     target's category with the other object's value, and the target's value on the other category. `relational`: the
-    flipped relation, the exchanged ends, and two distractors from the list. A wrong label is never true of the image in
-    any wording, and no distractor equals a hard negative.
+    flipped relation, the exchanged ends, and two distractors from the list. No distractor of these equals a hard
+    negative. The zero-shot question about a relation has two labels drawn from the whole list, so they may name the
+    objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in any wording.
     """
 
     def __init__(self, captioner: Captioner):
@@ -80,19 +81,23 @@ class ClassLabels:
             return None
         flipped = self._captioner.foils.flip_relation(caption, 0).form
         hard = [("flip", flipped), ("order", replace(caption, objects=caption.objects[::-1]))]
-        taken = (caption, hard[0][1], hard[1][1])
         listed = [_related(label) for label in self._rule.related_labels(list_of(scene.split))]
-        drawn = stream.shuffled([form for form in listed if form not in taken and scene.decide(form) is False])
-        if len(drawn) < N_DISTRACTORS:
+        drawn = stream.shuffled([form for form in listed if scene.decide(form) is False])
+        others = [form for form in drawn if form not in (hard[0][1], hard[1][1])]
+        if len(others) < N_DISTRACTORS:
             return None
-        return self._item(caption, [*hard, *(("distractor", form) for form in drawn[:N_DISTRACTORS])], scene)
+        foils = [*hard, *(("distractor", form) for form in others[:N_DISTRACTORS])]
+        return self._item(caption, foils, scene, drawn[:N_DISTRACTORS])
 
-    def _item(self, caption: Form | None, foils: Foils, scene: DescribedScene) -> Item | None:
+    def _item(
+        self, caption: Form | None, foils: Foils, scene: DescribedScene, zero_shot: Sequence[Form] = ()
+    ) -> Item | None:
         if caption is None or scene.decide(caption) is not True:
             return None
         if any(scene.decide(form) is not False for _, form in foils):
             return None
-        return label_item(self._task, "relation" if self._task == "relational" else "attribute", caption, foils)
+        skill = "relation" if self._task == "relational" else "attribute"
+        return label_item(self._task, skill, caption, foils, zero_shot)
 
 
 class TrainingLabels(Protocol):
@@ -111,11 +116,19 @@ class TrainingLabels(Protocol):
             yield Item(self.name, "label", None, (Candidate(Text(label, TEMPLATE), "c", True),))
 
 
-def label_item(kind: str, skill: str, caption: Form, foils: Foils) -> Item:
-    """An item of the protocol gzsl: the right label and wrong ones, each with its kind."""
+def label_item(kind: str, skill: str, caption: Form, foils: Foils, zero_shot: Sequence[Form] = ()) -> Item:
+    """An item of the protocol gzsl: the right label and wrong ones, each with its kind.
+
+    `zero_shot` are the wrong labels of the zero-shot question, where they are not the distractors among the foils. They
+    are in the slot `zsl`, with the right label.
+    """
     text = Text(caption, TEMPLATE)
     candidates = [Candidate(text, "c", True)]
     candidates += [Candidate(Text(form, TEMPLATE), "n", False, name, (name,), text) for name, form in foils]
+    if zero_shot:
+        drawn = "distractor"
+        candidates.append(Candidate(text, "zsl", True))
+        candidates += [Candidate(Text(form, TEMPLATE), "zsl", False, drawn, (drawn,), text) for form in zero_shot]
     return Item("gzsl", kind, skill, tuple(candidates))
 
 

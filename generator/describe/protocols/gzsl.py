@@ -1,6 +1,6 @@
 """Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from generator.dataset.streams import Stream
@@ -38,8 +38,8 @@ class DrawnLabels:
 
     `two-object`: a label of one object; the other object's value on its category (a negative named after the tested
     kind, such as `color`), its value on the other category (`shape`), and two distractors. `relational`: two related
-    objects; the flipped relation, the exchanged ends, and two distractors. A distractor is false of the image and as
-    familiar as the truth.
+    objects; the flipped relation, the exchanged ends, and two distractors; for the zero-shot question two labels that may
+    also be hard negatives. A distractor is false of the image and as familiar as the truth.
     """
 
     def __init__(self, captioner: Captioner):
@@ -84,7 +84,8 @@ class DrawnLabels:
             ends = [names[stream.below(len(names))] for names in categories]
             return Form(tuple(Mention(name) for name in ends), (Link(0, relations[stream.below(2)], 1),))
 
-        return self._item("relational", "relation", caption, hard, draw, scene)
+        zero_shot = self._distractors(caption, [], scene, draw)
+        return self._item("relational", "relation", caption, hard, draw, scene, zero_shot) if zero_shot else None
 
     def _item(
         self,
@@ -94,16 +95,26 @@ class DrawnLabels:
         hard: Mapping[str, Form],
         draw: Callable[[], Form],
         scene: DescribedScene,
+        zero_shot: Sequence[Form] = (),
     ) -> Item | None:
-        drawn = self._distractors(caption, [*hard.values()], scene, draw)
+        kept = [form for form in zero_shot if form not in hard.values()]
+        drawn = self._distractors(caption, [*hard.values()], scene, draw, kept)
         if drawn is None or not all(self._captioner.accepts(form, caption, scene) for form in hard.values()):
             return None
-        return label_item(kind, skill, caption, [*hard.items(), *(("distractor", form) for form in drawn)])
+        return label_item(kind, skill, caption, [*hard.items(), *(("distractor", form) for form in drawn)], zero_shot)
 
     def _distractors(
-        self, caption: Form, others: list[Form], scene: DescribedScene, draw: Callable[[], Form]
+        self,
+        caption: Form,
+        others: list[Form],
+        scene: DescribedScene,
+        draw: Callable[[], Form],
+        kept: Sequence[Form] = (),
     ) -> list[Form] | None:
-        drawn: list[Form] = []
+        """As many distractors as an item has, with those that are `kept`; None if too few are found."""
+        drawn = list(kept)
+        if len(drawn) == N_DISTRACTORS:
+            return drawn
         for _ in range(_TRIES):
             form = draw()
             repeats = len({mention.category for mention in form.objects}) < len(form.objects)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from generator.dataset.streams import Stream
 from generator.describe.captioner import Captioner
@@ -22,12 +23,33 @@ class HardPositives(Protocol):
     In `replace` a word becomes a synonym; in `swap` two phrases change places; in `converse` a relation is said from
     its other end. The foil of `swap` and `converse` is the published one (attributes exchanged, relation flipped). The
     foils of all other kinds are as many edits from the caption as the hard positive is; a word or phrase of the
-    vocabulary counts as one. Whether c or p has the synonym, and whether n has one too, is random, so that a synonym
-    says nothing about the truth.
+    vocabulary counts as one.
+
+    `synonym` says which of the two true texts has the synonym. "either": c or p by chance, and n may have one too, so
+    that a synonym says nothing about the truth. "positive": p alone, as published; c and n are in usual words.
     """
 
     name = "hard_positives"
-    kinds = ("replace", "swap", "converse", "swap-matched", "converse-matched", "replace+swap", "replace+converse")
+    kinds: tuple[str, ...] = (
+        "replace",
+        "swap",
+        "converse",
+        "swap-matched",
+        "converse-matched",
+        "replace+swap",
+        "replace+converse",
+    )
+
+    def __init__(
+        self,
+        captioner: Captioner,
+        kinds: Sequence[str] | None = None,
+        synonym: Literal["either", "positive"] = "either",
+    ):
+        """`kinds` selects from all kinds; by default all are written."""
+        super().__init__(captioner)
+        self.kinds = self.chosen_kinds(kinds)
+        self._published = synonym == "positive"
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
         for kind in self.kinds:
@@ -48,14 +70,14 @@ class HardPositives(Protocol):
             if found is None:
                 return None
             wording = found
-        caption_wording, other = (wording, ()) if stream.below(2) else ((), wording)
+        caption_wording, other = ((), wording) if self._published or not stream.below(2) else (wording, ())
         positive, positive_wording = self._rearranged(form, other, kind)
         template = self.captioner.draw_template([form, positive], stream, _TEMPLATES)
         if template is None:
             return None
         texts = Text(form, template, caption_wording), Text(positive, template, positive_wording)
         if kind in ("swap", "converse"):
-            foil = self._published(texts, kind, scene)
+            foil = self._usual_foil(texts, kind, scene)
         else:
             places = self._rearranged(form, wording, kind)[1]
             foil = self._matched(texts, {place for place, _ in places}, scene, stream)
@@ -101,7 +123,7 @@ class HardPositives(Protocol):
             turned = replace(turned, relations=(Link(0, converse, 1),))
         return turned, back
 
-    def _published(self, texts: tuple[Text, Text], kind: str, scene: DescribedScene) -> Candidate | None:
+    def _usual_foil(self, texts: tuple[Text, Text], kind: str, scene: DescribedScene) -> Candidate | None:
         caption = texts[0]
         if kind == "swap":
             foil = self.captioner.foils.exchange_values(caption.form, self.captioner.holdout.kind)
@@ -116,8 +138,8 @@ class HardPositives(Protocol):
     ) -> Candidate | None:
         """The hard positive with one word replaced by a false one, so that it is equally far from the caption.
 
-        If a synonym was used, its word is the one that is replaced, and only by values that have synonyms too: in the
-        changed scene the foil could be the truth.
+        If a synonym was used, its word is the one that is replaced. Where either true text may have it, the foil has a
+        value with synonyms too, said in any of its words: in the changed scene the foil could be the truth.
         """
         captioner, (caption, positive) = self.captioner, texts
         words = self._tokens(caption)
@@ -127,13 +149,14 @@ class HardPositives(Protocol):
             for atom in captioner.substitutes.atoms(positive.form)
             if not places or (atom.place, atom.kind) in places
         ]
-        options = [(atom, value) for atom in atoms for value in self._values(atom, positive.form, scene, bool(places))]
+        reworded = bool(places) and not self._published
+        options = [(atom, value) for atom in atoms for value in self._values(atom, positive.form, scene, reworded)]
         for atom, value in stream.shuffled(options):
             foil = captioner.foils.replace_atom(positive.form, atom, value)
             place = (atom.place, atom.kind)
             wording = tuple(pair for pair in positive.wording if pair[0] != place)
             synonyms = self._synonyms(atom, value)
-            if places and stream.below(2):
+            if reworded and stream.below(2):
                 wording += ((place, synonyms[stream.below(len(synonyms))]),)
             text = Text(foil.form, positive.template, wording)
             if word_edits(words, self._tokens(text)) == distance and captioner.accepts(foil.form, caption.form, scene):

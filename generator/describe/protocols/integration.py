@@ -1,16 +1,15 @@
 """Composed captions and their primitives, each with the same change (COMPASS, section 5 and appendix A)."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from generator.dataset.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.complexity_quota import ComplexityQuota
+from generator.describe.complexity_quota import quotas_of
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text
 from generator.describe.protocols.protocol import Protocol
-from generator.language.complexity import LEVELS, Cell
+from generator.language.complexity import Cell
 from generator.language.foils import Foil
 from generator.language.form import Form, Link, Mention
 from generator.language.substitutes import Atom
@@ -25,6 +24,9 @@ class Integration(Protocol):
 
     The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a
     relation becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
+
+    By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are parts
+    of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1).
     """
 
     name = "integration"
@@ -32,44 +34,34 @@ class Integration(Protocol):
     needs = "a caption's categories and values must occur once in the scene and leave others unused: more categories, or fewer objects"
     graded = True
 
-    def __init__(self, captioner: Captioner, cells: Sequence[Cell]):
+    def __init__(self, captioner: Captioner, cells: Sequence[Cell], one_subgraph: bool = False):
         super().__init__(captioner)
+        self._one_subgraph = one_subgraph
         kinds = sum(len(values) > 2 for values in captioner.vocabulary.attributes.values())
         usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
-        self._quotas = {
-            level: ComplexityQuota(found)
-            for level in LEVELS
-            if (found := [cell for cell in usable if cell.level == level])
-        }
+        self._quotas = quotas_of(usable, one_subgraph)
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        for level, quota in self._quotas.items():
+        for name, quota in self._quotas.items():
             made = self.captioner.fill_cell(scene, quota, stream, self._make)
             if not made:
-                self.captioner.dropped[f"{self.name} {level}"] += 1
+                self.captioner.dropped[f"{self.name} {name}"] += 1
             yield from made
 
     def report(self) -> Mapping[str, Any]:
-        return {level: quota.to_dict() for level, quota in self._quotas.items()}
+        return {name: quota.to_dict() for name, quota in self._quotas.items()}
 
     def _make(self, scene: DescribedScene, cell: Cell, stream: Stream) -> list[Item]:
-        captioner, facts = self.captioner, scene.facts
-        attributes = captioner.vocabulary.attributes
-        shown = {kind: Counter(values[kind] for values in facts.values) for kind in attributes}
-        absent = {kind: [value for value in values if value not in shown[kind]] for kind, values in attributes.items()}
-
-        def sayable(thing: int) -> list[str]:
-            return [kind for kind in shown if absent[kind] and shown[kind][facts.values[thing][kind]] == 1]
-
-        found = captioner.walker.walk(facts, cell, scene.unique_objects, stream, sayable)
+        captioner = self.captioner
+        absent = captioner.absent_values(scene)
+        whole = captioner.subgraph(scene, stream) if self._one_subgraph else None
+        found = captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream, absent.sayable, within=whole)
         if found is None or not scene.objects_fit_split(found.objects):
             return []
         form = found.form
         foils = []
         for atom in captioner.substitutes.atoms(form):
-            values = self._substitutes(form, atom, scene)
-            if atom.type == "attribute":
-                values = [value for value in values if value in absent[atom.kind]]
+            values = absent.among(self._substitutes(form, atom, scene), atom)
             foil = self._foil(form, atom, values, scene, stream)
             if foil is None:
                 return []

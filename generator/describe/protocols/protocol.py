@@ -1,9 +1,10 @@
 """What a protocol is: an object that writes items of scenes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
@@ -27,10 +28,19 @@ class Protocol(ABC):
     """What it needs of a world, for the message when no scene gives an item."""
     graded: ClassVar[bool] = False
     """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
+    unseen_atoms: ClassVar[bool] = False
+    """Whether it describes scenes with atoms that training lacks. They are measured by raw retrieval alone."""
 
     def __init__(self, captioner: Captioner):
         """Subclasses may take options by keyword; `Request.options` gives them."""
         self.captioner = captioner
+
+    def chosen_kinds(self, asked: Sequence[str] | None) -> tuple[str, ...]:
+        """The kinds that are asked for, all by default. Raises UserError for a kind that the protocol lacks."""
+        for kind in asked or ():
+            if kind not in self.kinds:
+                raise UserError(f"The protocol '{self.name}' has no kind '{kind}'; {did_you_mean(kind, [*self.kinds])}")
+        return tuple(asked or self.kinds)
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:

@@ -66,7 +66,8 @@ class Gzsl(Design):
         """The preset or `gzsl`, the dataset, and the seed that drew the lists."""
         if holdout.asked[0] in preset_names():
             return f"{holdout.asked[0]}-{holdout.task}"
-        return f"{self.prefix}{holdout.task}-b{holdout.block_seed}"
+        named, _, _ = holdout.asked[0].rpartition("=classes")
+        return f"{self.prefix}{named.replace(':', '-')}{'-' if named else ''}{holdout.task}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
         """What is held out, in one line for people."""

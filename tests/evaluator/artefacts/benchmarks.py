@@ -20,7 +20,8 @@ Entry = dict[str, Any]
 def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     """A dataset without images, whose one benchmark has an item for each entry.
 
-    An entry has `texts`, a list of (slot, truth, text[, of]), and may have protocol, kind, skill, split, cluster, negatives.
+    An entry has `texts`, a list of (slot, truth, text[, of]), and may have protocol, kind, skill, split, cluster, negatives,
+    level.
     """
     with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
         writer.finish("")
@@ -34,7 +35,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
         for slot, truth, text, *of in entry["texts"]:
             text_id = text_id_of(text)
             counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
-            texts[text_id] = {"text_id": text_id, "text": text, **counts}
+            texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
             candidates.append({
                 "item_id": item_id, "scene_id": entry.get("scene", item_id), "text_id": text_id, "slot": slot, "truth": truth,
                 "changed": [], "of": text_id_of(of[0]) if of else None,

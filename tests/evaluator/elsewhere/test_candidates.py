@@ -83,7 +83,7 @@ OK = {"item": "a", "protocol": "binary", "truth": True, "score": 0.5}
         ([{**OK, "item": None}], "Row 1 of scores.csv has no item"),
         ([{**OK, "protocol": None}], "Row 1 of scores.csv has no protocol"),
         ([{**OK, "protocol": "binery"}], "did you mean 'binary'"),
-        ([{**OK, "slot": "q"}], "Expected a slot c, n, p, context, 0, 1, d1, d2 … in row 1 of scores.csv, got 'q'"),
+        ([{**OK, "slot": "q"}], "Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row 1 of scores.csv, got 'q'"),
         ([OK, {**OK, "truth": None}], "Row 2 of scores.csv needs a slot or a truth"),
         ([{**OK, "slot": "d1", "truth": None}], "Row 1 of scores.csv needs a truth: slot 'd1'"),
         ([{**OK, "protocol": "pairs", "truth": None, "slot": "0"}], "needs a truth or the number of its image, 0 or 1"),

@@ -81,10 +81,12 @@ def check_rows(
     asked: Iterable[PlainItem],
     results: Row,
     grouped_by_skill: Sequence[str] = (),
+    apart: tuple[str, str] | None = None,
 ) -> None:
     """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of rows.
 
     groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by skill.
+    apart: a kind and skill whose items are in no row of all skills.
     """
     values: dict[Key, list[Value]] = defaultdict(list)
     clusters, unscored = defaultdict(set), defaultdict(int)
@@ -93,6 +95,8 @@ def check_rows(
             continue
         for by in groupings:
             if grouped_by_skill and "skill" in by and q.item["kind"] not in grouped_by_skill:
+                continue
+            if "skill" not in by and apart == (q.item["kind"], q.item["skill"]):
                 continue
             place = (*labels(q, by), q.item["split"])
             if q.reason:
@@ -136,8 +140,9 @@ def check_gaps(protocol: str, results: Row) -> None:
 
 def winners(q: PlainItem) -> dict[str, float]:
     """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is right."""
-    true = max(s for s, r in zip(q.score, q.rows, strict=True) if r["truth"])
-    false = [(s, r["kind"]) for s, r in zip(q.score, q.rows, strict=True) if not r["truth"]]
+    scored = [(s, r) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] in ("c", "n")]
+    true = max(s for s, r in scored if r["truth"])
+    false = [(s, r["kind"]) for s, r in scored if not r["truth"]]
     top = max(s for s, _ in false)
     if not wins(top, true):
         return {"tie": 1.0} if tie(top, true) else {}
@@ -154,8 +159,9 @@ def check_errors(protocol: str, metric: str, of_errors: bool, asked: Iterable[Pl
             continue
         key = (q.item["kind"], q.item["split"])
         found[key].append(winners(q))
-        kinds = [row["kind"] for row in q.rows if not row["truth"]]
-        base[key].append({kind: kinds.count(kind) / (len(kinds) if of_errors else len(q.rows)) for kind in kinds})
+        texts = [row for row in q.rows if row["slot"] in ("c", "n")]
+        kinds = [row["kind"] for row in texts if not row["truth"]]
+        base[key].append({kind: kinds.count(kind) / (len(kinds) if of_errors else len(texts)) for kind in kinds})
     rows = [row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)]
     shares: dict[Key, float] = defaultdict(float)
     for row in rows:

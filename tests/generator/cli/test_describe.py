@@ -31,6 +31,8 @@ def test_new_texts_keep_the_splits(copied: Path) -> None:
         (["--template", "poem"], "poem"),
         (["--level", "OX"], "OX"),
         (["--name", "../up"], "../up"),
+        (["--preset", "compas"], "did you mean 'compass2026'"),
+        (["--preset", "compass2026", "--level", "OA"], "sets --level itself"),
     ],
 )
 def test_a_mistake_is_one_sentence(rendered: Path, arguments: list[str], said: str) -> None:
@@ -57,3 +59,15 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files
     assert run_command(*command, "--seed", "1", "--replace").returncode == 0
     assert not (copied / "benchmarks/texts/verify.json").exists()
+
+
+def test_a_preset_of_texts_names_the_benchmark_and_is_certified(copied: Path) -> None:
+    done = run_command("gen", "describe", copied, "--preset", "hard-positives2024", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert data["benchmark"] == "color-shape-3x3-b0-hard-positives2024"
+    assert {kind for kind in data["items"] if not kind.startswith("train")} == {
+        "hard_positives replace", "hard_positives swap",
+    }  # fmt: skip
+    judged = run_command("gen", "verify", copied, "--benchmark", data["benchmark"])
+    assert judged.returncode == 0, judged.stdout + judged.stderr

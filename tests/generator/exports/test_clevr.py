@@ -1,6 +1,7 @@
 """The export as CLEVR's own files, recomputed with numpy."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,22 @@ def test_a_split_of_clevr_alone_and_mistakes(rendered: Path, tmp_path: Path) -> 
     done = run_command("gen", "export", "clevr", rendered, "--out", tmp_path / "two", "--split", "vall")
     assert (done.returncode, "has no split 'vall'; did you mean 'val'?" in done.stderr) == (2, True)
     assert not (tmp_path / "two").exists()
+
+
+def test_scenes_without_a_split_are_written_as_the_split_none(rendered: Path, tmp_path: Path) -> None:
+    """Another block leaves asymmetric scenes without a split; every image is written all the same."""
+    copied = tmp_path / "copied"
+    shutil.copytree(rendered, copied)
+    made = run_command("gen", "split", copied, "--block-seed", 1, "--name", "other")
+    assert made.returncode == 0, made.stderr
+    done = run_command("gen", "export", "clevr", copied, "--out", tmp_path / "out", "--benchmark", "other", "--json")
+    assert done.returncode == 0, done.stderr
+    opened = Dataset.open(copied)
+    without = opened.benchmark("other").splits["split"].null_count
+    assert json.loads(done.stdout)["scenes"]["none"] == without > 0
+    images = list((tmp_path / "out" / "images").rglob("*.png"))
+    assert len(images) == sum(row["status"] == "ok" for row in opened.world.scenes.to_pylist())
+    assert len(scenes_of(tmp_path / "out", "none")["scenes"]) == without
 
 
 def test_families_without_clevrs_fields_are_refused() -> None:

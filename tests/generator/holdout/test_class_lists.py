@@ -4,7 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from generator.dataset.errors import UserError
 from generator.holdout.class_lists import ClassRule, shared_labels
+from generator.holdout.designs.registry import find_design
 from generator.holdout.request import draw_holdouts
 from generator.vocabulary.schema import read_vocabulary
 
@@ -59,3 +61,31 @@ def test_three_published_arrangements_stand_in_two_lists_and_none_in_the_mended_
         ],
         "pearson2025-clean": [],
     }
+
+
+def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
+    pug = read_vocabulary("pug").painted_with("texture")
+    for holdout in draw_holdouts(("texture:animal=classes",), "gzsl", pug, 0):
+        assert (holdout.kind, holdout.category) == ("texture", "animal")
+        assert find_design("gzsl").benchmark_name(holdout) == f"gzsl-texture-animal-{holdout.task}-b0"
+        if holdout.task != "relational":
+            assert {value for each in holdout.classes for value, _ in each.bindings} == {*pug.values("texture")}
+    sized = draw_holdouts(("color:shape=classes=70/6/20",), "gzsl", read_vocabulary("clevr"), 0)[0]
+    assert [sum(each.split == name for each in sized.classes) for name in ("train", "ood_val", "ood_test")] == [
+        70,
+        6,
+        20,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("colour:shape=classes", "are values of color or material or size with shape"),
+        ("color:animal=classes", "such as color:shape=classes"),
+        ("size:shape=classes", "needs 4 values of size"),
+    ],
+)
+def test_a_kind_that_cannot_be_is_refused(spec: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        draw_holdouts((spec,), "gzsl", read_vocabulary("clevr"), 0)

@@ -27,6 +27,7 @@ def test_the_grid_stands_in_the_order_of_spare() -> None:
         rows = list(csv.DictReader(file))
     preset = read_preset("spare")
     assert (preset.family, preset.scenes) == ("pug", GRID)
+    assert {row["world_name"].lower() for row in rows} == set(preset.environments)
     grid = arrangements(read_vocabulary(preset.family).painted_with("color"), "color")
     assert [
         ((row["character_texture"], row["character_name"]), (row["character2_texture"], row["character2_name"]))

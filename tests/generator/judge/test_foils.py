@@ -23,6 +23,8 @@ HELD = replace(HeldOut.of(BLOCK, VOCABULARY), opposites={"left": "right"})
         ("atom", "a red cube", "a red sphere", [("0", "shape", "cube", "sphere")]),
         ("attribute", "a red cube", "a green cube", [("0", "color", "red", "green")]),
         ("comp", "a red cube", "a blue cube and a red cone", [("0", "color", "red", "blue"), ("0", "shape", "cube", "cone")]),
+        ("comp", "A cube is to the left of a cone.", "A cube is to the left of a sphere. A sphere is to the left of a cone.",
+         [("1", "shape", "cone", "sphere"), ("0", "shape", "cube", "sphere")]),
         ("neg", "a red cube", "It is not true that there is a red cube.", [("caption", "", "denied", "")]),
         ("neg", "There is a red cube.", "There is a cube that is not red.", [("0", "color", "red", "not red")]),
         ("neg", "There is a cube that is not red.", "There is a red cube.", [("0", "color", "not red", "red")]),
@@ -44,6 +46,16 @@ def test_changes_are_read_from_the_words(kind: str, base: str, foil: str, change
         ("object", "a red cube", "a blue cube"),
         ("swap", "a red cube", "a red cube and a blue cone"),
         ("comp", "a red cube", "a blue cube and a green cone"),
+        (
+            "comp",
+            "A cube is to the left of a cone.",
+            "A sphere is to the left of a cone. A sphere is to the left of a cone.",
+        ),
+        (
+            "comp",
+            "A cube is to the left of a cone.",
+            "A sphere is to the left of a cone. A red cube is to the left of a cone.",
+        ),
         ("neg", "a red cube", "a blue cube"),
     ],
 )

@@ -255,6 +255,13 @@ def a_scene_with_an_absent_atom_is_seen(planted: Planted) -> Fault:
 
 
 @ATOMS
+def unseen_atoms_are_asked_by_more_than_raw_retrieval(planted: Planted) -> Fault:
+    item = planted.choose(row for row in planted.tables["items"] if row["split"] == "unseen_atoms")
+    item["kind"] = "atom"
+    return "wrong form of item", f"item {item['item_id']}: it is over a scene with unseen atoms"
+
+
+@ATOMS
 def the_balance_is_listed_otherwise(planted: Planted) -> Fault:
     split = planted.choose(sorted(planted.manifest["balance"]))
     name = planted.choose(sorted(planted.manifest["balance"][split]))
@@ -272,16 +279,18 @@ def a_distractor_of_class_lists_is_true(planted: Planted) -> Fault:
     return "true negative", f"item {row['item_id']}, scene {row['scene_id']}: '{text}'"
 
 
-def _of_another_list(planted: Planted, label: Callable[[dict[str, Any]], str]) -> Fault:
+def _of_another_list(
+    planted: Planted, label: Callable[[dict[str, Any]], str], slot: str = "n", word: str = "distractor"
+) -> Fault:
     row = planted.choose(
-        row for row in planted.candidates(protocol="gzsl", truth=False, changed=["distractor"])
+        row for row in planted.candidates(protocol="gzsl", truth=False, slot=slot, changed=["distractor"])
         if planted.item[row["item_id"]]["split"] == "ood_test"
     )  # fmt: skip
     text = (
         f"a photo of a {label(planted.choose(each for each in planted.block['classes'] if each['split'] == 'train'))}"
     )
     row["text_id"] = planted.words(text)
-    return "wrong label", f"item {row['item_id']}: its distractor '"
+    return "wrong label", f"item {row['item_id']}: its {word} '"
 
 
 @TWO
@@ -289,11 +298,18 @@ def a_distractor_is_a_label_of_another_list(planted: Planted) -> Fault:
     return _of_another_list(planted, lambda each: " ".join(each["bindings"][0]))
 
 
+def _related(each: dict[str, Any]) -> str:
+    return "{} {} a {}".format(each["triple"][0], PHRASES[each["triple"][1]], each["triple"][2])
+
+
 @RELATED
 def a_relation_of_another_list_is_a_distractor(planted: Planted) -> Fault:
-    return _of_another_list(
-        planted, lambda each: "{} {} a {}".format(each["triple"][0], PHRASES[each["triple"][1]], each["triple"][2])
-    )
+    return _of_another_list(planted, _related)
+
+
+@RELATED
+def a_relation_of_another_list_is_a_zero_shot_label(planted: Planted) -> Fault:
+    return _of_another_list(planted, _related, "zsl", "zero-shot label")
 
 
 @TWO

@@ -60,3 +60,26 @@ def test_apart_walks_join_a_different_pair_with_every_relation() -> None:
             assert found is not None
             numbers[apart].add(len({frozenset((link.subject, link.object)) for link in found.form.relations}))
     assert numbers == {True: {2}, False: {1, 2}}
+
+
+def test_parts_of_a_subgraph_have_its_relations_and_no_others() -> None:
+    draw, found = random.Random(4), Counter[str]()
+    for number in range(25):
+        facts = facts_of(random_scene(draw, 3, 9))
+        stream, things = Stream("part", number), range(len(facts))
+        whole = WALKER.subgraph(facts, things, stream)
+        assert decide(whole.form, facts) is True
+        assert sorted(whole.objects) == list(things)
+        assert 0 < len(whole.form.relations) <= 10
+        known = {(whole.objects[r.subject], r.relation, whole.objects[r.object]) for r in whole.form.relations}
+        for cell in stream.shuffled(CELLS)[:40]:
+            part = WALKER.walk(facts, cell, things, stream, within=whole)
+            if part is None:
+                continue
+            form = part.form
+            assert Cell(form.level, form.n_objects, form.n_attributes, form.n_relations) == cell
+            assert decide(form, facts) is True
+            assert {(part.objects[r.subject], r.relation, part.objects[r.object]) for r in form.relations} <= known
+            found[cell.level] += 1
+    assert set(found) == set(LEVELS)
+    assert min(found.values()) > 10

@@ -6,6 +6,7 @@ import pytest
 from generator.dataset.errors import UserError
 from generator.render.job import Job
 from generator.render.prepare import folder_name, plan_world, prepare
+from generator.vocabulary.schema import parse_vocabulary
 
 COUNTS = {"train": 6, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 
@@ -21,6 +22,7 @@ def job(**more: Any) -> Job:
         ({"block_seed": (0, 1, 2), "seed": 7}, "clevr-3x3-b0-2-s7-64x48"),
         ({"block_seed": (1, 5)}, "clevr-3x3-b1_5-s0-64x48"),
         ({"family": "clevr-many", "objects": (3, 6), "holdout": "material:shape=2x2"}, None),
+        ({"family": "pug", "environments": ("snow", "desert")}, "pug-snow-desert-3x3-b0-s0-64x48"),
         ({"holdout": (), "design": "coverage", "scenes": None}, "clevr-k1-7-b0-s0-64x48"),
     ],
 )
@@ -39,6 +41,7 @@ def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str |
         ({"family": "pug", "objects": (2, 9)}, "has room for"),
         ({"assets": "0ad"}, "can change nothing; leave it out"),
         ({"pairs": True, "block_seed": (0, 1)}, "--pairs makes twins for the splits of one holdout"),
+        ({"environments": ("dessert",)}, "has no environment 'dessert'"),
         ({"objects": (1, 1)}, "one object alone poses no question"),
     ],
 )
@@ -54,3 +57,11 @@ def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> Non
     assert stored.counts() == {"train": 6, "partial": 3, "seen": 3, "unseen": 3, "val": 2}
     assert stored.request["holdouts"] == [prepared.holdout.to_dict()]
     assert prepared.planned is prepared.planned
+
+
+def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:
+    """The world's own vocabulary says so, and nothing else does."""
+    prepared = prepare(job(family="pug", environments=("snow", "desert")))
+    assert list(parse_vocabulary(prepared.request["vocabulary"], "pug").environments) == ["desert", "snow"]
+    assert {planned.environment for planned in prepared.planned} == {"desert", "snow"}
+    assert "environments" not in prepared.request

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 
 from generator.dataset.streams import Stream
@@ -5,8 +7,9 @@ from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.protocols.class_labels import TrainingLabels
 from generator.describe.protocols.gzsl import Gzsl
-from generator.holdout.class_lists import TASKS, draw_classes
+from generator.holdout.class_lists import TASKS, draw_classes, published_classes
 from generator.language.form import Form
+from generator.vocabulary.schema import read_vocabulary
 from tests.generator.describe.samples import by_slot
 from tests.generator.scenes import VOCABULARY, facts_of, scene_of
 
@@ -72,3 +75,23 @@ def test_a_scene_that_no_list_names_has_no_item() -> None:
     shown.split = "train"
     assert not list(Gzsl(found).items(shown, Stream(0)))
     assert found.dropped == {"gzsl relational": 1}
+
+
+def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
+    """As published (section 4.4): also a label of the same two objects, such as the flipped relation, where the list has it."""
+    vocabulary = read_vocabulary("pearson2025")
+    holdout = dict(zip(TASKS, published_classes("pearson2025", vocabulary), strict=True))["relational"]
+    language = Captioner(vocabulary, holdout, equal_familiarity=False)
+    shown = scene_of(("sphere", {}), ("cylinder", {}), positions=[(-1.0, -1.0), (1.0, 1.0)], vocabulary=vocabulary)
+    facts = facts_of(shown, vocabulary)
+    asked: Counter[tuple[str | None, ...]] = Counter()
+    for seed in range(60):
+        shown_again = DescribedScene("0", facts, "ood_val", (True, True), label_order=(0, 1))
+        (item,) = Gzsl(language).items(shown_again, Stream(seed))
+        false = {c.text: c.kind for c in by_slot(item, "n")}
+        assert Counter(false.values()) == {"flip": 1, "order": 1, "distractor": 2}
+        zero_shot = by_slot(item, "zsl", False)
+        assert len({c.text for c in zero_shot}) == 2
+        asked[tuple(sorted(str(false[c.text]) for c in zero_shot))] += 1
+    assert set(asked) == {("distractor", "distractor"), ("distractor", "flip")}
+    assert 15 <= asked["distractor", "flip"] <= 45  # two of four labels

@@ -1,5 +1,10 @@
-from tests.generator.describe.samples import Sample, by_slot
-from tests.generator.scenes import VOCABULARY
+from collections import Counter
+
+from generator.dataset.streams import Stream
+from generator.describe.protocols.integration import Integration
+from generator.describe.protocols.skill import Skill
+from tests.generator.describe.samples import CELLS, Sample, by_slot, scenes
+from tests.generator.scenes import VOCABULARY, captioner, described
 
 
 def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sample]) -> None:
@@ -26,3 +31,31 @@ def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sa
                 assert new not in shown
         checked += 1
     assert checked > 50
+
+
+def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_of_atoms() -> None:
+    """COMPASS, section 3.1: the same primitives are reused over levels and N."""
+    language = captioner(equal_familiarity=False)
+    protocols = [Integration(language, CELLS, one_subgraph=True), Skill(language, CELLS, one_subgraph=True)]
+    sizes: Counter[tuple[str, int]] = Counter()
+    for number, scene in scenes(12, 8, least=6):
+        shown = described(scene, scene_id=f"{number:06d}")
+        said = set()
+        for protocol in protocols:
+            for item in protocol.items(shown, Stream("texts", number)):
+                form = by_slot(item, "c")[0].text.form
+                ends = [
+                    (form.objects[r.subject].category, r.relation, form.objects[r.object].category)
+                    for r in form.relations
+                ]
+                said |= set(ends)
+                sizes[form.level, form.n_objects + form.n_attributes + form.n_relations] += 1
+        if shown.subgraph is None:  # all its categories occur twice
+            assert not shown.unique_objects
+            continue
+        whole = shown.subgraph.form
+        assert said <= {
+            (whole.objects[r.subject].category, r.relation, whole.objects[r.object].category) for r in whole.relations
+        }
+    assert {n for level, n in sizes if level == "OA"} >= set(range(2, 9))
+    assert {n for level, n in sizes if level == "OAR"} >= set(range(4, 9))

@@ -1,7 +1,13 @@
+import random
 from collections import Counter
 
-from tests.generator.describe.samples import Sample, by_slot, items_of, sizes
-from tests.generator.scenes import VOCABULARY
+from generator.dataset.streams import Stream
+from generator.describe.captioner import Captioner
+from generator.describe.protocols.skill import Skill
+from generator.holdout.blocks import draw_block
+from generator.language.complexity import cells
+from tests.generator.describe.samples import CELLS, Sample, by_slot, items_of, scenes, sizes
+from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
 
 
 def test_an_item_has_four_negatives(sampled: list[Sample]) -> None:
@@ -20,3 +26,51 @@ def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[S
         places[item.skill] += len({tuple(each) for each in changed})
     assert min(items[skill] for skill in kinds) > 5
     assert places.total() > 1.5 * items.total()
+
+
+def test_values_of_published_attribute_foils_are_on_no_object_of_the_scene(sampled: list[Sample]) -> None:
+    """COMPASS, section 3.2; by default they may be another object's."""
+    found = 0
+    published = Skill(captioner(equal_familiarity=False), CELLS, absent_values=True)
+    for number, scene in scenes(150, 0):
+        shown = described(scene, scene_id=f"{number:06d}")
+        values = [set(thing.attributes.values()) for thing in scene.objects]
+        for item in published.items(shown, Stream("texts", number)):
+            if item.skill == "attribute":
+                found += 1
+                for foil in by_slot(item, "n"):
+                    _, _, change = foil.changed[0].split(":")
+                    old, new = change.split(">")
+                    assert not any(new in own for own in values)
+                    assert sum(old in own for own in values) == 1
+    assert found > 10
+    others = [
+        any(change.split(">")[1] in thing.attributes.values() for thing in each.scene.objects)
+        for each in sampled
+        if each.item.protocol == "skill" and each.item.skill == "attribute"
+        for foil in by_slot(each.item, "n")
+        for change in foil.changed
+    ]
+    assert sum(others) > 0.3 * len(others)
+
+
+def test_one_relation_may_be_changed_four_times() -> None:
+    """COMPASS, section 6.1: a primitive may be targeted several times. Four directions alone do not suffice for that."""
+    relations: Counter[int] = Counter()
+    holdout = draw_block("3x3", RELATIONS, 0)
+    cells_of_relations = cells(("OR",), (3, 6), {}, RELATIONS, 6)
+    published = Skill(Captioner(RELATIONS, holdout, False), cells_of_relations, any_relation=True)
+    draw = random.Random(1)
+    for number in range(60):
+        shown = described(
+            random_scene(draw, 3, 6, vocabulary=RELATIONS), scene_id=f"{number:06d}", vocabulary=RELATIONS
+        )
+        for item in published.items(shown, Stream("texts", number)):
+            if item.skill == "relation":
+                relations[len(by_slot(item, "c")[0].text.form.relations)] += 1
+                assert len({foil.text.form for foil in by_slot(item, "n")}) == 4
+    assert relations[1] > 5
+    few = Skill(captioner(), CELLS, any_relation=True)
+    for number, scene in scenes(20, 2):
+        for item in few.items(described(scene), Stream("texts", number)):
+            assert item.skill != "relation" or len(by_slot(item, "c")[0].text.form.relations) > 1

@@ -1,0 +1,56 @@
+"""The command `gen count`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.cli.options import JSON
+from generator.dataset.commands import DatasetFolder, result
+
+
+@click.command()
+@click.argument("dataset", type=DatasetFolder())
+@click.option("--benchmark", help="Benchmark to count, if DATASET has several.")
+@JSON
+def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
+    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and in test.
+
+    --json also has how many captions of each split name each atom.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.inspection.counts import count_benchmark
+    from generator.vocabulary.schema import parse_vocabulary
+
+    opened = Dataset.open(dataset)
+    vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
+    counts = count_benchmark(opened.benchmark(benchmark), vocabulary)
+    lines = [
+        counts["benchmark"],
+        *_table(counts["questions"], ("protocol", "kind", "split"), ("items", "captions", "false_texts", "set_size")),
+        "",
+        *_table(
+            counts["names"],
+            ("split",),
+            ("captions", "atoms", "atoms_not_in_training", "compounds", "compounds_not_in_training"),
+        ),
+    ]
+    result(counts, as_json, "\n".join(lines))
+
+
+def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
+    """The lines of a table: labels to the left, numbers to the right."""
+    heads = [*labels, *(name.replace("_", " ") for name in numbers)]
+    cells = [
+        [*(str(row[name]) for name in labels), *("–" if row[name] is None else f"{row[name]:,}" for name in numbers)]
+        for row in rows
+    ]
+    widths = [max(len(line[i]) for line in (heads, *cells)) for i in range(len(heads))]
+    return [
+        "  ".join(
+            cell.ljust(width) if i < len(labels) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (heads, *cells)
+    ]

@@ -1,0 +1,73 @@
+"""Questions, atoms and compounds are counted as a plain loop over a small benchmark counts them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.dataset.reader import Benchmark
+from generator.dataset.writer import WorldWriter, write_benchmark
+from generator.inspection.counts import count_benchmark
+from tests.generator.scenes import VOCABULARY
+
+FORMS: dict[str, dict[str, Any]] = {
+    "red cube": {"objects": [{"category": "cube", "attributes": {"color": "red"}}]},
+    "blue cone": {"objects": [{"category": "cone", "attributes": {"color": "blue", "size": "large"}}]},
+    "red cone": {"objects": [{"category": "cone", "attributes": {"color": "red"}}]},
+    "left": {
+        "objects": [{"category": "cube", "attributes": {}}, {"category": "cone", "attributes": {}}],
+        "relations": [[0, "left", 1, True]],
+    },
+    "right": {
+        "objects": [{"category": "cone", "attributes": {}}, {"category": "cube", "attributes": {}}],
+        "relations": [[0, "right", 1, True]],
+    },
+    "an object": {"objects": [{"category": None, "attributes": {}, "without": {"color": "green"}}]},
+}
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    items = {  # protocol, kind, split, texts of slot c, texts of slot n
+        "a": ("train", "caption", "train", ["red cube"], []),
+        "b": ("train", "caption", "train", ["blue cone", "left"], ["red cone"]),
+        "c": ("systematicity", "atom", "unseen", ["red cone"], ["red cube", "blue cone"]),
+        "d": ("systematicity", "atom", "unseen", ["red cone"], ["an object"]),
+        "e": ("systematicity", "raw", "seen", ["right"], []),
+    }
+    with WorldWriter(tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}) as writer:
+        writer.finish("")
+    texts = [{"text_id": name, "text": name, "form": json.dumps(form)} for name, form in FORMS.items()]
+    rows = [
+        {"item_id": item_id, "protocol": protocol, "kind": kind, "split": split, "cluster_id": "k"}
+        for item_id, (protocol, kind, split, _, _) in items.items()
+    ]
+    candidates = [
+        {"item_id": item_id, "scene_id": item_id, "text_id": text, "slot": slot, "truth": slot == "c", "changed": []}
+        for item_id, (_, _, _, true, false) in items.items()
+        for slot, told in (("c", true), ("n", false))
+        for text in told
+    ]
+    tables = {"texts": texts, "items": rows, "candidates": candidates}
+    return Benchmark(write_benchmark(tmp_path, "small", tables, None, {}))
+
+
+def test_questions_are_counted_by_kind_and_split(benchmark: Benchmark) -> None:
+    atom, raw = count_benchmark(benchmark, VOCABULARY)["questions"]
+    labels = {"protocol": "systematicity", "kind": "atom", "split": "unseen"}
+    assert atom == {**labels, "items": 2, "captions": 2, "false_texts": 3, "set_size": None}
+    assert (raw["kind"], raw["items"], raw["false_texts"], raw["set_size"]) == ("raw", 1, 0, 1)
+
+
+def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Benchmark) -> None:
+    counts = count_benchmark(benchmark, VOCABULARY)
+    names = {row.pop("split"): tuple(row.values()) for row in counts["names"]}
+    assert names == {
+        "seen": (1, 3, 1, 1, 0),  # the converse of a training relation: a word that training lacks, the same compound
+        "train": (3, 6, 0, 4, 0),
+        "unseen": (2, 2, 0, 1, 1),
+    }
+    frequency = {row["atom"]: row["captions"] for row in counts["atoms"]}
+    assert frequency["color red"] == {"seen": 0, "train": 1, "unseen": 2}
+    assert "color green" not in frequency  # only a false text names it
