@@ -27,7 +27,7 @@ def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene
 
 
 def most_objects(world: World) -> int:
-    """The largest number of objects in a rendered scene."""
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says then."""
     return max(
         (
             len(row["objects"])
@@ -35,7 +35,7 @@ def most_objects(world: World) -> int:
             for row in batch.to_pylist()
             if row["status"] == "ok"
         ),
-        default=0,
+        default=1,
     )
 
 

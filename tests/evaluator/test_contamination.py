@@ -124,7 +124,7 @@ def _check_files(out: Path, said: str) -> None:
         text = path.read_text()
         if path.suffix == ".csv":
             rows = list(csv.DictReader(text.splitlines()))
-            assert rows
+            assert rows or path.name == "top.csv"  # no item has as many texts
             assert all(row["CONTAMINATED"].startswith(said) for row in rows)
         else:
             assert text.count(said) >= 1 + text.count(r"\begin{tabular}")

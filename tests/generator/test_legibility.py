@@ -76,6 +76,7 @@ def test_each_half_shows_everything_equally_often() -> None:
         assert len(shown) == 2 * len(set(shown)) == 2 * 8 * 12 * 8
 
 
+@pytest.mark.full
 def test_rendering_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     scenes = singles(PUG, 1)[:2]
     render(PUG, scenes[:1], 32, tmp_path)

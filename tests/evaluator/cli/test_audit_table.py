@@ -25,6 +25,7 @@ def test_kinds_give_aways_and_the_sentence_are_printed(capsys: pytest.CaptureFix
             "benchmark": "b",
             "sentence_encoder": None,
             "kinds": kinds,
+            "levels": [],
             "hackable": ["binary/swap"],
             "sentence": "All is said [here].",
         }
@@ -48,7 +49,14 @@ def test_kinds_give_aways_and_the_sentence_are_printed(capsys: pytest.CaptureFix
 
 def test_similarity_has_a_column_where_it_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
     print_audit(
-        {"benchmark": "b", "sentence_encoder": {}, "kinds": [_kind("k", CLEAN)], "hackable": [], "sentence": "."}
+        {
+            "benchmark": "b",
+            "sentence_encoder": {},
+            "kinds": [_kind("k", CLEAN)],
+            "levels": [],
+            "hackable": [],
+            "sentence": ".",
+        }
     )
     printed = capsys.readouterr().out
     assert "similar %" in printed

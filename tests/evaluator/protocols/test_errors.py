@@ -108,7 +108,7 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
     bindings = {tuple(binding) for binding in holdout["bindings"]}
     forms = {row["text_id"]: json.loads(row["form"]) for row in benchmark.texts.to_pylist()}
     things = {
-        text: [(mention["attributes"][holdout["kind"]], mention["category"]) for mention in found["objects"]]
+        text: [(mention["attributes"].get(holdout["kind"]), mention["category"]) for mention in found["objects"]]
         for text, found in forms.items()
     }
 

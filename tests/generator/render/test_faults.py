@@ -94,7 +94,7 @@ def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> No
     "left",
     [
         pytest.param(200_000, id="images"),
-        pytest.param(260_000, id="tables"),
+        pytest.param(260_000, marks=pytest.mark.full, id="tables"),
         pytest.param(420_000, marks=pytest.mark.full, id="texts"),
         pytest.param(560_000, marks=pytest.mark.full, id="more texts"),
     ],

@@ -128,6 +128,7 @@ def hues_swapped(image: np.ndarray) -> np.ndarray:
 
 
 @needs_reference
+@pytest.mark.full
 @pytest.mark.parametrize("change", [gray, hues_swapped])
 @pytest.mark.parametrize("name", FEW)
 def test_other_colours_are_told_in_every_coloured_object(rendered: Path, name: str, change) -> None:
@@ -139,6 +140,7 @@ def test_other_colours_are_told_in_every_coloured_object(rendered: Path, name: s
 
 
 @needs_reference
+@pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
 def test_a_removed_object_is_told(rendered: Path, name: str) -> None:
     ours = np.load(rendered / f"{name}.npz")
@@ -148,6 +150,7 @@ def test_a_removed_object_is_told(rendered: Path, name: str) -> None:
 
 
 @needs_reference
+@pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
 def test_an_object_of_another_size_is_told(rendered: Path, name: str) -> None:
     """The reference, with everything a twentieth larger about the middle of an object, has other outlines."""
