@@ -36,12 +36,13 @@ clean:  ## Remove what the verbs made.
 	@$(PYTHON) -m venv .venv || { echo "Cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3.11-venv" >&2; exit 2; }
 	@.venv/bin/pip install -qq uv
 
+# pip knows mirrors that its own configuration names, which uv does not read.
 .venv/run: pyproject.toml .venv/bin/uv
 	@echo "Installing everything into .venv: 7 GB, which take a minute or a few." >&2
-	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[all]'
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[all]' || .venv/bin/pip install --quiet --editable '.[all]'
 	@touch $@
 
 .venv/dev: pyproject.toml .venv/bin/uv
 	@echo "Installing everything into .venv, with the tools of the tests: 7 GB, which take a minute or a few." >&2
-	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[dev]'
+	@.venv/bin/uv pip install --quiet --python .venv/bin/python --editable '.[dev]' || .venv/bin/pip install --quiet --editable '.[dev]'
 	@touch .venv/run $@
