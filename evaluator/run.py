@@ -100,14 +100,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         raise UserError(
             f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
         )
-    not_asked: dict[str, str] = {}
-    if isinstance(model, FitsTexts):
-        protocols, not_asked = _without_pools(protocols, benchmark, request)
-    needs = collect_needs(benchmark, protocols)
-    if isinstance(model, FitsTexts):
-        needs = without_pools(needs)
-    if is_pair_scorer(model) and not request.full_pools:
-        needs = within_limit(needs, benchmark, model.passes)
+    protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
     left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
     training = _training(model, dataset, benchmark, needs, request)
     if isinstance(model, FitsTexts):
@@ -122,25 +115,17 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         for line in limit_said(left) if left else ():
             logger.info(line)
     out.mkdir(parents=True, exist_ok=True)
-    if process.is_main:
-        write_json(out / _BEGUN, {**identity, "batch": settings.batch})
 
-    def keep_batch(batch: int) -> None:
+    def keep_batch(batch: int | None) -> None:
         # a resumed run makes the same batches, so that its numbers are the same to the last bit
         if process.is_main:
             write_json(out / _BEGUN, {**identity, "batch": batch})
 
+    keep_batch(settings.batch)
     indistinct = score(
-        model,
-        dataset.world,
-        benchmark,
-        needs,
-        out,
-        cache_folder=cache,
-        settings=settings,
-        process=process,
+        model, dataset.world, benchmark, needs, out, cache_folder=cache, settings=settings, process=process,
         on_batch_size=keep_batch,
-    )
+    )  # fmt: skip
     if not process.is_main:
         return out, None
     _check_unchanged(request, benchmark.name, identity, out)
@@ -159,6 +144,21 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     results = measure(out)
     write_latex(results, out)
     return out, results
+
+
+def _asked(
+    model: Model, benchmark: Benchmark, protocols: tuple[str, ...], request: Request
+) -> tuple[tuple[str, ...], Needs, dict[str, str]]:
+    """The protocols that the model can be asked, the scores that they need, and why others are not asked."""
+    not_asked: dict[str, str] = {}
+    if isinstance(model, FitsTexts):
+        protocols, not_asked = _without_pools(protocols, benchmark, request)
+    needs = collect_needs(benchmark, protocols)
+    if isinstance(model, FitsTexts):
+        needs = without_pools(needs)
+    if is_pair_scorer(model) and not request.full_pools:
+        needs = within_limit(needs, benchmark, model.passes)
+    return protocols, needs, not_asked
 
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:

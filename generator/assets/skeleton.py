@@ -1,6 +1,5 @@
 """The declaration of an animal in TOML: limbs along joints, and rows of spikes (docs/animals.md)."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +7,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from generator.dataset.declarations import Declared, Finite, sentence_of
 from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import parse_toml
-from generator.dataset.limits import MOST_TOML, read_text
+from generator.dataset.files import read_toml
 
 
 def _half_axes(joint: list[float]) -> list[float]:
@@ -58,11 +56,7 @@ class Skeleton(Declared):
 def load_skeleton(path: Path) -> Skeleton:
     """Read the declaration of an animal. Raises UserError where the file is missing or the declaration invalid."""
     try:
-        return Skeleton.model_validate(parse_toml(read_text(path, MOST_TOML)))
-    except OSError as error:
-        raise UserError(f"Cannot read the animal {path}: {error.strerror}; give a TOML file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"The animal {path} is not valid TOML: {error}.") from None
+        return Skeleton.model_validate(read_toml(path, "animal"))
     except ValidationError as error:
         raise UserError(f"In the animal {path}, {_mistake(error)}") from None
 

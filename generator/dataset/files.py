@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and the SHA256SUMS that prove them whole; reads JSON and sums."""
+"""Writes files whole or not at all, and the SHA256SUMS that prove them whole; reads JSON, TOML and sums."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.dataset.errors import UserError
-from generator.dataset.limits import MOST_JSON, MOST_LIST, check_file, read_text
+from generator.dataset.limits import MOST_JSON, MOST_LIST, MOST_TOML, check_file, read_text
 from generator.dataset.records import check_shape
 
 SUMS = "SHA256SUMS"
@@ -202,6 +202,16 @@ def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
         return json.loads(text, object_pairs_hook=distinct)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is no TOML."""
+    try:
+        return parse_toml(read_text(path, MOST_TOML))
+    except OSError as error:
+        raise UserError(f"Cannot read the {what} {path}: {error.strerror}; give the path of a TOML file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"The {what} {path} is not valid TOML: {error}.") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Texts as a paper asks for them: a preset names protocols and their options (scenes/presets/texts/NAME.toml)."""
 
 import inspect
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from generator.dataset.declarations import Declared, sentence_of
 from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import parse_toml
-from generator.dataset.limits import MOST_TOML, read_text
+from generator.dataset.files import read_toml
 from generator.dataset.resources import resource
 from generator.describe.protocols.registry import find_protocol
 from generator.language.complexity import LEVELS
@@ -46,11 +44,7 @@ def read_text_preset(name: str) -> TextPreset:
             f"Unknown preset '{name}'; {did_you_mean(name, text_preset_names())} A file of your own ends in .toml."
         )
     try:
-        preset = TextPreset.model_validate(parse_toml(read_text(path, MOST_TOML)))
-    except OSError as error:
-        raise UserError(f"Cannot read the preset {path}: {error.strerror}; give the path of a TOML file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"The preset {path} is not valid TOML: {error}.") from None
+        preset = TextPreset.model_validate(read_toml(path, "preset"))
     except ValidationError as error:
         raise UserError(f"The preset {path}: {sentence_of(dict(error.errors()[0]))}") from None
     for protocol, options in preset.options.items():
