@@ -24,9 +24,13 @@ def test_a_name_of_a_benchmark_that_could_leave_its_folder_is_found(
     assert f"{column} '../../private' of {table} is no plain name" in said(certificate, "unsafe name")
 
 
-def test_a_scene_of_a_world_that_could_leave_its_folder_is_found(copied: Path) -> None:
-    edit(copied / "world", "scenes", lambda rows: rows[0].update(scene_id="../../private"))
-    assert "scene_id '../../private' of scenes" in said(judged(copied), "unsafe name")
+@pytest.mark.parametrize("name", ["../../private", "red", "-1"])
+def test_a_scene_that_is_not_named_by_digits_is_found(copied: Path, benchmark: Path, name: str) -> None:
+    edit(copied / "world", "scenes", lambda rows: rows[0].update(scene_id=name))
+    edit(benchmark, "splits", lambda rows: rows[0].update(scene_id=name))
+    found = said(judged(copied), "unsafe name")
+    assert f"scene_id '{name}' of scenes" in found
+    assert f"scene_id '{name}' of splits" in found
 
 
 @pytest.mark.parametrize("name", UNSAFE)
