@@ -42,7 +42,7 @@ class Lexicon:
     category: str
     longer: dict[str, list[list[str]]]
     unsure: frozenset[str]
-    things: dict[Thing, Thing] = field(default_factory=dict)
+    things: dict[tuple[object, ...], Thing] = field(default_factory=dict)
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Lexicon":
@@ -86,8 +86,11 @@ class Lexicon:
 
     def thing(self, category: str | None, pairs: tuple[Pair, ...], without: Pair | None, count: int) -> Thing:
         """A mentioned object; equal ones are one object, which saves memory over a million texts."""
-        thing = Thing(category, pairs, without, count)
-        return self.things.setdefault(thing, thing)
+        known = self.things.get((category, pairs, without, count))
+        if known is None:
+            known = Thing(category, pairs, without, count)
+            self.things[known] = known
+        return known
 
     def divide(self, text: str) -> Iterator[list[str]]:
         """Every division of a text into words; phrases of the vocabulary and punctuation are words.

@@ -1,5 +1,7 @@
 """The meaning of a text as the judge reads it. Independent of the form from which the text was written."""
 
+import json
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
@@ -48,22 +50,27 @@ class Meaning(NamedTuple):
             return "OAR" if self.n_attributes else "OR"
         return "OA" if self.n_attributes else "L1"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The data of the column `form` (docs/language.md)."""
-        data: dict[str, Any] = {"objects": [_thing_data(thing) for thing in self.things]}
+    def to_json(self) -> str:
+        """The column `form` (docs/language.md), as the generator writes it."""
+        parts = [f'"objects":[{",".join(map(_thing_json, self.things))}]']
         if self.links:
-            data["relations"] = [list(link) for link in self.links]
+            parts.append(f'"relations":{_json([list(link) for link in self.links])}')
         if self.denied:
-            data["negated"] = True
+            parts.append('"negated":true')
         if self.environment is not None:
-            data["environment"] = self.environment
-        return data
+            parts.append(f'"environment":{_json(self.environment)}')
+        return "{" + ",".join(parts) + "}"
 
 
-def _thing_data(thing: Thing) -> dict[str, Any]:
+@lru_cache(maxsize=100_000)  # a world has some hundred things that texts mention again and again
+def _thing_json(thing: Thing) -> str:
     data: dict[str, Any] = {"category": thing.category, "attributes": dict(thing.attributes)}
     if thing.without is not None:
         data["without"] = dict([thing.without])
     if thing.number != 1:
         data["count"] = thing.number
-    return data
+    return _json(data)
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))

@@ -46,9 +46,10 @@ def _form_faults(meaning: Meaning, form: str | None, counts: list[Any]) -> Itera
         yield f"it is listed with {listed}; its words give {', '.join(map(str, found))}"
     if form is None:
         return
+    said = meaning.to_json()
     try:
-        same = json.loads(form) == meaning.to_dict()
+        same = form == said or json.loads(form) == json.loads(said)
     except ValueError:
         same = False
     if not same:
-        yield f"its form is {form}, its words say {json.dumps(meaning.to_dict(), separators=(',', ':'))}"
+        yield f"its form is {form}, its words say {said}"

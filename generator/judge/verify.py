@@ -4,7 +4,10 @@ The checks are listed in checks.py. Nothing here imports the code that plans, sp
 pyproject.toml).
 """
 
+import gc
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +51,31 @@ def verify_dataset(
     names = [name] if name else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
-    world = World(world_folder, progress)
-    world.findings += guarded(index_findings(root), "dataset.json")
-    images = examine(root, _splits(world, names, root)) if examine else Images()
     certificates = {}
-    for each in names:
-        folder = root / "benchmarks" / check_benchmark_name(each)
-        if not (folder / "manifest.json").exists():
-            Dataset.open(root).benchmark(each)
-        certificates[each] = _judge(world, folder, images)
-        if _write(folder / "verify.json", certificates[each]):
-            publish_file(root, f"benchmarks/{each}/verify.json")
+    with _uncollected():
+        world = World(world_folder, progress)
+        world.findings += guarded(index_findings(root), "dataset.json")
+        images = examine(root, _splits(world, names, root)) if examine else Images()
+        for each in names:
+            folder = root / "benchmarks" / check_benchmark_name(each)
+            if not (folder / "manifest.json").exists():
+                Dataset.open(root).benchmark(each)
+            certificates[each] = _judge(world, folder, images)
+            if _write(folder / "verify.json", certificates[each]):
+                publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them over and over."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _write(path: Path, data: dict[str, Any]) -> bool:

@@ -170,7 +170,7 @@ CROWDS = {
 def text_row(text: str) -> dict[str, Any]:
     said = read_text(text, Lexicon.of(VOCABULARY))
     return {
-        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": json.dumps(said.to_dict()),
+        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": said.to_json(),
         "level": said.level, "n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links),
     }  # fmt: skip
 

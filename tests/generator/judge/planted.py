@@ -1,7 +1,6 @@
 """A dataset in which a test plants a fault."""
 
 import hashlib
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -76,7 +75,7 @@ class Planted:
             row = {
                 "text_id": text_id,
                 "text": text,
-                "form": json.dumps(said.to_dict()),
+                "form": said.to_json(),
                 "template": "x",
                 "level": said.level,
                 **counts,

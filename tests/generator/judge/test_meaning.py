@@ -1,5 +1,7 @@
 """Counts, level and JSON of a meaning."""
 
+import json
+
 from generator.judge.meaning import Meaning, Thing
 
 
@@ -14,8 +16,9 @@ def test_counts_and_level_are_those_of_the_words() -> None:
 
 
 def test_the_json_has_only_what_is_asserted() -> None:
-    assert Meaning((Thing("cube"),)).to_dict() == {"objects": [{"category": "cube", "attributes": {}}]}
-    full = Meaning((Thing(None, without=("color", "red")), Thing("cone", number=2)), (), True, "studio").to_dict()
+    assert Meaning((Thing("cube"),)).to_json() == '{"objects":[{"category":"cube","attributes":{}}]}'
+    denied = Meaning((Thing(None, without=("color", "red")), Thing("cone", number=2)), (), True, "studio")
+    full = json.loads(denied.to_json())
     assert full["objects"] == [
         {"category": None, "attributes": {}, "without": {"color": "red"}},
         {"category": "cone", "attributes": {}, "count": 2},
