@@ -19,9 +19,12 @@ from evaluator.report.page import write_page
 from evaluator.run_folder import open_run, read_named, read_results
 from generator.assets.finite_coordinates import check_obj, check_ply
 from generator.assets.importing import check_file
+from generator.assets.process import AssetWorker
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
 from generator.assets.stored import read_asset, read_notes, write_asset
+from generator.dataset.arrays import map_npy
+from generator.dataset.errors import UserError
 from generator.dataset.files import write_json, write_sums
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
@@ -35,6 +38,7 @@ from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
+from tests.glb import glb, triangle
 
 Read = Callable[[Path], object]
 
@@ -150,6 +154,30 @@ def _compare(name: str) -> Read:
     return read
 
 
+def _pool(root: Path) -> None:
+    try:
+        map_npy(root / "pool.npy", (2, 3), np.float32).sum()
+    except ValueError:  # which measuring turns into a UserError
+        return
+
+
+class _Blender:
+    """Reads mesh files with the process of `gen assets import`, and starts it again where a file ended it."""
+
+    def __init__(self) -> None:
+        self._worker = AssetWorker()
+
+    def read(self, root: Path) -> None:
+        request = {"read": str(root / "a.glb"), "facing": "-y", "up": "z", "out": str(root / ".mesh.npz")}
+        check_file(root / "a.glb")
+        try:
+            self._worker.ask(request)
+        except UserError as error:
+            if "Blender ended" in error.message:
+                self._worker = AssetWorker()
+            raise
+
+
 def _items(name: str) -> Read:
     def read(root: Path) -> None:
         measure_items(Source(root / name, out=root / "measured"))
@@ -190,6 +218,8 @@ READERS: dict[str, Reader] = {
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
     "obj": Reader(("a.obj",), _mesh_files(check_obj, "a.obj")),
     "ply": Reader(("a.ply", "b.ply"), _mesh_files(check_ply, "a.ply", "b.ply")),
+    "glb": Reader(("a.glb",), _Blender().read),
+    "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
     "items, JSONL": Reader(("items.jsonl",), _items("items.jsonl")),
@@ -233,6 +263,8 @@ def make_files(folder: Path) -> None:
     header = "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
     (folder / "a.ply").write_text(header.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n")
     (folder / "b.ply").write_bytes(header.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes())
+    (folder / "a.glb").write_bytes(glb(*triangle()))
+    np.save(folder / "pool.npy", np.zeros((2, 3), np.float32))
     splits = {"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}
     (folder / "splits.json").write_text(json.dumps(splits))
     (folder / "splits.csv").write_text("split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n")

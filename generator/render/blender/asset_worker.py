@@ -11,6 +11,7 @@ A request that cannot be met is answered by {"refused": sentence}.
 
 import json
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from generator.assets.sheet import draw_sheet
 from generator.dataset.errors import UserError
 
 _LEAST_AREA = 1e-4  # of a mesh of unit size
+_MOST_MEMORY = 8 << 30  # bytes; a mesh of MAX_FACES takes less, and a small file may state a far larger one
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -69,6 +71,7 @@ def _draw(request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Answer requests until stdin ends. Blender's own output goes to stderr."""
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -27,14 +27,21 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
         if suffix in _CHECKS:
             _CHECKS[suffix](str(path))
         _OPENERS[suffix](str(path))
+    except MemoryError:
+        raise UserError("it takes too much memory: it is damaged, or has far too many faces; export it again.") from None
     except (RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
-        last = (str(error).strip().splitlines() or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
         raise UserError(
-            f"Blender cannot read it as {suffix} ({last}): it is damaged or something else; export it again."
+            f"Blender cannot read it as {suffix} ({_reason(error)}): it is damaged or something else; export it again."
         ) from None
     vertices, faces = _joined()
     scripts = _scripts()
     return vertices, faces, [f"its scripts ({', '.join(scripts)}) were not run"] if scripts else []
+
+
+def _reason(error: Exception) -> str:
+    """The last line of an error that tells something. Blender ends its own with the place in its code."""
+    lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
+    return (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
 
 
 _OPENERS: dict[str, Callable[[str], Any]] = {

@@ -18,6 +18,7 @@ from generator.assets.process import AssetWorker
 from generator.cli.main import main
 from generator.dataset.errors import UserError
 from tests.conftest import run_command
+from tests.glb import glb, triangle
 
 pytestmark = pytest.mark.usefixtures("sets")
 
@@ -280,6 +281,17 @@ def test_a_file_cut_short_is_refused_and_a_blend_without_objects(
             Read(worker, tmp_path / f"cut{suffix}")
     with pytest.raises(UserError, match="it has no faces"):
         Read(worker, files / "nothing.blend")
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["points", "corners"])
+def test_a_small_file_that_states_a_huge_mesh_is_refused(tmp_path: Path, which: int) -> None:
+    """Numbers of which the file stores none are zeros by glTF's rules; Blender would take 22 GiB for these corners."""
+    description, data = triangle()
+    description["accessors"][which]["count"] = (2**31, 3 * 2**28)[which]
+    del description["accessors"][which]["bufferView"]
+    (tmp_path / "bomb.glb").write_bytes(glb(description, data))
+    with AssetWorker() as worker, pytest.raises(UserError, match=r"too much memory|Unable to allocate"):
+        Read(worker, tmp_path / "bomb.glb")
 
 
 @pytest.mark.full
