@@ -28,7 +28,9 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
             _CHECKS[suffix](str(path))
         _OPENERS[suffix](str(path))
     except MemoryError:
-        raise UserError("it takes too much memory: it is damaged, or has far too many faces; export it again.") from None
+        raise UserError(
+            "it takes too much memory: it is damaged, or has far too many faces; export it again."
+        ) from None
     except (RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
         raise UserError(
             f"Blender cannot read it as {suffix} ({_reason(error)}): it is damaged or something else; export it again."
