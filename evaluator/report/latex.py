@@ -106,14 +106,17 @@ def by_split(results: Results, protocol: str) -> list[Table]:
     splits = reported_splits(row["split"] for row in rows)
     gaps = list(dict.fromkeys(row["split"] for row in rows if is_gap(row)))
     labels = ["metric", *(name for name in ("error", "kind", "skill", "level") if len({row[name] for row in rows}) > 1)]
-    note = "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided."
-    table = Table([*labels, *splits, *gaps, "chance", "p", "ties", "items/clusters"], len(labels), note)
+    tested = any(row["p"] is not None for row in rows)  # pooled rows have no p
+    note = "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided." if tested else ""
+    heads = [*labels, *splits, *gaps, "chance", *(["p"] if tested else []), "ties", "items/clusters"]
+    table = Table(heads, len(labels), note)
     for group in _grouped(rows, labels):
         row_of = {row["split"]: row for row in group}
         scored = [row_of[split] for split in splits if split in row_of]
+        p = ["/".join(_p(row_of.get(split)) for split in [*splits, *gaps])] if tested else []
         table.add([
             *(escape(group[0][name] or "") for name in labels), *(_cell(row_of.get(split)) for split in [*splits, *gaps]),
-            _chance(group), "/".join(_p(row_of.get(split)) for split in [*splits, *gaps]), "/".join(str(row["ties"]) for row in scored), _sizes(scored),
+            _chance(group), *p, "/".join(str(row["ties"]) for row in scored), _sizes(scored),
         ])  # fmt: skip
     return [table]
 

@@ -117,6 +117,13 @@ def test_a_table_by_split_has_the_p_of_each_column_and_the_caption_says_of_what(
     assert "order of the columns" not in latex_tables(results)["gzsl"]
 
 
+def test_a_table_without_p_has_no_column_for_it(results: Row) -> None:
+    pooled = {**results, "rows": [{**row, "p": None} for row in results["rows"]]}
+    heads = [_rows(latex_tables(each)["binary"])[0] for each in (results, pooled)]
+    assert [head for head in heads[0] if head not in heads[1]] == ["p"]
+    assert "order of the columns" not in latex_tables(pooled)["binary"]
+
+
 def test_a_caption_says_the_level_of_the_intervals(results: Row) -> None:
     text = latex_tables({**results, "rules": {**results["rules"], "level": 0.9}})["binary"]
     assert r"90\% intervals of bindings like these" in text
