@@ -1,5 +1,6 @@
 """Words of a family that captions would misspell, or that the judge could not read back."""
 
+import json
 from collections.abc import Iterator
 
 from generator.judge.lexicon import Lexicon, UnreadableError
@@ -52,7 +53,7 @@ def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     for form, template in _forms(vocabulary):
         caption = grammar.realise(form, template)
         try:
-            same = read_text(caption, lexicon).to_dict() == form.to_dict()
+            same = json.loads(read_text(caption, lexicon).to_json()) == form.to_dict()
         except UnreadableError:
             same = False
         if not same:
