@@ -26,7 +26,7 @@ def evaluate(
 
     model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.in_memory says which). An object is
     put in evaluation mode while it is scored, stays on its device, and is called `name`.
-    dataset: a `Dataset`, or the folder of one with a single benchmark. protocols: those to score; by default those of the dataset.
+    dataset: a `Dataset`, the folder of one with a single benchmark, or a benchmark of others such as `sugarcrepe:FOLDER`. protocols: those to score; by default those of the dataset.
     limit: at most so many questions of each protocol (evaluator.limit); the results say so.
     batch_size: images, texts or pairs at once; by default as memory allows. out: the folder of the run, for `score report` and so that
     a stopped evaluation continues; by default a temporary one, which goes with the returned object. device: for a spec.
@@ -48,7 +48,7 @@ def evaluate(
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if out is None else Path(out)
     try:
         request = Request(
-            chosen.root, chosen.benchmark.name, model, asked or chosen.protocols, folder, batch_size, device, precision, workers,
+            chosen, None, model, asked or chosen.protocols, folder, batch_size, device, precision, workers,
             channel, full_pools, verify, allow_contaminated, level, limit, name,
         )  # fmt: skip
         folder, results = run(request, progress if isinstance(progress, Progress) else Callback(progress))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from evaluator.images import Images
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.reader import Benchmark, World
@@ -13,7 +14,7 @@ from generator.dataset.reader import Benchmark, World
 _STATUSES = ("clean", "as declared", "failed")
 
 
-def found_certificate(benchmark: Benchmark, world: World) -> str:
+def found_certificate(benchmark: Benchmark, world: Images) -> str:
     """The status in the benchmark's verify.json, in words that say where it is from.
 
     Whoever passes a dataset on may have written that file. A certificate of other files, or with a status that none has,
@@ -31,11 +32,13 @@ def found_certificate(benchmark: Benchmark, world: World) -> str:
     return f"{status}, by the certificate in the folder"
 
 
-def verified_now(benchmark: Benchmark, world: World) -> str:
+def verified_now(benchmark: Benchmark, world: Images) -> str:
     """The status that `gen verify` gives the benchmark now, in a process of its own.
 
     Raises UserError when it fails, or when nothing could be judged.
     """
+    if not isinstance(world, World):
+        raise UserError(f"`gen verify` judges datasets of `gen render`; leave --verify out to score {benchmark.name}.")
     root = world.folder.parent
     verify = "from generator.cli.main import main; main()"
     done = subprocess.run(
@@ -58,7 +61,7 @@ def verified_now(benchmark: Benchmark, world: World) -> str:
     return f"{certificate['status']}, verified for this run"
 
 
-def _covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: World) -> bool:
+def _covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
     """Whether a certificate is of these files."""
     judged = (certificate.get("benchmark"), certificate.get("world"))
     return judged == (benchmark.digest, world.digest)

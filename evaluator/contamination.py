@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.exposure import Exposure, scene_names
+from evaluator.images import Images
 from evaluator.models.contracts import FitsTexts, Model
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
 MARK = "CONTAMINATED"
@@ -21,7 +22,7 @@ class Overlap:
     of: int
 
 
-def training_of(model: Model, world: World, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
+def training_of(model: Model, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
     """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`.
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
@@ -49,7 +50,7 @@ def unknown_training() -> dict[str, Any]:
     )
 
 
-def find_overlaps(exposure: Exposure, world: World, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
+def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
     """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had."""
     held = benchmark.holdout or {}
     kind = held.get("kind")

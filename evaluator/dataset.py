@@ -1,5 +1,6 @@
 """`Dataset`: the questions of a benchmark, for `evaluate`, for torch's DataLoader and for Hugging Face datasets."""
 
+import io
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.external.registry import external_source, open_external
+from evaluator.external.source import Source
+from evaluator.images import Images
 from generator.dataset import reader
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.extras import extras_named
@@ -22,31 +26,48 @@ _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
 class Dataset:
     """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as torch's DataLoader takes it.
 
-    world, benchmark: what is read (generator.dataset.reader). protocols: those whose questions these are.
+    world, benchmark: what is read (generator.dataset.reader), from where `source` says. protocols: those whose questions these are.
 
     A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id` (strings or None); `images`, RGB images
     of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether each is true (list of bool), and `image_of`, the index
     of the image that each is asked about. Where `pool_id` is given, `texts` has the true texts alone, and `pool` all.
     """
 
-    def __init__(self, opened: reader.Dataset, benchmark: reader.Benchmark, protocols: Sequence[str]):
-        self.root, self.world, self.benchmark, self.protocols = opened.root, opened.world, benchmark, tuple(protocols)
+    def __init__(self, source: Source, world: Images, benchmark: reader.Benchmark, protocols: Sequence[str] = ()):
+        self.source, self.world, self.benchmark, self.protocols = source, world, benchmark, tuple(protocols)
 
     @classmethod
-    def open(cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = ()) -> "Dataset":
-        """Open the dataset at `path`, a folder or a URL; images are read when they are asked for.
+    def open(
+        cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = (), images: str | Path | None = None
+    ) -> "Dataset":  # fmt: skip
+        """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
+        `sugarcrepe:FOLDER` (evaluator.external); images are read when they are asked for.
 
         benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the captions and
-        negatives of the train split. Raises UserError for a name that the dataset does not have.
+        negatives of the train split. images: where the images of a benchmark of others lie. Raises UserError for a name that
+        the dataset does not have.
         """
-        opened = reader.Dataset.open(path)
-        found = opened.benchmark(benchmark)
         asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+        source = external_source(str(path), None if images is None else Path(images))
+        world: Images
+        if source is not None:
+            world, found = open_external(source)
+            if benchmark not in (None, found.name):
+                raise UserError(f"{source} is the benchmark {found.name}; leave --benchmark {benchmark} out.")
+        else:
+            if images is not None:
+                raise UserError(f"{path} has its images in itself; leave --images out.")
+            opened = reader.Dataset.open(path)
+            source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
         known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
         for name in asked:
             if name not in known:
                 raise UserError(f"The benchmark {found.name} has no protocol '{name}'; {did_you_mean(name, known)}")
-        return cls(opened, found, asked)
+        return cls(source, world, found, asked)
+
+    def reopened(self) -> "Dataset":
+        """The same dataset, read again from its files."""
+        return Dataset.open(str(self.source), self.benchmark.name, self.protocols, self.source.images)
 
     def __len__(self) -> int:
         return self._items.num_rows
@@ -56,7 +77,7 @@ class Dataset:
         return {**question, "images": [self.world.image(name) for name in names]}
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.root.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
+        return f"<Dataset {self.source.path.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
 
     def pool(self, pool_id: str) -> list[str]:
         """The texts of a pool, such as `grid`: what `retrieval` asks every image against."""
@@ -79,9 +100,16 @@ class Dataset:
         rows = []
         for i in range(len(self)):
             question, names = self._question(i)
-            files = [{"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"} for name in names]
-            rows.append({**question, "images": files})
+            rows.append({**question, "images": [self._file(name) for name in names]})
         return Dataset.from_list(rows, features=features)
+
+    def _file(self, name: str) -> dict[str, Any]:
+        """An image as `datasets` stores it: the bytes of its file, or of a benchmark of others the image itself."""
+        if isinstance(self.world, reader.World):
+            return {"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"}
+        png = io.BytesIO()
+        self.world.image(name).save(png, "PNG")
+        return {"bytes": png.getvalue(), "path": f"{name}.png"}
 
     def _question(self, i: int) -> tuple[dict[str, Any], list[str]]:
         """A question without its images, and the scenes that they are of."""

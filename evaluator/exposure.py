@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluator.images import Images
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.limits import MOST_LIST
@@ -97,10 +98,10 @@ def recorded_exposure(folder: Path) -> Exposure | None:
         ) from None
 
 
-def scene_names(world: World, scenes: Collection[str]) -> dict[str, frozenset[str]]:
+def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:
     """Names of scenes by content: digests of the image, and of the scene that another size or quality shares with it."""
-    names = {row["scene_id"]: {world.image_digest(row["scene_id"])} for row in _rows(world, scenes, [])}
-    for row in _rows(world, scenes, ["scene"]):
+    names = {scene: {world.image_digest(scene)} for scene in scenes}
+    for row in _rows(world, scenes, ["scene"]) if isinstance(world, World) else ():
         if row["scene"] and json.loads(row["scene"]):
             names[row["scene_id"]].add(hashlib.sha256(row["scene"].encode()).hexdigest())
     return {scene: frozenset(name[:_DIGITS] for name in found) for scene, found in names.items()}

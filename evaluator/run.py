@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from evaluator.certificate import found_certificate, verified_now
 from evaluator.contamination import CONTAMINATED, training_of
+from evaluator.dataset import Dataset
+from evaluator.external.registry import write_questions
 from evaluator.limit import limit_said, limited, what_is_left
 from evaluator.measure import check_level, measure, unknown_protocols
 from evaluator.models.contracts import FitsTexts, Model, is_pair_scorer
@@ -31,7 +33,8 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
 from generator.dataset.paths import check_own_files
 from generator.dataset.progress import SILENT, Progress
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark
+from generator.dataset.schema import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
@@ -43,12 +46,12 @@ _FITTED = "a model that is fitted on the texts of the run would know from them w
 class Request:
     """The arguments of `score run`.
 
-    model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
+    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
     model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
     limit: most items of each protocol (evaluator.limit).
     """
 
-    dataset: Path
+    dataset: Dataset | str | Path
     benchmark: str | None
     model: Any
     protocols: tuple[str, ...]
@@ -128,14 +131,18 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     )  # fmt: skip
     if not process.is_main:
         return out, None
-    _check_unchanged(request, benchmark.name, identity, out)
+    _check_unchanged(dataset, identity, out)
     record = {
-        **identity, "dataset": str(request.dataset.resolve()), "benchmark_name": benchmark.name, "protocols": list(protocols),
+        **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
+    if (
+        dataset.source.name is not None
+    ):  # whoever measures the run has the questions, wherever the files of others are then
+        write_questions(out, benchmark.name, {name: getattr(whole, name) for name in BENCHMARK_TABLES})
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()
     remove_parts(out)
@@ -165,12 +172,11 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not match."""
     for protocol in request.protocols:
         find_protocol(protocol)  # raises UserError for an unknown name
-    dataset = Dataset.open(request.dataset)
-    benchmark = dataset.benchmark(request.benchmark)
+    given = request.dataset
+    dataset = given if isinstance(given, Dataset) else Dataset.open(given, request.benchmark)
+    benchmark = dataset.benchmark
     if benchmark.manifest.get("world") not in (None, dataset.world.digest):
-        raise UserError(
-            f"{benchmark.folder} was made over another world than {dataset.world.folder}; run `gen split` again."
-        )
+        raise UserError(f"{benchmark.folder} was made over another world than {dataset.source}; run `gen split` again.")
     for protocol in request.protocols:
         if not benchmark.items_of(protocol).num_rows:
             raise UserError(
@@ -278,10 +284,10 @@ def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, Any]) -> N
             raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
 
 
-def _check_unchanged(request: Request, name: str, identity: dict[str, Any], out: Path) -> None:
+def _check_unchanged(dataset: Dataset, identity: dict[str, Any], out: Path) -> None:
     """Raises UserError when the dataset is no longer the one that the run began with."""
-    dataset = Dataset.open(request.dataset)
-    if (dataset.benchmark(name).digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
+    dataset = dataset.reopened()
+    if (dataset.benchmark.digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
         raise UserError(
-            f"The dataset {request.dataset} changed while {out} was scored; finished scores are cached: run again with another --out."
+            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with another --out."
         )

@@ -23,6 +23,14 @@ class LimitRecord(TypedDict):
     empty: dict[str, list[str]]
 
 
+class ExternalRecord(TypedDict):
+    """Where the files of a benchmark of others lay (evaluator.external)."""
+
+    name: str
+    path: str
+    images: str | None
+
+
 class RunRecord(TypedDict, total=False):
     """run.json."""
 
@@ -31,6 +39,7 @@ class RunRecord(TypedDict, total=False):
     benchmark_name: str
     world: str | None
     dataset: str | None
+    external: ExternalRecord | None
     certificate: str
     protocols: list[str]
     channel: str
@@ -117,7 +126,7 @@ class ResultsRecord(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for scores from elsewhere, which have no images."""
+    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from elsewhere."""
 
     folder: Path
     record: dict[str, Any]
@@ -143,7 +152,8 @@ def open_run(folder: Path) -> Run:
     record = read_json(folder / "run.json", RunRecord)
     if record["dataset"] is None:  # the items are in the run's own folder
         name = check_benchmark_name(record["benchmark_name"])
-        return Run(folder, record, None, Benchmark(folder / "benchmarks" / name))
+        benchmark = limited(Benchmark(folder / "benchmarks" / name), record.get("limit"))
+        return Run(folder, record, None, benchmark)
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "

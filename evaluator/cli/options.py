@@ -1,14 +1,26 @@
 """Options that several commands of `score` share."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from generator.dataset.commands import LocalFolder, OutFile
+from generator.dataset.commands import DatasetFolder, LocalFolder, OutFile
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FILE = OutFile()
+
+
+class Questions(DatasetFolder):
+    """The folder of a dataset, its URL, or a benchmark of others as NAME:PATH; as a string."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The string. Raises UserError for a NAME that no one offers, and for what is no folder."""
+        from evaluator.external.registry import external_source
+
+        return value if external_source(value, None) else str(super().convert(value, param, ctx))
+
 
 SEED = click.IntRange(0, 2**32 - 1)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

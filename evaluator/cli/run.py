@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FULL, JSON, JSONL, LEVEL, NEW_FOLDER
+from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER, Questions
 from evaluator.protocols.registry import protocol_names
-from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
 
 
 @click.command()
-@click.argument("dataset", type=DatasetFolder())
+@click.argument("dataset", type=Questions())
 @click.option(
     "--model",
     "models",
@@ -21,6 +21,11 @@ from generator.dataset.errors import UserError
     "`score models` lists the families. Repeat for several, which are scored one after another.",
 )
 @BENCHMARK
+@click.option(
+    "--images",
+    type=FOLDER,
+    help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or theirs]",
+)
 @click.option(
     "--protocol",
     "protocols",
@@ -78,11 +83,14 @@ from generator.dataset.errors import UserError
 @JSONL
 @JSON
 def run(
-    dataset: Path, models: tuple[str, ...], benchmark: str | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
+    dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
     device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
+
+    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is sugarcrepe,
+    aro, winoground, bivlc, vismin, or table for a table of your own (docs/external.md).
 
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
@@ -94,14 +102,14 @@ def run(
     from evaluator.pooling import pool_runs
     from evaluator.run_folder import folder_name
 
-    opened = Dataset.open(dataset, benchmark)
+    opened = Dataset.open(dataset, benchmark, images=images)
     part = "" if limit is None else f"-limit{limit}"
     names = {model: f"{folder_name(model)}{part}" for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
             f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."
         )
-    above = out or Path("runs") / f"{dataset.resolve().name}-{opened.benchmark.name}"
+    above = out or Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
     found = []
     for model, name in names.items():
         folder = above if out and len(names) == 1 else above / name

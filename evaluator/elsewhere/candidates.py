@@ -44,9 +44,10 @@ class Tables:
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
     """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its own.
 
-    Raises UserError for a column that is missing, a value that cannot be, or rows that contradict one another.
+    A table without scores, of questions that are not asked yet, has nan for each. Raises UserError for another column that is
+    missing, a value that cannot be, or rows that contradict one another.
     """
-    require(table, ["item", "protocol", "score"], path)
+    require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
         require(table, ["slot"], path)
     names = texts(table, "item")
@@ -80,7 +81,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
         _table(items, ITEMS),
         _table(candidates, CANDIDATES),
         _table(described, TEXTS),
-        scores(table, path, probabilities),
+        scores(table, path, probabilities) if "score" in table.column_names else np.full(rows, np.nan),
     )
 
 

@@ -14,7 +14,7 @@ from evaluator.certificate import found_certificate
 from evaluator.elsewhere.candidates import COLUMNS, benchmark_tables
 from evaluator.elsewhere.dataset import dataset_scores
 from evaluator.elsewhere.layouts import one_row_a_candidate
-from evaluator.elsewhere.table import read_table
+from evaluator.elsewhere.table import read_table, require
 from evaluator.measure import check_level, measure
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
@@ -84,6 +84,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
 def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     """Write the items and scores of a file that has its own items."""
     table = one_row_a_candidate(table, source.items)
+    require(table, ["item", "protocol", "score"], source.items)
     tables = benchmark_tables(table, source.items, source.probabilities)
     if unread := [column for column in table.column_names if column not in COLUMNS]:
         logger.info(f"Columns of {source.items.name} that are not read: {', '.join(unread)}.")

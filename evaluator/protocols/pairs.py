@@ -12,7 +12,7 @@ from evaluator.protocols.scores import Scores
 
 
 class Pairs(Protocol):
-    """Text, image and group scores by kind. Chance 1/4, 1/4, 1/6.
+    """Text, image and group scores by kind, and over all kinds where there are several. Chance 1/4, 1/4, 1/6.
 
     Slot k holds caption k: with its own image k (true) and with the other image (false).
     """
@@ -29,4 +29,5 @@ class Pairs(Protocol):
         image = [(own[0], other[0]), (own[1], other[1])]  # of one caption, its image against the other
         scored = (("text", 1 / 4, text), ("image", 1 / 4, image), ("group", 1 / 6, text + image))
         outcomes = [all_won(*each, items.tolerance) for each in scored]
-        return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))
+        rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
+        return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["kind"]))

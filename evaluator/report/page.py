@@ -13,6 +13,8 @@ from jinja2 import Environment, PackageLoader
 from PIL import Image
 
 from evaluator.contamination import CLEAN, MARK, mark_of, training_said
+from evaluator.external.of_run import pictures_of
+from evaluator.images import Images
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
@@ -26,6 +28,7 @@ from generator.dataset.csv_tables import read_csv
 from generator.dataset.files import write_text
 from generator.dataset.visible import visible
 
+_SIDE = 512  # pixels at most of an example
 _EXAMPLES = 4
 
 
@@ -96,6 +99,7 @@ def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     metric_of: dict[str, str] = {}
     for row in results["rows"]:
         metric_of.setdefault(row["protocol"], row["metric"])
+    images = run.world or pictures_of(run)
     galleries = []
     for protocol, metric in metric_of.items():
         for split in reported_splits(row["split"] for row in results["rows"] if row["protocol"] == protocol):
@@ -105,7 +109,7 @@ def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
                 rows = rows.filter(pc.equal(rows[name], label))
             if rows.num_rows:
                 parts = [
-                    {"label": label, "examples": [_example(run, row) for row in _choose(rows.to_pylist(), right)]}
+                    {"label": label, "examples": [_example(images, row) for row in _choose(rows.to_pylist(), right)]}
                     for label, right in (("right", True), ("wrong", False))
                 ]
                 galleries.append({"title": ", ".join(labels.values()), "rows": parts})
@@ -123,14 +127,14 @@ def _choose(rows: Sequence[_Row], right: bool) -> list[_Row]:
     return [candidates[i] for i in sorted(chosen)]
 
 
-def _example(run: Run, row: _Row) -> dict[str, Any]:
-    """The image of an outcome, None where the run has no images, and its two texts, the one with the higher score first."""
+def _example(images: Images | None, row: _Row) -> dict[str, Any]:
+    """The image of an outcome, None where there are no images, and its two texts, the one with the higher score first."""
     lines = [
         {"true": name == "true", "text": row[f"{name}_text"] or f"{name} text", "score": row[name]}
         for name in ("true", "false")
     ]
     return {
-        "image": None if run.world is None else _data_url(run.world.image(row["scene_id"])),
+        "image": None if images is None else _data_url(images.image(row["scene_id"])),
         "scene": row["scene_id"],
         "lines": sorted(lines, key=lambda line: -line["score"]),
     }
@@ -138,5 +142,6 @@ def _example(run: Run, row: _Row) -> dict[str, Any]:
 
 def _data_url(image: Image.Image) -> str:
     buffer = io.BytesIO()
+    image.thumbnail((_SIDE, _SIDE))
     image.save(buffer, "WEBP", quality=85)
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

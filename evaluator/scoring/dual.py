@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluator.images import Images
 from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
@@ -15,7 +16,7 @@ from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.needs import Needs
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark
 
 CHANNEL = "cosine"
 _ROWS = 65_536
@@ -23,7 +24,7 @@ _ROWS = 65_536
 
 
 def score_dual(
-    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
+    model: DualEncoder, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Encode inputs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
@@ -74,7 +75,7 @@ def _texts(model: DualEncoder, benchmark: Benchmark, names: dict[str, str]) -> J
     return Job("text", distinct, plan, lambda rows: [], lambda image: None, compute)
 
 
-def _images(model: DualEncoder, world: World, names: dict[str, str]) -> Job:
+def _images(model: DualEncoder, world: Images, names: dict[str, str]) -> Job:
     scene_of = {name: scene for scene, name in names.items()}
     distinct = list(scene_of)
     prepare = getattr(model, "prepare", lambda image: image)

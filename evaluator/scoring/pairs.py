@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from evaluator.images import Images
 from evaluator.models.contracts import PairScorer
 from evaluator.scoring.batches import FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
@@ -17,11 +18,11 @@ from evaluator.scoring.needs import Needs, Pair
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark
 
 
 def score_pairs(
-    model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
+    model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
@@ -48,7 +49,7 @@ class _DistinctPairs:
     Pairs are distinct by the contents of image and text. A row is the place of a pair in this order.
     """
 
-    def __init__(self, model: PairScorer, world: World, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]):
+    def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]):
         self._model, self._text_of = model, benchmark.text_of
         contests = [*needs.contests, *(
             [(image, text) for text in texts] for images, texts in needs.pools.values() for image in images

@@ -8,6 +8,7 @@ from typing import cast
 
 import torch
 
+from evaluator.images import Images
 from evaluator.models.contracts import DualEncoder, Model, is_pair_scorer
 from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
@@ -15,13 +16,13 @@ from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
 from evaluator.scoring.needs import Needs
 from evaluator.scoring.pairs import score_pairs
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark
 
 _TOKENIZED, _DIGITS = 4096, 32
 
 
 def score(
-    model: Model, world: World, benchmark: Benchmark, needs: Needs, out: Path, batch: int | None = None,
+    model: Model, world: Images, benchmark: Benchmark, needs: Needs, out: Path, batch: int | None = None,
     cache_folder: Path | None = None, settings: Settings | None = None, process: Process | None = None,
     on_batch_size: Callable[[int], None] = lambda batch: None,
 ) -> dict[str, str]:  # fmt: skip

@@ -34,7 +34,7 @@ def test_text_image_and_group_are_their_definitions(tmp_path: Path) -> None:
     for r in benchmark.candidates.to_pylist():
         caption = int(r["slot"])
         rows[r["item_id"]][caption if r["truth"] else 1 - caption, caption] = values[r["scene_id"], r["text_id"]]
-    expected: dict[tuple[str, str, str], list[tuple[bool, bool]]] = defaultdict(list)
+    expected: dict[tuple[str, str | None, str], list[tuple[bool, bool]]] = defaultdict(list)
     unscored = 0
     for item in benchmark.items.to_pylist():
         s = rows[item["item_id"]]
@@ -46,10 +46,15 @@ def test_text_image_and_group_are_their_definitions(tmp_path: Path) -> None:
         for metric, pairs in (("text", text), ("image", image), ("group", text + image)):
             right = all(wins(a, b) for a, b in pairs)
             tied = not right and not any(wins(b, a) for a, b in pairs)
-            expected[metric, item["kind"], item["split"]].append((right, tied))
+            for kind in (item["kind"], None):
+                expected[metric, kind, item["split"]].append((right, tied))
     assert unscored == 2
-    assert sum(r["unscored"] for r in results["rows"] if r["metric"] == "text" and r["unit"] == "share") == 2
-    assert len(expected) == 3 * 2 * 4
+    shares = [r for r in results["rows"] if r["metric"] == "text" and r["unit"] == "share"]
+    assert [sum(r["unscored"] for r in shares if (r["kind"] is None) == over_all) for over_all in (True, False)] == [
+        2,
+        2,
+    ]
+    assert len(expected) == 3 * 3 * 4
     for (metric, kind, split), found in expected.items():
         row = find(results, "pairs", split, metric=metric, kind=kind)
         assert row["items"] == len(found)

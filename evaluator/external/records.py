@@ -1,0 +1,133 @@
+"""Rows of questions from JSON, JSON lines, CSV or Parquet files, one after another."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evaluator.elsewhere.table import read_table
+from generator.dataset.errors import UserError
+from generator.dataset.files import parse_json
+from generator.dataset.limits import MOST_LIST, read_text
+from generator.dataset.parquet import read_batches, read_schema
+
+_KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+_ROWS = 64  # with images in them
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An image in a cell of a Parquet file: its row, from 0, and the SHA-256 of its bytes."""
+
+    file: Path
+    row: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of a file; `key` tells it from the file's others."""
+
+    file: Path
+    key: str
+    values: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        """Where the row stands, for messages."""
+        return f"Row {self.key} of {self.file}"
+
+    def has(self, name: str) -> bool:
+        """Whether the row has a value there."""
+        return self.values.get(name) is not None
+
+    def value(self, name: str) -> Any:
+        """A value. Raises UserError where the row has none."""
+        if not self.has(name):
+            found = ", ".join(self.values) or "nothing"
+            raise UserError(f"{self.place} has no '{name}' (it has {found}); give the files that the authors publish.")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        """A value as text. Raises UserError where it is none."""
+        value = self.value(name)
+        if not isinstance(value, str | int) or value == "":
+            raise UserError(f"Expected a text as the '{name}' of {self.place.lower()}, got {value!r:.80}.")
+        return str(value)
+
+    def number(self, name: str) -> int:
+        """A value as a whole number. Raises UserError where it is none."""
+        value = self.value(name)
+        try:
+            return int(value)
+        except (TypeError, ValueError, OverflowError):
+            raise UserError(
+                f"Expected a whole number as the '{name}' of {self.place.lower()}, got {value!r:.80}."
+            ) from None
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The rows of a file, or of all files of a folder and of its folder `data`, by name.
+
+    JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are given as
+    cells. Raises UserError where there is nothing to read, or it cannot be read.
+    """
+    for file in _files(path):
+        if file.suffix == ".json":
+            yield from _json(file)
+        elif file.suffix == ".parquet":
+            yield from _parquet(file)
+        else:
+            for number, values in enumerate(read_table(file).to_pylist()):
+                yield Record(file, str(number), values)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file() and path.suffix.lower() in _KINDS:
+        return [path]
+    folders = [path, path / "data"] if path.is_dir() else []
+    found = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
+    if not found:
+        raise UserError(
+            f"{path} has no questions: expected a file that ends in {', '.join(_KINDS)}, or a folder of them."
+        )
+    return found
+
+
+def _json(file: Path) -> Iterator[Record]:
+    try:
+        data = parse_json(read_text(file, MOST_LIST), file)
+    except ValueError as error:
+        raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
+    rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    found = False
+    for key, values in rows:
+        if not isinstance(values, dict):
+            raise UserError(f"Expected an object as row {key} of {file}, got {values!r:.80}.")
+        found = True
+        yield Record(file, str(key), dict(values))
+    if not found:
+        raise UserError(f"{file} has no rows; expected a list of objects, or an object of them.")
+
+
+def _parquet(file: Path) -> Iterator[Record]:
+    number = 0
+    for batch in read_batches(file, read_schema(file).names, _ROWS):
+        columns = [_column(batch, name, file, number) for name in batch.schema.names]
+        for values in zip(*columns, strict=True):
+            yield Record(file, str(number), dict(zip(batch.schema.names, values, strict=True)))
+            number += 1
+
+
+def _column(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[Any]:
+    column = batch.column(name)
+    if not pa.types.is_struct(column.type) or column.type.get_field_index("bytes") < 0:
+        return list(column.to_pylist())
+    images = column.field("bytes").to_pylist()
+    return [
+        None if image is None else Cell(file, before + row, hashlib.sha256(image).hexdigest())
+        for row, image in enumerate(images)
+    ]
