@@ -7,6 +7,7 @@ population is known. Each draw has new effects, so that an interval that speaks 
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, product
 from multiprocessing import get_context
 
@@ -17,7 +18,7 @@ from scipy.special import expit
 from bench.figures import Figure
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
 from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.intervals import LEVEL, cluster_mean
+from evaluator.statistics.intervals import LEVEL, Estimate, cluster_mean
 from evaluator.statistics.pooled import pool
 
 MEANS = (0.5, 0.8, 0.9, 0.97, 0.99)
@@ -29,33 +30,39 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 class Study:
     """Blocks of values x objects, of each of which some clusters are used, and the number of draws for each mean and effect.
 
-    of_blocks: the standard deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
+    pooled: how many blocks are pooled; of a draw of the most, consecutive ones make several of fewer. of_blocks: the standard
+    deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
     """
 
     values: int
     objects: int
     clusters: int
     draws: int
-    blocks: int = 1
+    pooled: tuple[int, ...] = (1,)
     of_blocks: float = 0
     effects: tuple[tuple[int, int], ...] = tuple(product((0, 1, 2), (0, 1, 2)))
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks a draw has."""
+        return max(self.pooled)
 
 
 SOME = ((0, 0), (0, 1), (1, 0), (2, 2))
 STUDIES = (
     Study(3, 3, 9, 400), Study(3, 4, 18, 400), Study(4, 4, 36, 400), Study(4, 7, 126, 200), Study(6, 8, 405, 100),
-    Study(3, 3, 9, 100, 3, 0, SOME), Study(3, 3, 9, 100, 3, 0.5, SOME),
-    Study(3, 3, 9, 40, 10, 0, SOME), Study(3, 3, 9, 40, 10, 0.5, SOME),
+    Study(3, 3, 9, 100, (2, 3, 5, 10), 0, SOME), Study(3, 3, 9, 100, (2, 3, 5, 10), 0.5, SOME),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Covered:
-    """Of one mean and one pair of effects: the share of intervals that hold it, and their mean width, of ours and of the
-    percentile bootstrap over clusters; all in percent."""
+    """Of one mean, one pair of effects and one number of blocks: the share of intervals that hold the mean, and their mean
+    width, of ours and of the percentile bootstrap over clusters; all in percent."""
 
     mean: float
     effects: tuple[int, int]
+    blocks: int
     ours: float
     our_width: float
     bootstrap: float
@@ -65,10 +72,10 @@ class Covered:
 def figures() -> list[Figure]:
     """Coverage over all means and effects (median and range), and the width beside the bootstrap's."""
     found = []
-    for study in STUDIES:
-        rows = covered(study)
-        name = f"{study.blocks} x {study.clusters} clusters, {study.blocks * study.values * study.objects} bindings"
-        name += f", blocks {study.of_blocks}" * (study.blocks > 1) + f", {study.draws} draws each"
+    for study, blocks in ((each, blocks) for each in STUDIES for blocks in each.pooled):
+        rows = [row for row in covered(study) if row.blocks == blocks]
+        name = f"{blocks} x {study.clusters} clusters, {blocks * study.values * study.objects} bindings"
+        name += f", blocks {study.of_blocks}" * (blocks > 1) + f", {study.draws * (study.blocks // blocks)} draws each"
         found += [
             Figure(f"coverage of 95% intervals, {name}", "%", tuple(row.ours for row in rows)),
             Figure("the same, cluster bootstrap", "%", tuple(row.bootstrap for row in rows)),
@@ -78,35 +85,45 @@ def figures() -> list[Figure]:
     return found
 
 
+@cache
 def covered(study: Study) -> list[Covered]:
-    """Every mean and pair of effects of a study, in several processes."""
+    """Every mean, pair of effects and number of blocks of a study, in several processes."""
     cases = [
         (study, mean, effects, seed)
         for seed, (mean, effects) in enumerate((m, e) for m in MEANS for e in study.effects)
     ]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_case, *zip(*cases, strict=True)))
+        return [row for rows in pool.map(case, *zip(*cases, strict=True)) for row in rows]
 
 
-def _case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> Covered:
+def case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> list[Covered]:
+    """One mean and pair of effects, a row for each number of blocks that are pooled."""
     rng = np.random.default_rng(seed)
     cells, clusters = cells_of(study)
-    ours, others = [], []
+    parts = np.split(np.arange(len(clusters.codes)), study.blocks)
+    ours: dict[int, list[tuple[float, float]]] = {blocks: [] for blocks in study.pooled}
+    others: dict[int, list[tuple[float, float]]] = {blocks: [] for blocks in study.pooled}
     for _ in range(study.draws):
         right = drawn(study, cells, mean, effects, rng)
         outcomes = (np.arange(EACH) < right[:, None]).astype(float).ravel()
-        ours.append(_pooled(outcomes, clusters, study.blocks))
-        means = bootstrap_means(*cluster_totals(outcomes, clusters.codes), seed)
-        others.append(tuple(np.quantile(means, [0.025, 0.975])))
-    (held, width), (held_too, width_too) = (_summary(np.array(found), mean) for found in (ours, others))
-    return Covered(mean, effects, held, width, held_too, width_too)
+        each = [cluster_mean(outcomes[rows], clusters.take(rows)) for rows in parts]
+        for blocks in study.pooled:
+            for first in range(0, study.blocks - blocks + 1, blocks):
+                ours[blocks].append(_pooled(each[first : first + blocks]))
+                rows = np.concatenate(parts[first : first + blocks])
+                means = bootstrap_means(*cluster_totals(outcomes[rows], clusters.codes[rows]), seed)
+                others[blocks].append(tuple(np.quantile(means, [0.025, 0.975])))
+    return [
+        Covered(
+            mean, effects, blocks, *_summary(np.array(ours[blocks]), mean), *_summary(np.array(others[blocks]), mean)
+        )
+        for blocks in study.pooled
+    ]
 
 
-def _pooled(outcomes: np.ndarray, clusters: Clusters, blocks: int) -> tuple[float, float]:
-    """The evaluator's interval of the mean over so many blocks, whose items follow one another."""
-    parts = np.split(np.arange(len(outcomes)), blocks)
-    each = [cluster_mean(outcomes[rows], clusters.take(rows)) for rows in parts]
-    names = [str(block) for block in range(blocks)]
+def _pooled(each: list[Estimate]) -> tuple[float, float]:
+    """The evaluator's interval of the mean over some blocks."""
+    names = [str(block) for block in range(len(each))]
     found = pool([e.value for e in each], [e.low for e in each], [e.high for e in each], names, LEVEL)
     return found.low, found.high
 

@@ -10,6 +10,7 @@ import numpy as np
 from evaluator.contamination import mark_of
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.results import Results, Row
+from evaluator.statistics.mixed import SMALLEST_P
 from evaluator.statistics.pooled import Spread, pool
 
 logger = logging.getLogger(__name__)
@@ -28,8 +29,8 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all its
     benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean over blocks of the mean over their runs, `low` and
     `high` its interval (evaluator.statistics.pooled); `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`,
-    `min_runs` and `max_runs` how runs of one block do. An entry of several runs has no `fits`, no p-values and no interval of these
-    bindings alone.
+    `min_runs` and `max_runs` how runs of one block do. `p` is that of several blocks, None for one block. An entry of several runs has no `fits` and
+    no interval of these bindings alone.
 
     A run that is given twice counts once, and so does a model without training seed that was scored twice on a benchmark.
     """
@@ -151,9 +152,12 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     chances = [each["chance"] for each in rows if each["chance"] is not None]
     row |= {
         "value": _number(found.value), "sd": None, "low": _number(max(found.low, least)), "high": _number(min(found.high, most)),
-        "low_fixed": None, "high_fixed": None, "p": None, "chance": _number(float(np.mean(chances))) if chances else None,
+        "low_fixed": None, "high_fixed": None, "chance": _number(float(np.mean(chances))) if chances else None,
         **_spread("blocks", found.over_blocks), **_spread("runs", found.over_runs),
     }  # fmt: skip
+    tested = [each for each in rows if each["p"] is not None]
+    null = 0.0 if row["unit"] == "difference" else row["chance"]
+    row["p"] = _p(found.p(null)) if len(tested) == len(rows) and null is not None else None
     for name in _SUMS:
         counts = [each[name] for _, each in members if each[name] is not None]
         row[name] = sum(counts) if counts else None
@@ -166,6 +170,10 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
 def _spread(over: str, found: Spread | None) -> Row:
     numbers = (None, None, None) if found is None else map(_number, (found.sd, found.least, found.greatest))
     return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
+
+
+def _p(p: float) -> float | None:
+    return _number(max(p, SMALLEST_P))
 
 
 def _numbers(rows: Sequence[Row], name: str) -> list[float]:

@@ -106,7 +106,7 @@ def by_split(results: Results, protocol: str) -> list[Table]:
     splits = reported_splits(row["split"] for row in rows)
     gaps = list(dict.fromkeys(row["split"] for row in rows if is_gap(row)))
     labels = ["metric", *(name for name in ("error", "kind", "skill", "level") if len({row[name] for row in rows}) > 1)]
-    tested = any(row["p"] is not None for row in rows)  # pooled rows have no p
+    tested = any(row["p"] is not None for row in rows)  # those pooled over the runs of one block have no p
     note = "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided." if tested else ""
     heads = [*labels, *splits, *gaps, "chance", *(["p"] if tested else []), "ties", "items/clusters"]
     table = Table(heads, len(labels), note)

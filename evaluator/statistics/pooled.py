@@ -24,7 +24,8 @@ class Pooled:
     """A mean of runs with its interval, nan where there is none.
 
     over_blocks: the spread of the blocks' means. over_runs: that of runs within blocks, each around the mean of all; its
-    standard deviation is pooled over the blocks.
+    standard deviation is pooled over the blocks. level: of the interval. freedom: degrees of freedom of its moderated t, 0 for one
+    block.
     """
 
     value: float
@@ -34,6 +35,18 @@ class Pooled:
     runs: int
     over_blocks: Spread
     over_runs: Spread
+    level: float
+    freedom: int
+
+    def p(self, null: float) -> float:
+        """Two-sided p of a mean of `null`: the level at which the interval ends there; nan for one block."""
+        if not self.freedom or np.isnan(self.low):
+            return np.nan
+        reach = self.value - self.low if null <= self.value else self.high - self.value
+        if reach == 0:
+            return float(null == self.value)
+        error = reach / stats.t.ppf((1 + self.level) / 2, self.freedom)
+        return float(2 * stats.t.sf(abs(self.value - null) / error, self.freedom))
 
 
 def pool(
@@ -45,8 +58,9 @@ def pool(
 
     The runs of a block share its bindings, so their intervals are averaged; blocks are independent, so the distances of the
     ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's t. Several
-    blocks may differ more or less than these intervals say: the interval is scaled as a moderated t (Smyth 2004, section 4)
-    scales it, whose variance is the weighted mean of the one expected and the one seen between blocks.
+    blocks may differ more or less than these intervals say: each side is scaled as a moderated t (Smyth 2004, section 4)
+    scales it, whose variance is the weighted mean of the one that this side expects and the one seen between blocks. Near 100%
+    the upper side is far shorter than the lower one; one scale for both would shorten it further.
     """
     value, low, high = (np.asarray(each, dtype=float) for each in (values, lows, highs))
     code = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
@@ -62,14 +76,18 @@ def pool(
     reach = [float(np.hypot(np.sqrt(np.square(end).sum()) / b, of_runs)) for end in ends]
     if b > 1:
         normal = stats.norm.ppf((1 + level) / 2)
-        expected = np.square(sum(ends) / 2 / normal).mean() + (np.square(sd_runs) * (1 / size).mean() if r > b else 0.0)
-        scale = _moderated(expected, sd_blocks**2, b - 1, level) / normal
-        reach = [scale * each for each in reach]
+        of_training = np.square(sd_runs) * (1 / size).mean() if r > b else 0.0
+        expected = [float(np.square(end / normal).mean() + of_training) for end in ends]
+        reach = [
+            _moderated(variance, sd_blocks**2, b - 1, level) / normal * side
+            for variance, side in zip(expected, reach, strict=True)
+        ]
     around = mean + residual
     return Pooled(
         mean, mean - reach[0], mean + reach[1], b, r,
         Spread(sd_blocks, float(means.min()), float(means.max())) if b > 1 else _ALONE,
         Spread(sd_runs, float(around.min()), float(around.max())) if r > b else _ALONE,
+        level, PRIOR_FREEDOM + b - 1 if b > 1 else 0,
     )  # fmt: skip
 
 

@@ -39,7 +39,8 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx((0.5, 0.8, 0.152753), abs=1e-6)
     assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
     assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
-    assert (row["p"], row["low_fixed"], entry["fits"]) == (None, None, [])
+    assert row["p"] == pytest.approx(expected.p(row["chance"]), abs=1e-6)
+    assert (row["low_fixed"], entry["fits"]) == (None, [])
 
 
 def test_one_run_keeps_its_rows() -> None:

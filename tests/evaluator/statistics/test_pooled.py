@@ -29,15 +29,39 @@ def test_runs_of_one_block_share_its_bindings_and_add_their_own_spread() -> None
     assert np.isnan(found.over_blocks.sd)
 
 
-def test_blocks_that_differ_as_their_intervals_say_add_up_in_squares() -> None:
-    """Their variance is that of the intervals, so Student's t with three more degrees of freedom is what is left of it."""
+def test_blocks_that_differ_as_a_side_of_their_intervals_says_add_up_in_squares() -> None:
+    """Their variance is that of this side, so Student's t with three more degrees of freedom is what is left of it."""
     reach = np.array([0.2, 0.1])
-    sd = reach.mean() / stats.norm.ppf(0.975)
-    values = 0.7 + sd * np.array([1, 1, -1, -1]) * np.sqrt(3 / 4)
-    found = pool(values, values - reach[0], values + reach[1], list("abcd"), LEVEL)
     wider = stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)
-    assert (found.low, found.high) == pytest.approx((0.7 - wider * 0.1, 0.7 + wider * 0.05))
-    assert found.over_blocks.sd == pytest.approx(values.std(ddof=1)) == pytest.approx(sd)
+    for side, ends in enumerate(reach):
+        sd = ends / stats.norm.ppf(0.975)
+        values = 0.7 + sd * np.array([1, 1, -1, -1]) * np.sqrt(3 / 4)
+        found = pool(values, values - reach[0], values + reach[1], list("abcd"), LEVEL)
+        assert abs((found.low, found.high)[side] - 0.7) == pytest.approx(wider * ends / 2)
+        assert found.over_blocks.sd == pytest.approx(values.std(ddof=1)) == pytest.approx(sd)
+
+
+def test_a_short_side_is_no_shorter_for_a_long_other_side() -> None:
+    """Near 100% the lower side may be ten times as long: the blocks differ as the upper side says, so it stays as it is."""
+    values = 0.97 + 0.01 * np.array([1, 1, -1, -1])
+    short, long = (pool(values, values - low, values + 0.02, list("abcd"), LEVEL) for low in (0.02, 0.2))
+    assert short.high == pytest.approx(long.high)
+    assert long.low < short.low
+
+
+@pytest.mark.parametrize("null", [0.5, 0.55, 0.62, 0.7, 0.8])
+@pytest.mark.parametrize("blocks", ["abc", "aabbcc"])
+def test_p_is_the_level_at_which_the_interval_ends_there(null: float, blocks: str) -> None:
+    """Where the ends of the runs' intervals move with the level as a normal's do."""
+    values = np.linspace(0.55, 0.68, len(blocks))
+    found = pool(values, values - 0.1, values + 0.15, list(blocks), LEVEL)
+    quantile = stats.t.ppf(0.975, 5)
+    low, high = (found.value - found.low) / quantile, (found.high - found.value) / quantile
+    p = found.p(null)
+    end = stats.t.ppf(1 - p / 2, 5)
+    assert null == pytest.approx(found.value - end * low if null < found.value else found.value + end * high)
+    assert (p < 0.05) == (not found.low <= null <= found.high)
+    assert np.isnan(pool([0.7, 0.8], [0.6] * 2, [0.9] * 2, ["a", "a"], LEVEL).p(0.5))
 
 
 def test_many_blocks_have_students_interval() -> None:
