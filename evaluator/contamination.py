@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluator.exposure import Exposure, scene_names
 from evaluator.images import Images
-from evaluator.models.contracts import FitsTexts, Model
+from evaluator.models.contracts import Model
 from generator.dataset.reader import Benchmark
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
@@ -27,14 +27,13 @@ def training_of(model: Model, world: Images, benchmark: Benchmark, images: Colle
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
     """
-    if isinstance(model, FitsTexts):
+    if model.fits_texts:
         return _record(
             FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run."
         )
-    exposure = getattr(model, "exposure", None)
-    if exposure is None:
+    if model.exposure is None:
         return unknown_training()
-    overlaps = [each for each in find_overlaps(exposure, world, benchmark, images) if each.of]
+    overlaps = [each for each in find_overlaps(model.exposure, world, benchmark, images) if each.of]
     if any(each.n for each in overlaps):
         return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)

@@ -17,7 +17,7 @@ from evaluator.dataset import Dataset
 from evaluator.external.registry import write_questions
 from evaluator.limit import limit_said, limited, what_is_left
 from evaluator.measure import check_level, measure, unknown_protocols
-from evaluator.models.contracts import FitsTexts, Model, is_pair_scorer
+from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
@@ -98,7 +98,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
     model, cache = _model(request)
-    channels = tuple(model.channels) if is_pair_scorer(model) else (CHANNEL,)
+    channels = tuple(model.channels) if isinstance(model, PairScorer) else (CHANNEL,)
     if request.channel not in (None, *channels):
         raise UserError(
             f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
@@ -106,7 +106,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
     left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
     training = _training(model, dataset, benchmark, needs, request)
-    if isinstance(model, FitsTexts):
+    if model.fits_texts:
         model.fit_texts([benchmark.text_of[text] for text in needs.texts], text_groups(needs, benchmark))
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
@@ -134,7 +134,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     _check_unchanged(dataset, identity, out)
     record = {
         **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
-        "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": read_json(out / _BEGUN)["batch"],
+        "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
@@ -158,12 +158,12 @@ def _asked(
 ) -> tuple[tuple[str, ...], Needs, dict[str, str]]:
     """The protocols that the model can be asked, the scores that they need, and why others are not asked."""
     not_asked: dict[str, str] = {}
-    if isinstance(model, FitsTexts):
+    if model.fits_texts:
         protocols, not_asked = _without_pools(protocols, benchmark, request)
     needs = collect_needs(benchmark, protocols)
-    if isinstance(model, FitsTexts):
+    if model.fits_texts:
         needs = without_pools(needs)
-    if is_pair_scorer(model) and not request.full_pools:
+    if isinstance(model, PairScorer) and not request.full_pools:
         needs = within_limit(needs, benchmark, model.passes)
     return protocols, needs, not_asked
 
@@ -200,7 +200,7 @@ def _model(request: Request) -> tuple[Model, Path | None]:
     return model, None if getattr(request.model, "key", None) else request.out / _CACHE
 
 
-def _training(model: Any, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
+def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
     """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
     training = training_of(model, dataset.world, benchmark, needs.images)
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
@@ -242,12 +242,12 @@ def _precision(own: Any, chosen: str) -> str:
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
 
 
-def _evaluations(model: Any, items: int) -> dict[str, Any] | None:
+def _evaluations(model: Model, items: int) -> dict[str, Any] | None:
     """How often a diffusion model's network ran in this process, in all and per item; None for models that do not count.
 
     Cached scores cost no evaluation.
     """
-    counted = getattr(model, "evaluations", None)
+    counted = model.evaluations if isinstance(model, PairScorer) else None
     if counted is None:
         return None
     logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")

@@ -15,23 +15,24 @@ import numpy as np
 from PIL import Image
 
 from evaluator.exposure import Exposure
-from evaluator.models.contracts import Group, fingerprints
+from evaluator.models.contracts import Group, PairScorer, fingerprints
+from evaluator.models.memory import BatchSize
 from evaluator.models.ngram import ORDER, NgramModel
 from generator.dataset.errors import UserError, did_you_mean
 
 KINDS = ("ngram", "length", "lm")
+BATCH = 128
 
 
-class BlindScorer(ABC):
+class BlindScorer(PairScorer, ABC):
     """A PairScorer of texts alone. Each text is scored once, however many images it stands beside."""
 
     passes = 0
     reads_images = False
-    channels: tuple[str, ...]
-    key: str
 
     def __init__(self, weights: str, **info: Any):
         self._known: dict[tuple[int | None, str], float] = {}
+        self.batch = BatchSize(BATCH, "text")
         self.info: dict[str, Any] = {
             "weights": weights, "preprocessing": "none: images are not read", "activation": "none", "parameters": 0,
             "precision": "float64", "device": "cpu", "text_length": None, **info,
@@ -90,6 +91,7 @@ class NgramScorer(BlindScorer):
     """
 
     channels = ("log_likelihood",)
+    fits_texts = True
 
     def __init__(self) -> None:
         fitted_on = "the texts of the run, true and false alike, without those of the image's group"
@@ -99,7 +101,7 @@ class NgramScorer(BlindScorer):
         self._left_out: list[frozenset[str]] = []
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """As FitsTexts.fit_texts."""
+        """As PairScorer.fit_texts."""
         distinct = sorted(set(texts))
         self._known = {}
         self._group_of = {image: i for i, group in enumerate(groups) for image in group.images}
@@ -132,6 +134,7 @@ class LanguageModelScorer(BlindScorer):
 
         self._likelihood = CausalLikelihood(name, device, "blind:lm:")
         super().__init__(name)
+        self.batch = self._likelihood.batch
         self.info |= {**self._likelihood.info, "preprocessing": self.info["preprocessing"]}
         self.key = self._likelihood.key
 
@@ -151,4 +154,4 @@ def load_blind(name: str, device: str | None) -> BlindScorer:
         return LanguageModelScorer(rest, device)
     if name not in KINDS:
         raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
-    return {"ngram": NgramScorer, "length": LengthScorer}[kind]()
+    return NgramScorer() if kind == "ngram" else LengthScorer()

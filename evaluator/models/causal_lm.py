@@ -30,7 +30,7 @@ class CausalLikelihood:
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start
         self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
-        self._batch = BatchSize(BATCH, "text")
+        self.batch = BatchSize(BATCH, "text")
         self.info: dict[str, Any] = {**loaded.info, "start_token": self._start}
         self.key = loaded.key("causal-lm")
 
@@ -41,7 +41,7 @@ class CausalLikelihood:
         rows = [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
         usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
         found = np.full(len(rows), np.nan)
-        for part, means in self._batch.run(lambda part: self._means([rows[i] for i in part]), usable):
+        for part, means in self.batch.run(lambda part: self._means([rows[i] for i in part]), usable):
             found[part] = means
         return found
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from evaluator.models.contracts import PairScorer
 from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained.loading import Pretrained
 
@@ -15,18 +16,17 @@ BATCH = 64
 PAIR = "pair of image and text"
 
 
-class CrossEncoder(ABC):
-    """A PairScorer (contracts.py) that computes what depends on the image alone once, and keeps it while it is needed.
+class CrossEncoder(PairScorer, ABC):
+    """A PairScorer that computes what depends on the image alone once, and keeps it while it is needed.
 
-    `batch` is the number of pairs scored at once; it is halved when memory runs out.
+    `batch` is halved when memory runs out.
     """
 
-    channels: tuple[str, ...]
     passes = 1
 
     def __init__(self, loaded: Pretrained, batch: int = BATCH):
         self._loaded = loaded
-        self._batch = BatchSize(batch, PAIR)
+        self.batch = BatchSize(batch, PAIR)
         self.info = loaded.info
 
     @abstractmethod
@@ -58,7 +58,7 @@ class CrossEncoder(ABC):
 
         by_image = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
         scores = np.empty((len(pairs), len(self.channels)), dtype=np.float32)
-        for part, found in self._batch.run(compute, by_image):
+        for part, found in self.batch.run(compute, by_image):
             scores[part] = found
         return scores
 

@@ -15,7 +15,7 @@ from PIL import Image
 from torch.nn import functional as F
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
-from evaluator.models.contracts import fingerprints
+from evaluator.models.contracts import DualEncoder, fingerprints
 from evaluator.models.pretrained.loading import (
     PROCESSOR,
     TOKENIZER_AND_IMAGES,
@@ -70,8 +70,8 @@ _OTHERS = {
 }  # fmt: skip
 
 
-class HfEncoder:
-    """A model of transformers as a DualEncoder (contracts.py), in float32."""
+class HfEncoder(DualEncoder):
+    """A model of transformers as a DualEncoder, in float32."""
 
     def __init__(self, loaded: Pretrained, kind: Kind):
         self._kind, self._model, self._device = kind, loaded.model, loaded.device

@@ -1,14 +1,14 @@
 """Batches that are halved and tried again when memory runs out."""
 
 import logging
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
-
-import torch
 
 from generator.dataset.errors import UserError
 
 logger = logging.getLogger(__name__)
+_TORCHS_OWN = "OutOfMemoryError"
 _SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,12 +58,12 @@ class BatchSize:
         self._shrunk = True
         while self.size >= tried:
             self.size //= 2
-        torch.cuda.empty_cache()  # does nothing where no GPU is used
+        if torch := sys.modules.get("torch"):  # not imported here, since results are measured without it
+            torch.cuda.empty_cache()  # does nothing where no GPU is used
         logger.info(f"Out of memory: going on with batches of {self.size}.")
 
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on any device."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
-    )
+    named = type(error).__name__ == _TORCHS_OWN or any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and named)

@@ -19,7 +19,8 @@ from PIL import Image
 from safetensors import SafetensorError
 from torch.nn import functional as F
 
-from evaluator.exposure import Exposure, recorded_exposure
+from evaluator.exposure import recorded_exposure
+from evaluator.models.contracts import DualEncoder
 from evaluator.models.damage import damage_in
 from evaluator.models.device import best_device
 from evaluator.models.memory import out_of_memory
@@ -39,8 +40,8 @@ _NOT_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, S
 _UNFIT = (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError, AssertionError, ZeroDivisionError)
 
 
-class OpenClipEncoder:
-    """A model of open_clip as a DualEncoder (contracts.py), in the precision of its weights."""
+class OpenClipEncoder(DualEncoder):
+    """A model of open_clip as a DualEncoder, in the precision of its weights."""
 
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
@@ -49,7 +50,6 @@ class OpenClipEncoder:
         self._preprocess = preprocess
         self._tokenizer = tokenizer
         self._device, self._dtype = device, next(model.parameters()).dtype
-        self.exposure: Exposure | None = None
         digest = weights_digest(model)
         self.info = {
             "weights": weights,

@@ -22,8 +22,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.contracts import Model, fingerprints
+from evaluator.exposure import Exposure
+from evaluator.models.contracts import DualEncoder, Group, Model, PairScorer, fingerprints
 from evaluator.models.device import best_device
+from evaluator.models.memory import BatchSize
 from evaluator.models.state import networks_of, state_digest
 from evaluator.models.user_code import user_code
 from evaluator.models.weights import weights_digest
@@ -31,6 +33,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.paths import check_name
 
 logger = logging.getLogger(__name__)
+BATCH = 128
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 
 
@@ -80,10 +83,10 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 
 
 class _UserModel:
-    """`info`, `key` and `tokens` of a user's object, with defaults where it has none of its own."""
+    """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
-        self._model, self._spec = model, spec
+        self._model, self._spec, self._source = model, spec, source
         file = _file_of(source)
         with user_code(spec, "eval"):
             networks = [each.eval() for each in networks_of(model)]
@@ -97,11 +100,29 @@ class _UserModel:
             **({"weights_sha256": weights} if networks else {}),
             **self._own_info(),
         }
+        self.key = self._own_key()
+        self.fits_texts = callable(self._get("fit_texts", None))
+        self.exposure: Exposure | None = self._get("exposure", None)
+        if not isinstance(self.exposure, Exposure | None):
+            raise UserError(
+                f"The exposure of {spec} is a {type(self.exposure).__name__}; give an evaluator.exposure.Exposure, or leave it out."
+            )
+
+    def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
+        """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that name."""
+        if self.fits_texts:
+            wanted = {"groups": groups} if "groups" in _parameters(self._model.fit_texts) else {}
+            with user_code(self._spec, "fit_texts"):
+                self._model.fit_texts(list(texts), **wanted)
+            self.key = self._own_key()
+
+    def _own_key(self) -> str:
+        """The name of the object's results in the cache, by its own key or by its state as it is now."""
         own = self._get("key", None)
         if own is not None and not (isinstance(own, str) and own):
-            raise UserError(f"The key of {spec} is {own!r}; give a text that is not empty, or leave it out.")
-        parts = [spec, own] if own else [spec, self._state(source), self.info["device"]]
-        self.key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+            raise UserError(f"The key of {self._spec} is {own!r}; give a text that is not empty, or leave it out.")
+        parts = [self._spec, own] if own else [self._spec, self._state(self._source), self.info["device"]]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def _get(self, name: str, default: Any) -> Any:
         """An attribute of the user's object; it may be computed by code of theirs."""
@@ -151,12 +172,13 @@ class _UserModel:
         )
 
 
-class UserEncoder(_UserModel):
+class UserEncoder(_UserModel, DualEncoder):
     """A user's object with encode_images and encode_texts as a DualEncoder. Embeddings are scaled to unit length."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
         self._width: int | None = None
+        self._prepares = callable(self._get("prepare", None))
         self.info["embeddings"] = "brought to unit length"
 
     @torch.no_grad()
@@ -164,9 +186,16 @@ class UserEncoder(_UserModel):
         """Unit embeddings, float32 (n, d)."""
         return self._unit("encode_texts", texts, "text")
 
+    def prepare(self, image: Image.Image) -> Any:
+        """What the object's own `prepare` makes of an RGB image; the image where it has none."""
+        if not self._prepares:
+            return image
+        with user_code(self._spec, "prepare"):
+            return self._model.prepare(image)
+
     @torch.no_grad()
-    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Unit embeddings of RGB images, float32 (n, d)."""
+    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
+        """Unit embeddings of what `prepare` returned, float32 (n, d)."""
         return self._unit("encode_images", images, "image")
 
     def _unit(self, method: str, inputs: Sequence[Any], what: str) -> np.ndarray:
@@ -192,7 +221,7 @@ class UserEncoder(_UserModel):
         return (wide / lengths).astype(np.float32)
 
 
-class UserScorer(_UserModel):
+class UserScorer(_UserModel, PairScorer):
     """A user's object with score_pairs or score as a PairScorer."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
@@ -208,15 +237,60 @@ class UserScorer(_UserModel):
         if not isinstance(passes, int) or passes < 1:
             raise UserError(f"The passes of {spec} are {passes!r}; give a whole number from 1.")
         self.passes = passes
+        self.batch = BatchSize(BATCH, "pair of image and text")
+        self.contested = self._flag("contested", False)
+        self.reads_images = self._flag("reads_images", True)
+
+    def _flag(self, name: str, default: bool) -> bool:
+        given = self._get(name, default)
+        if not isinstance(given, bool):
+            raise UserError(f"Expected {name} of {self._spec} to be True or False, got {given!r}; mend it.")
+        return given
 
     @torch.no_grad()
     def score_pairs(
         self,
-        images: Sequence[Image.Image],
+        images: Sequence[Any],
         pairs: Sequence[tuple[int, str]],
         contests: Sequence[Sequence[int]] | None = None,
     ) -> np.ndarray:
-        """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score."""
+        """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score.
+
+        The model's score_pairs gets at most `batch` pairs at once, and one that is contested gets all of them.
+        """
+        scores = np.empty((len(pairs), len(self.channels)), np.float32)
+        if self.contested:
+            scores[:] = self._scored(images, pairs, contests)
+        else:
+            for part, found in self.batch.run(
+                lambda part: self._part(images, pairs, contests, part), range(len(pairs))
+            ):
+                scores[part] = found
+        return scores
+
+    def _part(
+        self,
+        images: Sequence[Any],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None,
+        part: Sequence[int],
+    ) -> np.ndarray:
+        """Scores of the pairs in a range of rows, with their images and the contests among them alone."""
+        shown = sorted({pairs[row][0] for row in part})
+        place_of = {image: place for place, image in enumerate(shown)}
+        row_of = {row: place for place, row in enumerate(part)}
+        among = [[row_of[row] for row in contest if row in row_of] for contest in contests or ()]
+        few = None if contests is None else [contest for contest in among if len(contest) > 1]
+        return self._scored(
+            [images[image] for image in shown], [(place_of[pairs[row][0]], pairs[row][1]) for row in part], few
+        )
+
+    def _scored(
+        self,
+        images: Sequence[Any],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None,
+    ) -> np.ndarray:
         if self._in_bulk:
             method, scores = "score_pairs", self._bulk(images, pairs, contests)
             if scores.ndim == 1 and len(self.channels) == 1:
@@ -235,7 +309,7 @@ class UserScorer(_UserModel):
 
     def _bulk(
         self,
-        images: Sequence[Image.Image],
+        images: Sequence[Any],
         pairs: Sequence[tuple[int, str]],
         contests: Sequence[Sequence[int]] | None,
     ) -> np.ndarray:

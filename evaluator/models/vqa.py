@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from evaluator.models.blip import encode_blip_images, tokenize_blip
-from evaluator.models.contracts import fingerprints
+from evaluator.models.contracts import PairScorer, fingerprints
 from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tokens
 from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, load_pretrained
@@ -62,7 +62,7 @@ def question(text: str) -> str:
     return QUESTION.format(text)
 
 
-class VqaScorer:
+class VqaScorer(PairScorer):
     """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
 
     Prompts are padded on the right, where padding changes neither attention nor positions of the tokens that are read.
@@ -74,7 +74,7 @@ class VqaScorer:
     passes = 1
 
     def __init__(self, loaded: Pretrained, batch: int = GENERATIVE_BATCH):
-        self._loaded, self._batch = loaded, BatchSize(batch, PAIR)
+        self._loaded, self.batch = loaded, BatchSize(batch, PAIR)
         self._model, self._processor, tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         tokenizer.padding_side = "right"
         if tokenizer.pad_token is None:
@@ -111,7 +111,7 @@ class VqaScorer:
         askable = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._special_tokens)]
         by_length = sorted(askable, key=lambda i: len(pairs[i][1]))  # so that batches need little padding
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        for part, found in self._batch.run(compute, by_length):
+        for part, found in self.batch.run(compute, by_length):
             scores[part] = found
         return scores
 

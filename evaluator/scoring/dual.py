@@ -78,14 +78,13 @@ def _texts(model: DualEncoder, benchmark: Benchmark, names: dict[str, str]) -> J
 def _images(model: DualEncoder, world: Images, names: dict[str, str]) -> Job:
     scene_of = {name: scene for scene, name in names.items()}
     distinct = list(scene_of)
-    prepare = getattr(model, "prepare", lambda image: image)
 
     def compute(rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_images([images[scene_of[distinct[row]]] for row in rows])
 
     return Job(
         "image", distinct, partial(plan_batches, len(distinct)), lambda rows: [scene_of[distinct[row]] for row in rows],
-        lambda scene: prepare(world.image(scene)), compute,
+        lambda scene: model.prepare(world.image(scene)), compute,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Score models that read an image and a text together: each distinct pair is scored once, in batches grouped by image."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from evaluator.images import Images
 from evaluator.models.contracts import PairScorer
-from evaluator.scoring.batches import FIRST, BatchRunner, Job, Settings
+from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.dual import cache_key
@@ -23,20 +24,23 @@ from generator.dataset.reader import Benchmark
 
 def score_pairs(
     model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
-    cache_folder: Path | None, on_batch_size: Callable[[int], None],
+    cache_folder: Path | None,
 ) -> None:  # fmt: skip
     """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    names: the name of each text in the cache, by text_id.
+    names: the name of each text in the cache, by text_id. The model's own batch has the size that was asked for; results are
+    kept after each batch of that size, by default of DEFAULT pairs.
     """
+    if settings.batch is not None:
+        model.batch.size = settings.batch
+    settings = replace(settings, batch=settings.batch or DEFAULT)
     pairs = _DistinctPairs(model, world, benchmark, needs, names)
     cache = ScoreCache(cache_key(model.key, settings.precision), cache_folder)
     with VectorStore(cache, out, "pairs", process) as store:
-        load = world.image if getattr(model, "reads_images", True) else str
+        load = world.image if model.reads_images else str
         job = Job("pair", pairs.names, pairs.plan, pairs.images, load, pairs.compute)
         runner = BatchRunner(job, store, process, settings)
         runner.warm_up()
-        on_batch_size(runner.batch_size)
         announce_time([runner], process)
         runner.finish()
         if process.is_main:
@@ -75,7 +79,7 @@ class _DistinctPairs:
                 self._contests_of[row].append(len(self._contests))
             self._contests.append(rows)
         self._components = self._connected()
-        self._contested = bool(getattr(model, "contested", False))
+        self._contested = model.contested
         self.names = self._contested_names() if self._contested else list(self._row)
 
     def row(self, pair: Pair) -> int:
@@ -83,7 +87,9 @@ class _DistinctPairs:
         return self._row[self._name(*pair)]
 
     def plan(self, batch: int) -> list[list[int]]:
-        """Packs connected components into batches; oversized ones are split unless the model is `contested`."""
+        """Packs connected components into batches. One of more than DEFAULT pairs is split unless the model is `contested`;
+        a smaller one never is, so that what depends on its images alone is computed once."""
+        most = max(batch, DEFAULT)
         batches: list[list[int]] = []
         filling: list[int] = []
         for component in self._components:
@@ -92,9 +98,9 @@ class _DistinctPairs:
                 batches.append(filling)
                 filling = []
             filling = filling + component
-            while len(filling) > batch and not self._contested:
-                batches.append(filling[:batch])
-                filling = filling[batch:]
+            while len(filling) > most and not self._contested:
+                batches.append(filling[:most])
+                filling = filling[most:]
         return [*batches, filling] if filling else batches
 
     def images(self, rows: list[int]) -> list[str]:

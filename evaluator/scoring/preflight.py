@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from evaluator.models.contracts import Model, is_pair_scorer
+from evaluator.models.contracts import Model, PairScorer
 from evaluator.scoring.batches import FIRST, BatchRunner, duration
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.needs import SAMPLE, Needs
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 def describe_cost(model: Model, needs: Needs) -> str:
     """One sentence: what a model computes, and how many forward passes that takes if nothing is cached."""
-    if is_pair_scorer(model):
+    if isinstance(model, PairScorer):
         pairs = len(set(needs.all_pairs()))
         return f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} each ({pairs * model.passes:,} forward passes, fewer where cached)."
     images, texts = len(needs.images), len(needs.texts)

@@ -4,12 +4,11 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import torch
 
 from evaluator.images import Images
-from evaluator.models.contracts import DualEncoder, Model, is_pair_scorer
+from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
@@ -30,28 +29,17 @@ def score(
 
     Results of earlier runs are taken from the cache in `cache_folder` (None: the user's cache). `settings` None means
     those of `settings_for(model, batch)`; `process` None means that this process is alone. `on_batch_size` is called with
-    the batch size once it is decided.
+    the batch size of a dual encoder once it is decided.
     Returns `indistinct_texts`, and nothing in processes other than the main one.
     """
     process = process or Process()
     settings = settings or settings_for(model, batch)
     names = text_names(model, benchmark, needs)
     out.mkdir(parents=True, exist_ok=True)
-    if is_pair_scorer(model):
-        score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder, on_batch_size)
+    if isinstance(model, PairScorer):
+        score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
     else:
-        score_dual(
-            cast(DualEncoder, model),
-            world,
-            benchmark,
-            needs,
-            names.text,
-            out,
-            settings,
-            process,
-            cache_folder,
-            on_batch_size,
-        )
+        score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder, on_batch_size)
     return indistinct_texts(names) if process.is_main else {}
 
 
@@ -63,7 +51,7 @@ def settings_for(
         device = torch.device(str(model.info.get("device")))
     except RuntimeError:  # a model that does not compute on a torch device describes its own
         device = torch.device("cpu")
-    return Settings(device, chosen_precision(precision, device, not is_pair_scorer(model)), batch, workers)
+    return Settings(device, chosen_precision(precision, device, not isinstance(model, PairScorer)), batch, workers)
 
 
 @dataclass(frozen=True)

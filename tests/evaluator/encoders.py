@@ -21,7 +21,7 @@ def word_vector(word: str) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=DIMENSIONS)
 
 
-class WordBag:
+class WordBag(DualEncoder):
     """A text is the normalised sum of its words' vectors, whatever their order; an image is the bag of its true caption.
 
     `read` says how a text is read (its words, after truncation and the like); `rounding` is applied to embeddings.
@@ -69,7 +69,7 @@ class Sharp(WordBag):
         return super()._bag([f"{phrase.split()[-2]}-{phrase.split()[-1]}" for phrase in mentions])
 
 
-class Wrapped:
+class Wrapped(DualEncoder):
     """Passes everything on to another encoder; what it lacks comes from there."""
 
     def __init__(self, inner: DualEncoder):

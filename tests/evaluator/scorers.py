@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from evaluator.models.contracts import DualEncoder, PairScorer
+from evaluator.models.memory import BatchSize
 from tests.evaluator.encoders import DIMENSIONS, word_vector
 
 INFO = {"weights": "words", "parameters": 0, "activation": "none", "precision": "float32", "device": "cpu"}
@@ -36,7 +38,7 @@ def score_of(image: Image.Image, text: str, order: bool) -> np.ndarray:
     return np.array([seen(image.tobytes()) @ total, -len(text.split())], dtype=np.float32)
 
 
-class Reader:
+class Reader(PairScorer):
     """A PairScorer. It notes each call: how many images, which pairs, which contests."""
 
     channels = ("match", "length")
@@ -45,7 +47,7 @@ class Reader:
     def __init__(
         self, key: str = "reader", order: bool = True, room: int = 10**9, log: Path | None = None, wait: float = 0.0
     ):
-        self.key, self.info = key, dict(INFO)
+        self.key, self.info, self.batch = key, dict(INFO), BatchSize(128, "pair")
         self._order, self._room, self._log, self._wait = order, room, log, wait
         self.calls: list[tuple[list[bytes], list[tuple[bytes, str]], list[list[int]]]] = []
 
@@ -82,7 +84,7 @@ def hash_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-class TorchBag(torch.nn.Module):
+class TorchBag(torch.nn.Module, DualEncoder):
     """A DualEncoder by torch: a text is a projected mean of its words' embeddings in their order; an image a convolution."""
 
     def __init__(self, width: int = 48):

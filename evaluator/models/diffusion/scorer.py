@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
+from evaluator.models.contracts import Evaluations, PairScorer
 from evaluator.models.diffusion.conditions import ConditionCache
 from evaluator.models.diffusion.elimination import eliminate
 from evaluator.models.diffusion.networks import Network
@@ -23,21 +23,7 @@ UNCONDITIONAL = ""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
 
 
-@dataclass
-class Evaluations:
-    """How many times the network was evaluated on one noisy image and one text."""
-
-    total: int = 0
-    """Since loading, unconditional evaluations included."""
-
-    pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """For each pair of the last call, int64 (pairs,)."""
-
-    unconditional: int = 0
-    """Without a text, in the last call. All pairs of an image share them."""
-
-
-class DiffusionClassifier:
+class DiffusionClassifier(PairScorer):
     """A pipeline of diffusers as a PairScorer. Scores are minus errors, so that higher is better.
 
     `relative` is minus the mean difference between a text's error and the unconditional one, over the text's samples.
@@ -47,11 +33,12 @@ class DiffusionClassifier:
     """
 
     channels = ("conditional", "relative")
+    evaluations: Evaluations
 
     def __init__(self, network: Network, preset: Preset, device: torch.device, batch: int | None = None):
         self._network, self._preset, self._device = network, preset, device
         size = batch or (128 if device.type == "cuda" else 8)
-        self._batch = BatchSize(size, "evaluation of the diffusion model")
+        self.batch = BatchSize(size, "evaluation of the diffusion model")
         self._order = preset.schedule.order(preset.seed)
         self._conditions = ConditionCache(network)
         self.passes = preset.schedule.total
@@ -118,7 +105,7 @@ class DiffusionClassifier:
         def compute(part: Sequence[int]) -> np.ndarray:
             return self._batch_errors(latent, digest, texts, samples, np.array(part))
 
-        for part, errors in self._batch.run(compute, range(found.size)):
+        for part, errors in self.batch.run(compute, range(found.size)):
             found.flat[np.array(part)] = errors
         self.evaluations.total += found.size
         return found.T

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.models.contracts import FitsTexts, Group
+from evaluator.models.contracts import Group
 from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import tied
@@ -23,7 +23,7 @@ from tests.evaluator.tiny_models import (
 
 def _load(kind: str, gpt2: Path) -> Any:
     model = load_model(f"blind:lm:{gpt2}" if kind == "lm" else f"blind:{kind}", "cpu")
-    if isinstance(model, FitsTexts):
+    if model.fits_texts:
         model.fit_texts(TEXTS)
     return model
 
@@ -120,7 +120,7 @@ def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:
 
 
 def test_only_what_is_fitted_asks_for_the_texts(gpt2: Path) -> None:
-    fitted = [kind for kind in ("ngram", "length", "lm") if isinstance(_load(kind, gpt2), FitsTexts)]
+    fitted = [kind for kind in ("ngram", "length", "lm") if _load(kind, gpt2).fits_texts]
     assert fitted == ["ngram"]
 
 

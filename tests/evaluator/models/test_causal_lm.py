@@ -34,7 +34,7 @@ def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
         expected.append(sum(told) / len(told))
     for batch in (1, 2, 64):
         model = CausalLikelihood(str(gpt2), "cpu", "blind:lm:")
-        model._batch = BatchSize(batch, "text")
+        model.batch = BatchSize(batch, "text")
         assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-4)
 
 

@@ -11,7 +11,8 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.models.contracts import fingerprints
+from evaluator.exposure import Exposure
+from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.registry import load_model
 from evaluator.protocols.items import NOT_A_NUMBER
 from generator.dataset.errors import UserError
@@ -254,9 +255,54 @@ def test_a_run_ends_with_that_sentence_and_exit_code_2(written: Callable[..., st
     assert "Traceback" not in error
 
 
+def test_what_is_prepared_in_threads_is_what_the_object_encodes(written: Callable[..., str]) -> None:
+    prepares = (
+        ENCODER.replace("i, np.float64", "i[1], np.float64")
+        + "    def prepare(self, image):\n        return 'ready', image\n"
+    )
+    plain, model = _load(written(ENCODER, "plain")), _load(written(prepares))
+    assert model.prepare(IMAGES[0]) == ("ready", IMAGES[0])
+    ready = [model.prepare(image) for image in IMAGES]
+    assert np.array_equal(model.encode_images(ready), plain.encode_images([plain.prepare(each) for each in IMAGES]))
+    with pytest.raises(UserError, match="prepare of python:broken:Model ended with ZeroDivisionError"):
+        _load(written(ENCODER + "    def prepare(self, image):\n        1 / 0\n", "broken")).prepare(IMAGES[0])
+
+
+def test_what_an_object_says_of_itself_is_handed_on(written: Callable[..., str]) -> None:
+    more = "    contested = True\n    reads_images = False\n    from evaluator.exposure import Exposure\n    exposure = Exposure()\n"
+    silent, model = _load(written(BULK, "silent")), _load(written(BULK + more))
+    assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (False, True, None, False)
+    assert (model.contested, model.reads_images, model.exposure) == (True, False, Exposure())
+
+
+def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batches(written: Callable[..., str]) -> None:
+    pairs, contests = [(i, text) for i in (0, 1) for text in TEXTS], [[0, 1, 2], [3, 4, 5]]
+    noting = BULK.replace(
+        "self.contests = contests", "self.calls = [*getattr(self, 'calls', []), (len(images), len(pairs), contests)]"
+    )
+    parts, whole = _load(written(noting, "parts")), _load(written(noting + "    contested = True\n", "whole"))
+    for model in (parts, whole):
+        model.batch.size = 2
+    assert np.array_equal(parts.score_pairs(IMAGES, pairs, contests), whole.score_pairs(IMAGES, pairs, contests))
+    assert whole._model.calls == [(2, 6, contests)]
+    assert parts._model.calls == [(1, 2, [[0, 1]]), (2, 2, []), (1, 2, [[0, 1]])]
+
+
+def test_an_object_that_is_fitted_on_texts_is_told_them_and_changes_its_key(written: Callable[..., str]) -> None:
+    fits = SCORER + "    def fit_texts(self, texts, groups):\n        self.fitted = sorted(texts), len(groups)\n"
+    model = _load(written(fits))
+    before = model.key
+    model.fit_texts(tuple(TEXTS), [Group(frozenset("a"), frozenset(TEXTS))])
+    assert model.fits_texts
+    assert model._model.fitted == (sorted(TEXTS), 1)
+    assert model.key != before
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
+        (BULK + "    contested = 'yes'\n", "Expected contested of .* to be True or False, got 'yes'"),
+        (BULK + "    exposure = 3\n", r"The exposure of .* is a int; give an evaluator\.exposure\.Exposure"),
         (
             "class Model:\n  def __init__(self, path, size=3): pass\n",
             "'Model' in own_model needs path, and is called without",

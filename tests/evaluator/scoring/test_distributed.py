@@ -18,6 +18,7 @@ from PIL import Image
 
 from evaluator.models.registry import FAMILIES, Family
 from evaluator.run import Request, run
+from evaluator.scoring.batches import DEFAULT
 from evaluator.scoring.cache import VectorCache
 from evaluator.scoring.distributed import Process, VectorStore, remove_parts
 from generator.dataset.errors import UserError
@@ -116,7 +117,7 @@ def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(make: Make, d
     once, often = (Counter((tmp_path / name).read_text().splitlines()) for name in ("whole.log", "log"))
     assert set(once.values()) == {1}
     assert once.keys() == often.keys()
-    assert sum(often.values()) - len(often) <= kills * BATCH
+    assert sum(often.values()) - len(often) <= kills * DEFAULT
     assert not (tmp_path / "run" / ".begun.json").exists()
 
 
@@ -142,7 +143,7 @@ def test_what_two_processes_left_one_goes_on_with(make: Make, drawn: Path, tmp_p
     _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b"))
     assert _scores(tmp_path / "run") == _scores(tmp_path / "one")
     often = Counter((tmp_path / "log").read_text().splitlines())
-    assert sum(often.values()) - len(often) <= 2 * BATCH
+    assert sum(often.values()) - len(often) <= 2 * DEFAULT
 
 
 @pytest.mark.full

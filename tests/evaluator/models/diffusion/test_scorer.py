@@ -26,7 +26,7 @@ def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], sche
     loaded = load_diffusion(str(folders("epsilon")), "cpu")
     one = DiffusionClassifier(loaded._network, Preset("tried", schedule), torch.device("cpu"))
     scores = one.score_pairs(images, pairs)
-    one._batch = BatchSize(5, "evaluation")
+    one.batch = BatchSize(5, "evaluation")
     assert one.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
     again = [(1 - i, text) for i, text in reversed(pairs)]
     total = one.evaluations.total
