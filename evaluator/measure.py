@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,8 +59,13 @@ def measure_protocols(
     run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None
 ) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
-    scores = read_scores(run, _channel(run, channel), _tolerance(run, tolerance), _level(run, level))
-    return {name: find_protocol(name).measure(scores) for name in run.record["protocols"]}
+    rules = _tolerance(run, tolerance), _level(run, level)
+    scores = between = read_scores(run, _channel(run, channel), *rules)
+    if (other := _image_channel(run, channel)) != _channel(run, channel):
+        between = read_scores(run, other, *rules)
+        scores = replace(scores, between_images=between)
+    protocols = (find_protocol(name) for name in run.record["protocols"])
+    return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
 
 
 def write_results(
@@ -83,7 +89,7 @@ def write_results(
         "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else ""), "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
-        "channel": _channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
+        "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
         "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
@@ -128,6 +134,11 @@ def _channel(run: Run, asked: str | None) -> str:
     if asked is not None and asked not in run.channels:
         raise UserError(f"The run has no channel '{asked}': {did_you_mean(asked, run.channels)}")
     return str(asked or run.record.get("channel") or run.channels[0])
+
+
+def _image_channel(run: Run, asked: str | None) -> str:
+    """The channel of protocols that compare images: the one that was asked for, else the model's own for that."""
+    return str(asked or run.record.get("image_channel") or _channel(run, None))
 
 
 def _tolerance(run: Run, asked: float | None) -> float:

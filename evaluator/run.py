@@ -136,7 +136,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
+        "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     if (
@@ -151,6 +151,11 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     results = measure(out)
     write_latex(results, out)
     return out, results
+
+
+def _image_channel(model: Model) -> str | None:
+    """The channel for protocols that compare images; None where it is the one of all protocols."""
+    return model.image_channel if isinstance(model, PairScorer) else None
 
 
 def _asked(

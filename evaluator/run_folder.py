@@ -43,6 +43,7 @@ class RunRecord(TypedDict, total=False):
     certificate: str
     protocols: list[str]
     channel: str
+    image_channel: str | None
     channels: Annotated[list[str], Field(min_length=1)]
     versions: dict[str, str]
     raw_retrieval: list[str]
@@ -111,6 +112,7 @@ class ResultsRecord(TypedDict, total=False):
     benchmark: str
     certificate: str
     channel: str
+    image_channel: str
     rules: RulesRecord
     factors: FactorsRecord
     training: dict[str, Any]

@@ -91,6 +91,9 @@ class PairScorer(_Scorer, Protocol):
     channels: tuple[str, ...]
     """Names of the scores of a pair. Protocols measure the first one unless told otherwise."""
 
+    image_channel: str | None = None
+    """The channel for protocols that compare images, where it is not the first."""
+
     passes: int
     """Forward passes of the large network that one pair takes. Used to state the cost of a run before it starts."""
 

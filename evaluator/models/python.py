@@ -240,6 +240,11 @@ class UserScorer(_UserModel, PairScorer):
         self.batch = BatchSize(BATCH, "pair of image and text")
         self.contested = self._flag("contested", False)
         self.reads_images = self._flag("reads_images", True)
+        self.image_channel = self._get("image_channel", None)
+        if self.image_channel not in (None, *self.channels):
+            raise UserError(
+                f"The image_channel of {spec} is {self.image_channel!r}; give one of its channels, {self.channels}."
+            )
 
     def _flag(self, name: str, default: bool) -> bool:
         given = self._get(name, default)

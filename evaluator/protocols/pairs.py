@@ -18,6 +18,7 @@ class Pairs(Protocol):
     """
 
     name = "pairs"
+    compares_images = True
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)

@@ -32,6 +32,8 @@ class Protocol(ABC):
 
     name: ClassVar[str]
     """The name that the benchmark's items give it."""
+    compares_images: ClassVar[bool] = False
+    """Whether scores of different images are compared, for which a model may have a channel of its own."""
     figures: ClassVar[Sequence[Callable[[Sequence[Results], str], list[str]]]] = (BY_SPLIT,)
     tables: ClassVar[Sequence[Callable[[Results, str], list[Any]]]] = (lazy("evaluator.report.latex:by_split"),)
 

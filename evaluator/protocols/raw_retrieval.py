@@ -53,7 +53,8 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
     rows = []
     for metric, transposed in zip(METRICS, (False, True), strict=True):
         for (split, n), folds in groups.items():
-            outcomes = [_recall(fold, scores.matrix(fold), transposed, scores) for fold in folds]
+            of = scores.between_images or scores if transposed else scores
+            outcomes = [_recall(fold, of.matrix(fold), transposed, scores) for fold in folds]
             rows.append(_row(metric, {"kind": KIND, "n": n, "split": split}, folds, outcomes, scores.confidence))
     return rows
 

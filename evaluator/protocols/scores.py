@@ -20,7 +20,8 @@ class Scores:
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
     of a pool or fold, float32 (images, texts), nan where a sampled pool has none. tolerance: how close scores tie. shown:
-    the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1.
+    the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1. between_images: the scores of
+    another channel, where images are compared by that.
     """
 
     benchmark: Benchmark
@@ -32,6 +33,7 @@ class Scores:
     tolerance: float = TOLERANCE
     shown: Mapping[str, str] = field(default_factory=dict)
     confidence: float = LEVEL
+    between_images: "Scores | None" = None
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates."""

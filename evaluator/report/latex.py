@@ -193,13 +193,19 @@ def loads(results: Results, protocol: str) -> list[Table]:
     return [table]
 
 
+def _channels(results: Results) -> str:
+    """The channel that was measured, and the one that compares images where it is another."""
+    between = results.get("image_channel", results["channel"])
+    return results["channel"] + (f" ({between} between images)" if between != results["channel"] else "")
+
+
 def _document(results: Results, name: str) -> str:
     """The tables of a protocol under one caption."""
     protocol, rows = find_protocol(name), _rows(results, name)
     ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
     mark = mark_of(results)
     caption = (
-        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {results['channel']}. "
+        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {_channels(results)}. "
         f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard deviation; scores that differ by no more than "
         f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
         f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"

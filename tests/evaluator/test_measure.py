@@ -3,15 +3,18 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
 from evaluator.measure import measure
 from evaluator.protocols.items import NOT_A_NUMBER
-from generator.dataset.files import read_json, write_json
+from generator.dataset.files import read_json, write_json, write_table
+from generator.dataset.parquet import read_table
 from generator.dataset.reader import Dataset
+from generator.dataset.schema import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,44 @@ def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> N
         score_command("measure", folder, "--channel", "itn"), "The run has no channel 'itn': did you mean 'itm'?"
     )
     write_json(folder / "run.json", record)
+
+
+def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
+    """Of two channels the second ranks the images; texts are ranked by the first, and by an explicit choice all is."""
+    builder = Builder()
+    for _ in range(24):
+        add_pair(builder)
+        builder.add("binary", "swap", [("c", True, None), ("n", False, None)])
+    root = builder.write(tmp_path / "world")
+    folder = write_run(root, tmp_path / "run", lambda n: np.zeros(n))
+    truth = {
+        (row["scene_id"], row["text_id"]): row["truth"]
+        for row in Dataset.open(root).benchmark("all").candidates.to_pylist()
+    }
+    first = read_table(folder / "scores.parquet", SCORES)
+    right = [
+        float(truth[pair]) for pair in zip(first["image_id"].to_pylist(), first["text_id"].to_pylist(), strict=True)
+    ]
+    second = first.set_column(2, "channel", pa.array(["itc"] * first.num_rows)).set_column(
+        3, "score", pa.array(right, pa.float32())
+    )
+    write_table(folder / "scores.parquet", pa.concat_tables([first, second]), SCORES)
+    record = read_json(folder / "run.json") | {
+        "channels": ["cosine", "itc"],
+        "channel": "cosine",
+        "image_channel": "itc",
+    }
+    write_json(folder / "run.json", record)
+
+    def values(results: Row) -> tuple[float, float]:
+        return find(results, "binary", "seen")["value"], find(results, "pairs", "seen", metric="image", kind="swap")[
+            "value"
+        ]
+
+    both = measure(folder)
+    assert (both["channel"], both["image_channel"], values(both)) == ("cosine", "itc", (0.0, 1.0))
+    asked = measure(folder, "cosine")
+    assert (asked["image_channel"], values(asked)) == ("cosine", (0.0, 0.0))
 
 
 def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:

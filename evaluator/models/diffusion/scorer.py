@@ -33,6 +33,7 @@ class DiffusionClassifier(PairScorer):
     """
 
     channels = ("conditional", "relative")
+    image_channel = "relative"
     evaluations: Evaluations
 
     def __init__(self, network: Network, preset: Preset, device: torch.device, batch: int | None = None):

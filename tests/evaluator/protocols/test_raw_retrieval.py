@@ -107,6 +107,23 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
                 assert row["sd"] is None
 
 
+def test_images_are_ranked_by_the_channel_for_that(many: Path, tmp_path: Path) -> None:
+    """The first channel finds every text and the other one no image."""
+    folder = write_run(many, tmp_path / "run", lambda n: np.zeros(n))
+    folds = find_protocol(PROTOCOLS[0]).folds(Dataset.open(many).benchmark("all"))
+    (folder / "pools").mkdir()
+    for fold in folds:
+        own = np.eye(len(fold.images), dtype=np.float32)
+        np.save(folder / "pools" / f"{fold.name}.npy", own)
+        np.save(folder / "pools" / f"{fold.name}.itc.npy", -own)
+    record = read_json(folder / "run.json") | {"raw_retrieval": [PROTOCOLS[0]], "channels": ["cosine", "itc"]}
+    for image_channel, expected in (("itc", 0.0), (None, 1.0)):
+        write_json(folder / "run.json", record | {"channel": "cosine", "image_channel": image_channel})
+        results = measure(folder)
+        for metric, value in zip(raw_retrieval.METRICS, (1.0, expected), strict=True):
+            assert {row["value"] for row in results["rows"] if row["metric"] == metric} == {value}
+
+
 def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> None:
     benchmark = Dataset.open(many).benchmark("all")
     needs = collect_needs(benchmark, PROTOCOLS)
