@@ -5,7 +5,9 @@ section 3); the score is the log odds of yes against no.
 """
 
 import inspect
+import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,18 @@ from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tok
 from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, load_pretrained
 from evaluator.models.pretrained.source import first_line
+from evaluator.models.shared_prefix import SharedPrefix
 from generator.dataset.errors import UserError
 
+logger = logging.getLogger(__name__)
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
 GENERATIVE_BATCH = 8
 _BLIP = {"blip": "BlipForQuestionAnswering"}
 _WORD_STARTS = "Ġ▁ "
+_SAME = {torch.float32: 1e-4}
+_ROUNDED = 0.1
+"""How near log odds are that differ by rounding alone; in half precisions."""
 
 
 class AnswerTokens:
@@ -65,13 +72,17 @@ def question(text: str) -> str:
 class VqaScorer(PairScorer):
     """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
 
-    Prompts are padded on the right, where padding changes neither attention nor positions of the tokens that are read.
+    What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows it
+    (shared_prefix.py). Prompts are padded on the right, where padding changes neither attention nor positions of the tokens
+    that are read.
     A text that contains one of the tokenizer's special tokens, such as the image placeholder, would break the prompt:
     its score is NaN.
     """
 
     channels = CHANNELS
     passes = 1
+    shares_prefix: bool
+    """Whether the common beginning of an image's prompts is computed once; False computes each prompt whole."""
 
     def __init__(self, loaded: Pretrained, batch: int = GENERATIVE_BATCH):
         self._loaded, self.batch = loaded, BatchSize(batch, PAIR)
@@ -86,8 +97,11 @@ class VqaScorer(PairScorer):
         self._decoder_start = _decoder_start(self._model)
         self._selects_logits = "logits_to_keep" in inspect.signature(self._model.forward).parameters
         self._check_image_placeholder()
+        self.shares_prefix = self._may_share()
         asked = {"question": QUESTION, "chat_template": self._has_template, "answers": self._answers.ids}
-        self.info = loaded.info | asked
+        self.info = (
+            loaded.info | asked | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
+        )
         self.key = loaded.key("vqa", asked, getattr(self._processor, "chat_template", None))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
@@ -110,23 +124,69 @@ class VqaScorer(PairScorer):
 
         askable = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._special_tokens)]
         by_length = sorted(askable, key=lambda i: len(pairs[i][1]))  # so that batches need little padding
+        of_image: dict[int, list[int]] = {}
+        for i in by_length:
+            of_image.setdefault(pairs[i][0], []).append(i)
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        for part, found in self.batch.run(compute, by_length):
+        several = [rows for rows in of_image.values() if len(rows) > 1] if self.shares_prefix else []
+        for rows in several:
+            prefix = self._prefix(images[pairs[rows[0]][0]], [pairs[i][1] for i in rows])
+            for part, found in self.batch.run(partial(self._continued, prefix), range(len(rows))):
+                scores[[rows[place] for place in part]] = found
+        rest = set(by_length).difference(*several)
+        for part, found in self.batch.run(compute, [i for i in by_length if i in rest]):
             scores[part] = found
         return scores
 
+    def _prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
+        """What the prompts of an image begin with. Raises UserError where there is no memory for it."""
+        ((_, prefix),) = BatchSize(1, "image").run(lambda _: self._compute_prefix(image, texts), [image])
+        return prefix
+
+    def _compute_prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
+        prompts = [self._prompt(text) for text in texts]
+        ids = self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
+        return SharedPrefix(self._model, self._inputs([image], texts[:1]), ids)
+
+    def _continued(self, prefix: SharedPrefix, rows: Sequence[int]) -> np.ndarray:
+        return np.asarray(self._answers.scores(prefix.last_logits(rows)).cpu().numpy())
+
+    def _may_share(self) -> bool:
+        """Whether prompts may share what they begin with: they do on a grey image as on their own.
+
+        They do not where attention runs in both directions, where an encoder reads the prompt, or where positions are counted in another way.
+        """
+        image, texts = Image.new("RGB", (224, 224), "grey"), ("a red cube", "a large blue sphere and a cone")
+        with torch.inference_mode():
+            whole = self._answers.scores(self._logits([image] * 2, texts))
+            if self._decoder_start is not None:
+                return False
+            try:
+                shared = self._answers.scores(self._compute_prefix(image, texts).last_logits(range(2)))
+            except Exception as error:  # every model has errors of its own
+                logger.info(f"The image is computed for each text ({type(error).__name__}: {first_line(error)}).")
+                return False
+        return bool(torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED)))
+
+    def _prompt(self, text: str) -> str:
+        """The prompt with a place for the image, by the chat template where there is one."""
+        if not self._has_template:
+            return question(text)
+        content = [{"type": "image"}, {"type": "text", "text": question(text)}]
+        prompt: str = self._processor.apply_chat_template(
+            [{"role": "user", "content": content}], add_generation_prompt=True
+        )
+        return prompt
+
+    def _special(self, prompt: str) -> dict[str, bool]:
+        """Options of the tokenizer for prompts that begin with the start token already."""
+        start = self._loaded.tokenizer.bos_token
+        return {"add_special_tokens": False} if self._has_template and start and prompt.startswith(start) else {}
+
     def _inputs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        prompts = [question(text) for text in texts]
-        shown: list[Any] = list(images)
-        special = {}
-        if self._has_template:
-            contents = [[{"type": "image"}, {"type": "text", "text": prompt}] for prompt in prompts]
-            chats = [[{"role": "user", "content": content}] for content in contents]
-            prompts = [self._processor.apply_chat_template(chat, add_generation_prompt=True) for chat in chats]
-            shown = [[image] for image in images]
-            start = self._loaded.tokenizer.bos_token
-            if start and prompts[0].startswith(start):
-                special = {"add_special_tokens": False}
+        prompts = [self._prompt(text) for text in texts]
+        shown: list[Any] = [[image] for image in images] if self._has_template else list(images)
+        special = self._special(prompts[0])
         inputs = self._processor(images=shown, text=prompts, padding=True, return_tensors="pt", **special)
         inputs.pop("labels", None)  # PaliGemma's processor adds these for training
         return inputs.to(self._loaded.device, self._model.dtype)

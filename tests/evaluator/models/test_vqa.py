@@ -257,9 +257,33 @@ def test_a_question_is_one_wording_for_phrases_and_sentences(llava: Path) -> Non
 def test_memory_that_runs_out_loses_no_pair(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = scored(load_model(f"vqa:{llava}", "cpu"), pictures(), TEXTS)
     model = load_model(f"vqa:{llava}", "cpu")
-    sizes = cramped(model, "_logits", 3, monkeypatch)
+    sizes = cramped(model, "_continued", 3, monkeypatch)
     assert scored(model, pictures(), TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
     assert (sum(sizes), max(sizes)) == (4 * len(TEXTS), 2)
+    alone = load_model(f"vqa:{llava}", "cpu")
+    sizes = cramped(alone, "_logits", 3, monkeypatch)
+    assert scored(alone, pictures(), TEXTS[:1]) == pytest.approx(expected[:, :1], abs=1e-5)
+    assert (sum(sizes), max(sizes)) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "shared"),
+    [(make_llava, True), (make_qwen, True), (make_idefics3, True), (make_paligemma, False), (make_blip2, False)],
+)
+def test_an_image_is_computed_once_where_attention_is_causal(
+    tmp_path: Path, make: Callable[[Path], Path], shared: bool
+) -> None:
+    model = load_model(f"vqa:{make(tmp_path)}", "cpu")
+    assert model.info["image_prefix"] == ("computed once" if shared else "computed for each text")
+    tokens: list[int] = []
+    model._model.get_input_embeddings().register_forward_hook(lambda _, args, out: tokens.append(out[..., 0].numel()))
+    model.batch.size = 2
+    scored(model, pictures()[:2], TEXTS)
+    whole = sum(tokens)
+    tokens.clear()
+    model.shares_prefix = False
+    scored(model, pictures()[:2], TEXTS)
+    assert (whole < sum(tokens)) == shared
 
 
 def test_blip_encodes_an_image_once(tmp_path: Path) -> None:
