@@ -1,7 +1,7 @@
 """From the scores of a run to results: every protocol's outcomes and rows. Needs no model."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from evaluator.contamination import MARK, mark_of, unknown_training
 from evaluator.factors import factors_of
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
-from evaluator.protocols.items import positions
+from evaluator.protocols.items import Items, positions
+from evaluator.protocols.pool_scores import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import ProtocolResults, Results, Row
+from evaluator.protocols.results import Outcome, ProtocolResults, Results, Row
 from evaluator.protocols.scores import Scores
-from evaluator.run_folder import Run, open_run, pool_path, tables_folder
+from evaluator.run_folder import EMBEDDINGS, Run, open_run, pool_path, tables_folder
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from evaluator.top_texts import top_texts
@@ -31,6 +32,8 @@ from generator.dataset.reader import Benchmark
 from generator.dataset.schema import SCORES
 
 logger = logging.getLogger(__name__)
+_ROWS = 50_000
+"""Items whose tables are in memory at once."""
 TRAINING = "train"
 _NAMED = 5
 _INTERVAL = "mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
@@ -95,18 +98,13 @@ def write_results(
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
-    tables = {
-        **{
-            name: _with_confidence(pa.Table.from_pylist(rows), results["rules"]["level"])
-            for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits))
-        },
-        "items": pa.concat_tables(
-            [table for name, each in measured.items() for table in _item_tables(name, each, text_of)]
-        ),
-        "top": pa.concat_tables([top_texts(name, each.items, text_of) for name, each in measured.items()]),
-    }
-    for name, table in tables.items():
-        write_csv(folder / f"{name}.csv", _marked(table, mark_of(results)))
+    mark, level = mark_of(results), results["rules"]["level"]
+    for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):
+        write_csv(folder / f"{name}.csv", _marked(_with_confidence(pa.Table.from_pylist(rows), level), mark))
+    items = (table for name, each in measured.items() for table in _item_tables(name, each, text_of))
+    top = (top_texts(name, few, text_of) for name, each in measured.items() for few, _ in each.parts(_ROWS))
+    for name, tables in (("items", items), ("top", top)):
+        write_csv(folder / f"{name}.csv", (_marked(table, mark) for table in tables))
     write_json(run.folder / "results.json", results)
     return results
 
@@ -172,10 +170,10 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     table = read_table(path, SCORES)
     table = table.filter(pc.equal(table["channel"], channel))
 
-    def matrix(pool: Pool) -> np.ndarray:
+    def matrix(pool: Pool) -> PoolScores:
         if pool.sample is not None:
-            return _matrix(table, pool)
-        return _stored_matrix(run, pool, channel)
+            return MatrixScores(_matrix(table, pool))
+        return stored_scores(run, pool, channel)
 
     return Scores(
         benchmark,
@@ -214,11 +212,23 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
     return matrix
 
 
-def _stored_matrix(run: Run, pool: Pool, channel: str) -> np.ndarray:
-    """The scores of a pool that a run stored, float32 (images, texts). Raises UserError where the file is missing or damaged."""
+def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
+    """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a file is missing or damaged."""
+    sides = [pool_path(run.folder, pool.name, channel, 0, of) for of in EMBEDDINGS]
+    if sides[0].exists():
+        images, texts = (
+            _mapped(path, (len(names), None)) for path, names in zip(sides, (pool.images, pool.texts), strict=True)
+        )
+        if images.shape[1] != texts.shape[1]:
+            raise UserError(f"{sides[1]} has embeddings of another width than {sides[0]}; run `score run` again.")
+        return CosineScores(images, texts)
     path = pool_path(run.folder, pool.name, channel, run.channels.index(channel))
+    return MatrixScores(_mapped(path, (len(pool.images), len(pool.texts))))
+
+
+def _mapped(path: Path, shape: tuple[int, int | None]) -> np.ndarray:
     try:
-        return map_npy(path, (len(pool.images), len(pool.texts)), np.float32)
+        return map_npy(path, shape, np.float32)
     except (OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); run `score run` again.") from None
 
@@ -229,9 +239,15 @@ def _fit_rows(fit: Row) -> list[Row]:
     return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
 
 
-def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str, str]) -> list[pa.Table]:
-    """The outcomes of every item, a table for each metric; its best texts by words and by id."""
-    items, n = measured.items, len(measured.items)
+def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str, str]) -> Iterator[pa.Table]:
+    """The outcomes of every item, metric by metric; its best texts by words and by id."""
+    for i in range(len(measured.outcomes)):
+        for items, outcomes in measured.parts(_ROWS):
+            yield _item_table(protocol, items, outcomes[i], text_of)
+
+
+def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]) -> pa.Table:
+    n = len(items)
     labels = {
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
@@ -243,16 +259,13 @@ def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str,
             candidates[f"{name}_id"] = pa.array(column, pa.string())
         else:
             candidates[name] = _numbers(column, items.scored)
-    return [
-        pa.table(
-            {
-                "protocol": pa.array([protocol] * n, pa.string()), **labels, "metric": pa.array([outcome.metric] * n, pa.string()),
-                "value": _numbers(outcome.value, items.scored), "tie": pa.array(outcome.tie, mask=~items.scored),
-                **candidates, "unscored": pa.array(items.unscored, pa.string()),
-            }
-        )
-        for outcome in measured.outcomes
-    ]  # fmt: skip
+    return pa.table(
+        {
+            "protocol": pa.array([protocol] * n, pa.string()), **labels, "metric": pa.array([outcome.metric] * n, pa.string()),
+            "value": _numbers(outcome.value, items.scored), "tie": pa.array(outcome.tie, mask=~items.scored),
+            **candidates, "unscored": pa.array(items.unscored, pa.string()),
+        }
+    )  # fmt: skip
 
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:

@@ -207,13 +207,18 @@ def split_name(source: str) -> tuple[str, Path]:
     return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
 
 
-def pool_path(folder: Path, pool: str, channel: str, number: int) -> Path:
+EMBEDDINGS = ("images", "texts")
+"""The sides of a pool of which a dual encoder has embeddings."""
+
+
+def pool_path(folder: Path, pool: str, channel: str, number: int, of: str = "") -> Path:
     """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
 
-    Raises UserError unless both names are plain.
+    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless the names are plain.
     """
     name = check_name(pool, "pool's name")
-    return folder / "pools" / (f"{name}.npy" if number == 0 else f"{name}.{check_name(channel, 'channel')}.npy")
+    part = of or (check_name(channel, "channel") if number else "")
+    return folder / "pools" / (f"{name}.{part}.npy" if part else f"{name}.npy")
 
 
 def folder_name(name: str) -> str:

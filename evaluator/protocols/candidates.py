@@ -49,7 +49,13 @@ class Candidates:
         )
         self._text_row = positions(rows["text_id"], benchmark.texts["text_id"])
         read = _reading(rows["text_id"], indistinct)
-        scene = np.unique(self._scene.astype(str), return_inverse=True)[1]
+        scene = (
+            rows["scene_id"]
+            .combine_chunks()
+            .dictionary_encode()
+            .indices.to_numpy(zero_copy_only=False)
+            .astype(np.int64)
+        )
         self._input = scene * (int(read.max(initial=0)) + 1) + read
         self._score, self._reason = _scores(rows, scores)
 

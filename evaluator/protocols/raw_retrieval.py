@@ -1,13 +1,14 @@
 """Raw retrieval: images and their own captions against one another, in folds (protocols, section 3; CREPE, Ma et al. 2023)."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from evaluator.protocols.comparison import beats, best_score
 from evaluator.protocols.items import COUNTS, NOT_A_NUMBER, TRUNCATED, positions, split_rank, strings
 from evaluator.protocols.pools import Fold
+from evaluator.protocols.ranking import ranks
 from evaluator.protocols.results import Outcome, Row, result_row
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.clusters import Clusters
@@ -52,9 +53,9 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
         groups.setdefault((fold.split, fold.n), []).append(fold)
     rows = []
     for metric, transposed in zip(METRICS, (False, True), strict=True):
+        of = scores.between_images or scores if transposed else scores
         for (split, n), folds in groups.items():
-            of = scores.between_images or scores if transposed else scores
-            outcomes = [_recall(fold, of.matrix(fold), transposed, scores) for fold in folds]
+            outcomes = [_recall(fold, of, transposed) for fold in folds]
             rows.append(_row(metric, {"kind": KIND, "n": n, "split": split}, folds, outcomes, scores.confidence))
     return rows
 
@@ -94,19 +95,15 @@ _Recall = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Of N queries: whether each ranks its own counterpart first, whether it lost only to a tie, why it is unscored."""
 
 
-def _recall(fold: Fold, matrix: np.ndarray, transposed: bool, run: Scores) -> _Recall:
-    """R@1 of each image of a fold, or transposed of each text, from its scores (images, texts)."""
-    scores = matrix.T if transposed else matrix
-    own = np.eye(len(scores), dtype=bool)
-    true, false = best_score(scores, own), best_score(scores, ~own)
-    with np.errstate(invalid="ignore"):
-        right = beats(true, false, run.tolerance)
-        tie = ~right & ~beats(false, true, run.tolerance)
+def _recall(fold: Fold, run: Scores, transposed: bool) -> _Recall:
+    """R@1 of each image of a fold, or transposed of each text."""
+    own = np.repeat(np.arange(len(fold.images))[:, None], 2, axis=1)
+    found = ranks(run.matrix(fold), own, run.tolerance)[transposed]
     reading = [run.indistinct.get(text, text) for text in fold.texts]
-    alike = np.array([reading.count(text) > 1 for text in reading])
-    reasons = np.where(np.isfinite(scores).all(axis=1), "", NOT_A_NUMBER).astype(object)
-    reasons[alike] = TRUNCATED
-    return right, tie, reasons
+    times = Counter(reading)
+    reasons = np.where(found.at_or_above < 0, NOT_A_NUMBER, "").astype(object)
+    reasons[[times[text] > 1 for text in reading]] = TRUNCATED
+    return found.recall(1), found.lost_to_ties(1), reasons
 
 
 def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Recall], level: float) -> Row:

@@ -63,6 +63,12 @@ class ProtocolResults:
     fits: list[Row] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
 
+    def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
+        """The items and outcomes, so many items at a time; one empty part where there are none."""
+        for start in range(0, max(1, len(self.items)), size):
+            rows = np.arange(start, min(start + size, len(self.items)))
+            yield self.items.take(rows), [outcome.take(rows) for outcome in self.outcomes]
+
 
 def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c") -> Outcome:
     """R@k of the true texts of a slot against the false texts of a mask (n, m)."""

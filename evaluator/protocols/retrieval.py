@@ -23,6 +23,9 @@ from evaluator.protocols.protocol import Protocol, lazy
 from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
 from evaluator.protocols.scores import Scores
 
+_BLOCK = 4_000_000
+"""Scores of a pool that are in memory at once."""
+
 
 class Retrieval(Protocol):
     """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has another name."""
@@ -67,14 +70,18 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
         row_of = np.full(table.num_rows, -1)
         row_of[members] = np.arange(len(members))
         image_of = {name: i for i, name in enumerate(pool.images)}
-        images = [image_of[scene] for scene in scene_of[members]]
+        images = np.array([image_of[scene] for scene in scene_of[members]], dtype=np.int64)
         column_of = {name: i for i, name in enumerate(pool.texts)}
-        truth = np.zeros((len(members), len(pool.texts)), dtype=bool)
         inside = true & (row_of[item] >= 0)
-        truth[row_of[item[inside]], [column_of[text] for text in texts[inside]]] = True
-        parts.append(
-            _best_of_pool(pool, scores.matrix(pool)[images], truth, sample_mask(pool, true_of)[images], scores)
+        pairs = np.stack(
+            [row_of[item[inside]], np.array([column_of[text] for text in texts[inside]], np.int64)], axis=1
         )
+        part = _PoolReader(pool, scores, true_of)
+        size = max(1, _BLOCK // max(1, len(pool.texts)))
+        for start in range(0, len(members), size):
+            few = slice(start, start + size)
+            here = pairs[(pairs[:, 0] >= start) & (pairs[:, 0] < start + size)] - (start, 0)
+            parts.append(part.best(images[few], here))
         order.append(members)
     back = np.argsort(np.concatenate(order))
     best, names, reasons, by_chance, directions = (np.concatenate(column)[back] for column in zip(*parts, strict=True))
@@ -88,28 +95,45 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
     return scores.for_intervals(items), by_chance, directions
 
 
-def _best_of_pool(
-    pool: Pool, matrix: np.ndarray, truth: np.ndarray, asked: np.ndarray, scores: Scores
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Scores (n, 2) and text ids (n, 2) of the best true and best false text, reasons (n,), chance (n,) and directions of errors.
+class _PoolReader:
+    """The best texts of a pool for some of its images at a time."""
 
-    matrix: scores (n, texts). truth, asked: which texts are true and which are in the sample, bool (n, texts).
-    """
-    rows, texts = np.arange(len(matrix)), np.array(pool.texts, dtype=object)
-    false = asked & ~truth
-    best = [np.where(mask, matrix, -np.inf).argmax(axis=1) for mask in (truth, false)]
-    reasons = np.where((np.isfinite(matrix) | ~asked).all(axis=1), "", NOT_A_NUMBER).astype(object)
-    reasons[np.isnan(matrix).all(axis=1)] = MISSING
-    _, reading = np.unique([scores.indistinct.get(text, text) for text in texts], return_inverse=True)
-    if len(set(reading.tolist())) < len(reading):
-        for i in rows:
-            if np.isin(reading[truth[i]], reading[false[i]]).any():
-                reasons[i] = TRUNCATED
-    best_scores = np.stack([matrix[rows, column] for column in best], axis=1)
-    by_chance = chance(truth.sum(axis=1), false.sum(axis=1))
-    said = read_assertions(scores.benchmark, pool.texts)
-    if said is None:
+    def __init__(self, pool: Pool, scores: Scores, true_of: dict[str, set[str]]):
+        self._pool, self._scores, self._true_of = pool, scores, true_of
+        self._matrix = scores.matrix(pool)
+        self._texts = np.array(pool.texts, dtype=object)
+        read = [scores.indistinct.get(text, text) for text in pool.texts]
+        self._reading = np.unique(read, return_inverse=True)[1] if len(set(read)) < len(read) else None
+        self._said = read_assertions(scores.benchmark, pool.texts)
+
+    def best(
+        self, images: np.ndarray, true: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Scores (n, 2) and text ids (n, 2) of the best true and best false text, reasons (n,), chance (n,) and directions of errors.
+
+        images: rows of the pool, (n,). true: pairs of a place in `images` and a true text's column, (t, 2).
+        """
+        matrix = self._matrix.block(images, slice(0, len(self._texts)))
+        rows, truth = np.arange(len(matrix)), np.zeros(matrix.shape, dtype=bool)
+        truth[tuple(true.T)] = True
+        few = replace(self._pool, images=[self._pool.images[image] for image in images])
+        asked = sample_mask(few, self._true_of)
+        false = asked & ~truth
+        best = [np.where(mask, matrix, -np.inf).argmax(axis=1) for mask in (truth, false)]
+        reasons = np.where((np.isfinite(matrix) | ~asked).all(axis=1), "", NOT_A_NUMBER).astype(object)
+        reasons[np.isnan(matrix).all(axis=1)] = MISSING
+        if self._reading is not None:
+            for i in rows:
+                if np.isin(self._reading[truth[i]], self._reading[false[i]]).any():
+                    reasons[i] = TRUNCATED
         directions = np.zeros((len(matrix), 2, N_DIRECTIONS))
-    else:
-        directions = error_directions(matrix, truth, false, np.arange(len(texts)), said, scores.tolerance)
-    return best_scores, np.stack([texts[column] for column in best], axis=1), reasons, by_chance, directions
+        if self._said is not None:
+            columns, tolerance = np.arange(len(self._texts)), self._scores.tolerance
+            directions = error_directions(matrix, truth, false, columns, self._said, tolerance)
+        return (
+            np.stack([matrix[rows, column] for column in best], axis=1),
+            np.stack([self._texts[column] for column in best], axis=1),
+            reasons,
+            chance(truth.sum(axis=1), false.sum(axis=1)),
+            directions,
+        )

@@ -8,6 +8,7 @@ import numpy as np
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import Items
+from evaluator.protocols.pool_scores import PoolScores
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
@@ -19,7 +20,7 @@ class Scores:
 
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
-    of a pool or fold, float32 (images, texts), nan where a sampled pool has none. tolerance: how close scores tie. shown:
+    of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
     the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1. between_images: the scores of
     another channel, where images are compared by that.
     """
@@ -29,7 +30,7 @@ class Scores:
     candidates: Candidates
     pools: Sequence[Pool]
     folds: Mapping[str, Sequence[Fold]]
-    matrix: Callable[[Pool], np.ndarray]
+    matrix: Callable[[Pool], PoolScores]
     tolerance: float = TOLERANCE
     shown: Mapping[str, str] = field(default_factory=dict)
     confidence: float = LEVEL

@@ -15,7 +15,7 @@ from evaluator.scoring.cache import EmbeddingCache
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.needs import Needs
 from evaluator.scoring.preflight import announce_time
-from evaluator.scoring.writing import write_pool, write_scores
+from evaluator.scoring.writing import write_embeddings, write_scores
 from generator.dataset.reader import Benchmark
 
 CHANNEL = "cosine"
@@ -27,7 +27,7 @@ def score_dual(
     model: DualEncoder, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Encode inputs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
+    """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
 
     names: the name of each text in the cache, by text_id. Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
     should tie must not differ by rounding, while an image's rounding affects all its texts alike.
@@ -104,5 +104,8 @@ def _write(out: Path, needs: Needs, images: np.ndarray, texts: np.ndarray) -> No
             scores[part, 0] = np.einsum("nd,nd->n", images[left[part]], texts[right[part]])
         write_scores(out, needs.pairs, scores, (CHANNEL,))
         for pool, (pool_images, pool_texts) in needs.pools.items():
-            matrix = images[[image_row[i] for i in pool_images]] @ texts[[text_row[t] for t in pool_texts]].T
-            write_pool(out, pool, CHANNEL, 0, matrix)
+            for of, vectors, row_of, names in (
+                ("images", images, image_row, pool_images),
+                ("texts", texts, text_row, pool_texts),
+            ):
+                write_embeddings(out, pool, of, vectors, np.array([row_of[name] for name in names], np.int64))

@@ -25,7 +25,8 @@ def score(
     cache_folder: Path | None = None, settings: Settings | None = None, process: Process | None = None,
     on_batch_size: Callable[[int], None] = lambda batch: None,
 ) -> dict[str, str]:  # fmt: skip
-    """Write `out`/scores.parquet and `out`/pools/*.npy (float32, images × texts, in the order of `needs`).
+    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`, or of a dual encoder
+    the embeddings of both (run_folder.pool_path).
 
     Results of earlier runs are taken from the cache in `cache_folder` (None: the user's cache). `settings` None means
     those of `settings_for(model, batch)`; `process` None means that this process is alone. `on_batch_size` is called with

@@ -10,8 +10,11 @@ import pyarrow as pa
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.run_folder import pool_path
 from evaluator.scoring.needs import Pair
-from generator.dataset.files import write_table
+from generator.dataset.files import draft_of, write_table
 from generator.dataset.schema import SCORES
+
+_ROWS = 4096
+"""Rows of an array that are written at once."""
 
 
 def write_scores(out: Path, pairs: Sequence[Pair], scores: np.ndarray, channels: Sequence[str]) -> None:
@@ -34,9 +37,21 @@ def write_scores(out: Path, pairs: Sequence[Pair], scores: np.ndarray, channels:
 
 def write_pool(out: Path, pool: str, channel: str, place: int, matrix: np.ndarray) -> None:
     """Write a pool's scores, float32 (images, texts), to `pool_path`."""
-    path = pool_path(out, pool, channel, place)
+    _write(pool_path(out, pool, channel, place), matrix, np.arange(len(matrix)))
+
+
+def write_embeddings(out: Path, pool: str, of: str, vectors: np.ndarray, rows: np.ndarray) -> None:
+    """Write some rows of embeddings, float32 (n, d), for one of the sides of a pool, to `pool_path`."""
+    _write(pool_path(out, pool, "", 0, of), vectors, rows)
+
+
+def _write(path: Path, array: np.ndarray, rows: np.ndarray) -> None:
+    """Write rows of a matrix, whole or not at all, a few at a time."""
     path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_of(path)
     with draft.open("wb") as file:
-        np.save(file, matrix.astype(np.float32))
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, len(rows), _ROWS):
+            file.write(np.ascontiguousarray(array[rows[start : start + _ROWS]], np.float32).tobytes())
     os.replace(draft, path)

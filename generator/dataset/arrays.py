@@ -34,8 +34,11 @@ def _numbers(data: bytes, shape: tuple[int, ...], by_column: bool, kind: np.dtyp
     return np.frombuffer(data, kind).reshape(shape, order="F" if by_column else "C")
 
 
-def map_npy(path: Path, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray:
-    """The array of a .npy file, read from disk as it is used. Raises UserError or ValueError unless it is as expected."""
+def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -> np.ndarray:
+    """The array of a .npy file, read from disk as it is used. A side of the shape that is None may have any length.
+
+    Raises UserError or ValueError unless it is as expected.
+    """
     check_file(path)
     try:
         array: np.ndarray = np.lib.format.open_memmap(path, mode="r")
@@ -43,7 +46,8 @@ def map_npy(path: Path, shape: tuple[int, ...], kind: type[np.generic]) -> np.nd
         raise
     except Exception as error:  # as in read_npy
         raise ValueError(f"it is no array ({type(error).__name__})") from None
-    if array.shape != shape or array.dtype != kind:
+    wanted = tuple(n if side is None else side for n, side in zip(array.shape, shape, strict=False))
+    if array.ndim != len(shape) or array.shape != wanted or array.dtype != kind:
         raise ValueError(f"it has {array.shape} of {array.dtype}, expected {shape} of {np.dtype(kind)}")
     return array
 

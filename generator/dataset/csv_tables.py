@@ -4,7 +4,9 @@ A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no
 Injection). So does one that begins with apostrophes and one of these, so that `read_csv` gives every text as it was.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,20 +14,32 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from generator.dataset.errors import UserError
-from generator.dataset.files import write_text
+from generator.dataset.files import draft_of
 from generator.dataset.limits import MOST_LIST, check_file
 
 _FORMULA, _ESCAPED = r"\A'*[=+\-@\t\r]", r"\A'+[=+\-@\t\r]"
 _NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 
 
-def write_csv(path: Path, table: pa.Table) -> None:
-    """Write a table as CSV, whole or not at all. Without columns the file is empty."""
-    columns = [_escaped(column) if pa.types.is_string(column.type) else column for column in table.columns]
-    sink = pa.BufferOutputStream()
-    if columns:
-        pa.csv.write_csv(pa.table(columns, table.column_names), sink, pa.csv.WriteOptions(quoting_style="needed"))
-    write_text(path, sink.getvalue().to_pybytes().decode())
+def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
+    """Write a table, or tables of the same columns one below the other, as CSV, whole or not at all.
+
+    Tables are written as they come, so that no more than one need be in memory. Without columns the file is empty.
+    """
+    tables = iter([table] if isinstance(table, pa.Table) else table)
+    first = next(tables, pa.table({}))
+    draft = draft_of(path)
+    try:
+        with draft.open("wb") as file:
+            if first.num_columns:
+                options = pa.csv.WriteOptions(quoting_style="needed")
+                with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
+                    for each in chain([first], tables):
+                        columns = [_escaped(c) if pa.types.is_string(c.type) else c for c in each.columns]
+                        writer.write_table(pa.table(columns, schema=first.schema))
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:

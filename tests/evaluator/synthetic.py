@@ -29,6 +29,13 @@ def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
     return found
 
 
+def pool_matrix(folder: Path, pool: str) -> np.ndarray:
+    """The scores of a pool of a dual encoder's run, float32 (images, texts), by one product of its embeddings."""
+    images, texts = (np.load(folder / "pools" / f"{pool}.{of}.npy") for of in ("images", "texts"))
+    assert images.dtype == texts.dtype == np.float32
+    return np.asarray(images @ texts.T)
+
+
 class Builder:
     """Collects the rows of a benchmark: `add` makes an item from its candidates (slot, truth, kind)."""
 

@@ -23,7 +23,7 @@ from generator.dataset.writer import write_benchmark
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.scorers import TorchBag
-from tests.evaluator.synthetic import find
+from tests.evaluator.synthetic import find, pool_matrix
 
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
 
@@ -93,7 +93,7 @@ def test_results_are_those_of_a_plain_loop_over_the_tables(
 ) -> None:
     results = _run(drawn, f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", tmp_path / "run")
     scores = {(r["image_id"], r["text_id"]): r["score"] for r in _rows(tmp_path / "run" / "scores.parquet")}
-    grid = np.load(tmp_path / "run" / "pools" / "grid.npy").astype(float)
+    grid = pool_matrix(tmp_path / "run", "grid").astype(float)
     pool = benchmark.pools["text_id"].to_pylist()
     candidates: dict[str, list[dict[str, object]]] = {}
     for row in benchmark.candidates.to_pylist():

@@ -14,7 +14,7 @@ from evaluator.measure import measure
 from generator.dataset.files import read_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, pool_matrix, write_run
 
 WINOGROUND = {  # item: scores of c0_i0, c0_i1, c1_i0, c1_i1; whether text, image, group are right
     "0": ((0.9, 0.2, 0.3, 0.8), (True, True, True)),
@@ -186,7 +186,7 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn:
     benchmark = Dataset.open(drawn).benchmark()
     pairs = pq.read_table(own / "scores.parquet").select(["image_id", "text_id", "score"]).to_pylist()
     rows = {(row["image_id"], row["text_id"]): row["score"] for row in pairs}
-    matrix = np.load(own / "pools" / "grid.npy")
+    matrix = pool_matrix(own, "grid")
     of_pool = benchmark.items_of("retrieval")["item_id"].to_pylist()
     images = sorted({row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in set(of_pool)})
     for image, values in zip(images, matrix.tolist(), strict=True):

@@ -23,6 +23,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.encoders import Counting
+from tests.evaluator.synthetic import pool_matrix
 
 TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
 
@@ -103,7 +104,7 @@ def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
         rows = pq.read_table(out / "scores.parquet").to_pylist()
         assert [(r["image_id"], r["text_id"]) for r in rows] == asked.pairs
         assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in asked.pairs], abs=1e-5)
-        matrix = np.load(out / "pools" / "grid.npy")
+        matrix = pool_matrix(out, "grid")
         assert matrix.dtype == np.float32
         pool_images, pool_texts = asked.pools["grid"]
         assert matrix == pytest.approx(np.array([[expected[s, t] for t in pool_texts] for s in pool_images]), abs=1e-5)

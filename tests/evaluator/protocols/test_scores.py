@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from evaluator.measure import read_scores
 from evaluator.protocols.registry import find_protocol
 from evaluator.run_folder import open_run
+from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 
 
@@ -30,4 +32,12 @@ def test_folds_are_read_where_the_run_scored_them(folder: Path, tmp_path: Path) 
     assert [fold.name for fold in folds] == [f.name for f in find_protocol(name).folds(opened.benchmark)]
     matrix = np.arange(len(folds[0].images) ** 2, dtype=np.float32).reshape(len(folds[0].images), -1)
     np.save(run / "pools" / f"{folds[0].name}.npy", matrix)
-    assert np.array_equal(scores.matrix(folds[0]), matrix)
+    rows, columns = slice(1, 4), slice(0, 3)
+    assert np.array_equal(scores.matrix(folds[0]).block(rows, columns), matrix[rows, columns])
+    sides = [np.full((len(folds[0].images), d), 0.5, np.float32) for d in (4, 5)]
+    for of, embeddings in zip(("images", "texts"), (sides[0], sides[0]), strict=True):
+        np.save(run / "pools" / f"{folds[0].name}.{of}.npy", embeddings)
+    assert (scores.matrix(folds[0]).block(rows, columns) == 1).all()
+    np.save(run / "pools" / f"{folds[0].name}.texts.npy", sides[1])
+    with pytest.raises(UserError, match="embeddings of another width"):
+        scores.matrix(folds[0])

@@ -16,7 +16,7 @@ from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.encoders import Counting, Cramped, Sharp, WordBag, Wrapped, captions_by_image
-from tests.evaluator.synthetic import find
+from tests.evaluator.synthetic import find, pool_matrix
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def _scored(
     out.mkdir()
     indistinct = score(model, world, benchmark, needs, out, batch, out / "embeddings")
     rows = pq.read_table(out / "scores.parquet").to_pylist()
-    pools = {pool: np.load(out / "pools" / f"{pool}.npy") for pool in needs.pools}
+    pools = {pool: pool_matrix(out, pool) for pool in needs.pools}
     return {"rows": rows, "pools": pools, "indistinct": indistinct}
 
 
@@ -47,10 +47,10 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
-    before = (tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.npy").read_bytes()
+    before = (tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes()
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert (len(model.texts), len(model.images)) == (len(needs.texts), len(needs.images))
-    assert before == ((tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.npy").read_bytes())
+    assert before == ((tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes())
 
 
 def test_a_run_that_was_stopped_encodes_only_the_rest(

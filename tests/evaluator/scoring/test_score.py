@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import open_clip
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +22,7 @@ from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.encoders import WordBag, captions_by_image
 from tests.evaluator.scorers import Reader, TorchBag
-from tests.evaluator.synthetic import find
+from tests.evaluator.synthetic import find, pool_matrix
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ def _scored(
     out.mkdir()
     indistinct = score(model, world, benchmark, needs, out, batch, out / "embeddings")
     rows = pq.read_table(out / "scores.parquet").to_pylist()
-    pools = {pool: np.load(out / "pools" / f"{pool}.npy") for pool in needs.pools}
+    pools = {pool: pool_matrix(out, pool) for pool in needs.pools}
     return {"rows": rows, "pools": pools, "indistinct": indistinct}
 
 

@@ -1,6 +1,7 @@
 """CSV that spreadsheets take for data: formulas get an apostrophe, and our own reader takes it away."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -51,6 +52,25 @@ def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
         "'=1+1", "'+cmd", "'-cmd", "'@SUM(A1)", "'\tx", "'\rx", "''=x", "-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "", ""
     ]  # fmt: skip
     assert "-1.5" in (tmp_path / "t.csv").read_text()
+
+
+def test_tables_that_follow_one_another_are_one_file(tmp_path: Path) -> None:
+    parts = [
+        pa.table({"text": pa.array(texts, pa.string()), "n": pa.array([1.0] * len(texts), pa.float64())})
+        for texts in (["a"], [], ["=b", None])
+    ]
+    write_csv(tmp_path / "parts.csv", iter(parts))
+    write_csv(tmp_path / "whole.csv", pa.concat_tables(parts))
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+    def broken() -> Iterator[pa.Table]:
+        yield parts[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_csv(tmp_path / "whole.csv", broken())
+    assert cells(tmp_path / "whole.csv") == ["a", "'=b", ""]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts.csv", "whole.csv"]
 
 
 @given(st.lists(_TEXT, min_size=1, max_size=5))

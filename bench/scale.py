@@ -1,0 +1,127 @@
+"""Millions: a gallery of 20,000 images and 200,000 texts both ways, and the measuring of a million items of four candidates."""
+
+import resource
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench.figures import Figure, seconds
+from evaluator.measure import measure
+from evaluator.protocols.pool_scores import CosineScores
+from evaluator.protocols.ranking import COLUMNS, ROWS, ranks
+from generator.dataset.files import write_json, write_table
+from generator.dataset.reader import Dataset
+from generator.dataset.schema import SCORES
+from generator.dataset.writer import WorldWriter, write_benchmark
+
+ITEMS, CANDIDATES, SCENES = 1_000_000, 4, 100_000
+IMAGES, TEXTS, WIDTH = 20_000, 200_000, 512
+GIB = 2**30
+SPLITS = ("seen", "partial", "unseen")
+
+
+def _names(letter: str, numbers: np.ndarray) -> pa.Array:
+    return pc.binary_join_element_wise(letter, pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 8, "0"), "")
+
+
+def write_items(root: Path, items: int) -> Path:
+    """Write a run without a model: so many items of four candidates over images of ten items each; returns its folder."""
+    with WorldWriter(
+        root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
+    ) as world:
+        world.finish("")
+    number = np.arange(items)
+    scene = number % max(1, items * SCENES // ITEMS)
+    row = np.repeat(number, CANDIDATES)
+    place = np.tile(np.arange(CANDIDATES), items)
+    text = _names("t", (row * 7 + place * 3) % items)
+    candidates = pa.table({
+        "item_id": _names("i", row), "scene_id": _names("s", scene[row]), "text_id": text,
+        "slot": np.where(place == 0, "c", "n"), "truth": place == 0,
+    })  # fmt: skip
+    tables = {
+        "texts": pa.table({"text_id": _names("t", number), "text": _names("words ", number)}),
+        "items": pa.table({
+            "item_id": _names("i", number), "protocol": pa.array(["binary"] * items), "kind": pa.array(["swap"] * items),
+            "split": np.array(SPLITS)[scene % 3], "cluster_id": _names("k", scene),
+        }),
+        "candidates": candidates,
+    }  # fmt: skip
+    write_benchmark(root, "all", tables, None, {})
+    dataset = Dataset.open(root)
+    folder = root / "run"
+    folder.mkdir()
+    noise = np.random.default_rng(0).normal(size=len(row)).astype(np.float32) + (place == 0)
+    scores = pa.table({
+        "image_id": candidates["scene_id"], "text_id": text, "channel": pa.array(["cosine"] * len(row)),
+        "score": noise.astype(np.float32), "unscored": pa.nulls(len(row), pa.string()),
+    }, schema=SCORES)  # fmt: skip
+    write_table(folder / "scores.parquet", scores, SCORES)
+    write_json(folder / "run.json", {
+        "model": "random", "benchmark": dataset.benchmark("all").digest, "world": dataset.world.digest, "dataset": str(root),
+        "benchmark_name": "all", "protocols": ["binary"], "certificate": "not verified", "indistinct_texts": {}, "info": {},
+        "python": "", "versions": {},
+    })  # fmt: skip
+    return folder
+
+
+def figures() -> list[Figure]:
+    """Time and memory of both, each in a process of its own, and the gallery's time over that of NumPy's products alone."""
+    gallery, memory = alone(_gallery)
+    measured, most = alone(_measured)
+    return [
+        Figure(f"R@1, 5, 10 of {IMAGES:,} x {TEXTS:,}, both ways", "s", (gallery["ranks"],)),
+        Figure("over its matrix products alone (bar: 1.3 or less)", "times", (gallery["ranks"] / gallery["products"],)),
+        Figure("its memory (bar: 2 or less)", "GiB", (memory,)),
+        Figure(f"measuring {ITEMS:,} items of {CANDIDATES} candidates", "s", (measured["measure"],)),
+        Figure("its memory (bar: 2 or less)", "GiB", (most,)),
+    ]
+
+
+def alone(task: Callable[[Path], dict[str, float]]) -> tuple[dict[str, float], float]:
+    """What a task returns of a folder, and the most memory in GiB of the process that did it."""
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as process:
+        found = process.submit(task, Path(folder)).result()
+        return found, process.submit(_peak).result()
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+
+
+def _gallery(folder: Path) -> dict[str, float]:
+    """Each image has ten true texts, whose embeddings lie near its own."""
+    rng = np.random.default_rng(0)
+    embeddings = rng.normal(size=(IMAGES, WIDTH)).astype(np.float32)
+    texts = np.lib.format.open_memmap(folder / "texts.npy", "w+", np.float32, (TEXTS, WIDTH))
+    owner = np.arange(TEXTS) % IMAGES
+    for start in range(0, TEXTS, IMAGES):
+        noisy = embeddings + 4 * rng.normal(size=(IMAGES, WIDTH)).astype(np.float32)
+        texts[start : start + IMAGES] = noisy / np.linalg.norm(noisy, axis=1, keepdims=True)
+    np.save(folder / "images.npy", embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True))
+    del texts, embeddings
+    mapped = [np.load(folder / f"{side}.npy", mmap_mode="r") for side in ("images", "texts")]
+
+    def products() -> None:
+        for top in range(0, IMAGES, ROWS):
+            for left in range(0, TEXTS, COLUMNS):
+                mapped[0][top : top + ROWS] @ mapped[1][left : left + COLUMNS].T
+
+    def ranked() -> None:
+        for found in ranks(CosineScores(*mapped), np.stack([owner, np.arange(TEXTS)], axis=1)):
+            for k in (1, 5, 10):
+                found.recall(k).mean()
+
+    return {"products": seconds(products), "ranks": seconds(ranked)}
+
+
+def _measured(folder: Path) -> dict[str, float]:
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:  # so that the memory of writing is not counted
+        run = process.submit(write_items, folder / "dataset", ITEMS).result()
+    return {"measure": seconds(lambda: measure(run))}

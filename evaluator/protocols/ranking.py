@@ -1,0 +1,130 @@
+"""Where the true counterpart of each query ranks, of images among texts and of texts among images, block by block.
+
+No matrix of all scores is made: of n images and m texts, a block of at most ROWS × COLUMNS scores is in memory.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.protocols.comparison import TOLERANCE, beats
+from evaluator.protocols.pool_scores import PoolScores
+
+ROWS, COLUMNS = 1_020, 8_192
+"""Scores of a block: some 33 MB."""
+_BYTE = 255
+"""Most rows that are counted in bytes, which is several times as fast as in wider numbers; it divides ROWS."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Of each query: its false candidates at or above its best true one, and above it, int64 (n,).
+
+    Scores that tie count as at or above, and not as above. A query without a true candidate, or with a score that is not
+    finite, has −1 in both.
+    """
+
+    at_or_above: np.ndarray
+    above: np.ndarray
+
+    def recall(self, k: int) -> np.ndarray:
+        """Whether fewer than k false candidates score at or above the true one, bool (n,); False where there is no rank."""
+        return (self.at_or_above >= 0) & (self.at_or_above < k)
+
+    def lost_to_ties(self, k: int) -> np.ndarray:
+        """Whether ties alone decide that a query is not recalled at k, bool (n,)."""
+        return (self.at_or_above >= k) & (self.above < k)
+
+
+def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -> tuple[Ranks, Ranks]:
+    """The ranks of images among texts, and of texts among images.
+
+    truth: the true pairs, int64 (t, 2) rows of images and texts, each once. The rule is that of `comparison.beats`, to the
+    last bit, for scores above −3e38.
+    """
+    own = scores.of_pairs(truth)
+    sides = [_Side(n, truth[:, axis], own, tolerance) for axis, n in enumerate(scores.shape)]
+    truth = truth[np.lexsort((truth[:, 1] // COLUMNS, truth[:, 0] // ROWS))]
+    for top in range(0, scores.shape[0], ROWS):
+        rows = slice(top, min(top + ROWS, scores.shape[0]))
+        of_rows = truth[
+            np.searchsorted(truth[:, 0] // ROWS, top // ROWS) : np.searchsorted(
+                truth[:, 0] // ROWS, top // ROWS, "right"
+            )
+        ]
+        for left in range(0, scores.shape[1], COLUMNS):
+            columns = slice(left, min(left + COLUMNS, scores.shape[1]))
+            block = scores.block(rows, columns)
+            first, last = np.searchsorted(of_rows[:, 1] // COLUMNS, (left // COLUMNS, left // COLUMNS + 1))
+            image, text = of_rows[first:last].T
+            inside = block[image - top, text - left]
+            finite = np.isfinite(block)
+            whole = bool(finite.all())
+            for side, part, axis, query in ((sides[0], rows, 1, image), (sides[1], columns, 0, text)):
+                side.count(block, part, axis)
+                side.leave_out(inside, query)
+                if not whole:
+                    side.unscored[part] |= ~finite.all(axis=axis)
+    return sides[0].ranks(), sides[1].ranks()
+
+
+class _Side:
+    """Counts for the queries of one side: scores from two thresholds up, for at or above and for above."""
+
+    def __init__(self, n: int, query: np.ndarray, own: np.ndarray, tolerance: float):
+        best = np.full(n, -np.inf, np.float32)
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(best, query, own)
+        self.unscored = ~np.isfinite(best)
+        self._least = [_least(best, tolerance, strictly) for strictly in (False, True)]
+        self._counts = np.zeros((2, n), np.int64)
+
+    def count(self, block: np.ndarray, part: slice, axis: int) -> None:
+        """Add the scores of a block; `part` are its queries, and their candidates lie along `axis`."""
+        for least, counts in zip(self._least, self._counts, strict=True):
+            reached = block >= (least[part, None] if axis else least[part])
+            counts[part] += np.count_nonzero(reached, axis=1) if axis else _by_column(reached)
+
+    def leave_out(self, inside: np.ndarray, query: np.ndarray) -> None:
+        """Take true pairs out again, given their scores and queries."""
+        for least, counts in zip(self._least, self._counts, strict=True):
+            np.subtract.at(counts, query, inside >= least[query])
+
+    def ranks(self) -> Ranks:
+        """What was counted."""
+        return Ranks(*np.where(self.unscored, -1, self._counts))
+
+
+def _by_column(mask: np.ndarray) -> np.ndarray:
+    """How many of each column are true, int64 (m,)."""
+    return sum(
+        (mask[start : start + _BYTE].view(np.uint8).sum(axis=0, dtype=np.uint8).astype(np.int64) for start in range(0, len(mask), _BYTE)),
+        np.zeros(mask.shape[1], np.int64),
+    )  # fmt: skip
+
+
+def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
+    """The least float32 (n,) that beats each true score or, unless `strictly`, that the true score does not beat.
+
+    Found by bisection over all numbers, in the order of their bits, so that the rule stands in `beats` alone.
+    """
+    low, high = (np.full(len(truth), _order(np.array([end], np.float32))[0]) for end in (-np.inf, np.inf))
+    with np.errstate(invalid="ignore"):
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            score = _number(middle)
+            reached = beats(score, truth, tolerance) if strictly else ~beats(truth, score, tolerance)
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return _number(high)
+
+
+def _order(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, int64, in the order of float32 numbers."""
+    bits = numbers.astype(np.float32).view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """The float32 numbers of `_order`."""
+    bits = np.where(order < 0, -order | 0x80000000, order)
+    return bits.astype(np.uint32).view(np.float32)
