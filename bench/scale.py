@@ -2,6 +2,7 @@
 
 import resource
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -76,7 +77,7 @@ def figures() -> list[Figure]:
     gallery, memory = alone(_gallery)
     measured, most = alone(_measured)
     return [
-        Figure(f"R@1, 5, 10 of {IMAGES:,} x {TEXTS:,}, both ways", "s", (gallery["ranks"],)),
+        Figure(f"R@1, 5, 10 of {IMAGES:,} x {TEXTS:,}, both ways", "CPU s", (gallery["ranks"],)),
         Figure("over its matrix products alone (bar: 1.3 or less)", "times", (gallery["ranks"] / gallery["products"],)),
         Figure("its memory (bar: 2 or less)", "GiB", (memory,)),
         Figure(f"measuring {ITEMS:,} items of {CANDIDATES} candidates", "s", (measured["measure"],)),
@@ -118,7 +119,14 @@ def _gallery(folder: Path) -> dict[str, float]:
             for k in (1, 5, 10):
                 found.recall(k).mean()
 
-    return {"products": seconds(products), "ranks": seconds(ranked)}
+    return {"products": _processor_seconds(products), "ranks": _processor_seconds(ranked)}
+
+
+def _processor_seconds(action: Callable[[], object]) -> float:
+    """Time of the processor, which other work on the machine changes less than wall time."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
 
 
 def _measured(folder: Path) -> dict[str, float]:

@@ -167,18 +167,19 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
-    table = read_table(path, SCORES)
-    table = table.filter(pc.equal(table["channel"], channel))
+    table = _of_channel(read_table(path, SCORES), channel)
+    candidates = Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance)
+    sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
 
     def matrix(pool: Pool) -> PoolScores:
-        if pool.sample is not None:
-            return MatrixScores(_matrix(table, pool))
+        if pool.sample is not None and sampled is not None:
+            return MatrixScores(_matrix(sampled, pool))
         return stored_scores(run, pool, channel)
 
     return Scores(
         benchmark,
         record["indistinct_texts"],
-        Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance),
+        candidates,
         item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
@@ -186,6 +187,12 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
         _bindings(run),
         level,
     )
+
+
+def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
+    """The rows of one channel; the table itself where it has no others, since a copy may take hundreds of megabytes."""
+    inside = pc.equal(scores["channel"], channel)
+    return scores if pc.all(inside).as_py() else scores.filter(inside)
 
 
 def _bindings(run: Run) -> dict[str, str]:

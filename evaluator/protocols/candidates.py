@@ -22,6 +22,22 @@ from generator.dataset.reader import Benchmark
 
 _COMPARED = ("c", "n", "p", "0", "1")
 _CAPTION = ("c", "0")
+_READ = ["scene_id", "text_id", "slot", "truth", "kind"]
+
+
+class _Coded:
+    """A column of strings as codes, int32 (n,), and names: a third of the memory of `strings`. Null is ""."""
+
+    def __init__(self, column: pa.ChunkedArray):
+        encoded = column.combine_chunks().dictionary_encode()
+        names = [*encoded.dictionary.to_pylist(), ""]
+        self.names = np.array(names, dtype=object)
+        self.codes = pc.fill_null(encoded.indices, len(names) - 1).to_numpy().astype(np.int32)
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        """The strings of some rows, an object array."""
+        found: np.ndarray = self.names[self.codes[rows]]
+        return found
 
 
 class Candidates:
@@ -42,21 +58,19 @@ class Candidates:
         rows = benchmark.candidates
         item = positions(rows["item_id"], benchmark.items["item_id"])
         inside = (item >= 0) & chosen.to_numpy(zero_copy_only=False)[item]
-        rows, self._item = rows.filter(pa.array(inside)), item[inside]
+        rows = rows.select(_READ)
+        if not inside.all():  # a copy of millions is not made for nothing
+            rows, item = rows.filter(pa.array(inside)), item[inside]
+        self._item = item
         self._truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
         self._scene, self._slot, self._kind, self._text = (
-            strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
+            _Coded(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
         )
         self._text_row = positions(rows["text_id"], benchmark.texts["text_id"])
+        # slots whose candidates are compared with one another have one number
+        self._compared = np.where(np.isin(self._slot.names, _COMPARED), 0, np.arange(1, 1 + len(self._slot.names)))
         read = _reading(rows["text_id"], indistinct)
-        scene = (
-            rows["scene_id"]
-            .combine_chunks()
-            .dictionary_encode()
-            .indices.to_numpy(zero_copy_only=False)
-            .astype(np.int64)
-        )
-        self._input = scene * (int(read.max(initial=0)) + 1) + read
+        self._input = self._scene.codes.astype(np.int64) * (int(read.max(initial=0)) + 1) + read
         self._score, self._reason = _scores(rows, scores)
 
     def items(self, protocol: str) -> Items:
@@ -71,7 +85,8 @@ class Candidates:
         row_of = np.full(self._benchmark.items.num_rows, -1)  # in `table`; −1 for items of other protocols
         row_of[chosen] = np.arange(n)
         row = np.flatnonzero(row_of[self._item] >= 0)
-        row = row[np.argsort(row_of[self._item[row]], kind="stable")]
+        if (np.diff(row_of[self._item[row]]) < 0).any():
+            row = row[np.argsort(row_of[self._item[row]], kind="stable")]
         item = row_of[self._item[row]]
         sizes = np.bincount(item, minlength=n)
         column = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -96,7 +111,9 @@ class Candidates:
             slot=padded(slot, ""),
             candidate_kind=padded(self._kind[row], ""),
             text_id=padded(self._text[row], ""),
-            unscored=_reasons(n, item, slot, truth, self._input[row], self._reason[row]),
+            unscored=_reasons(
+                n, item, self._compared[self._slot.codes[row]], truth, self._input[row], self._reason[row]
+            ),
             tolerance=self._tolerance,
         )
 
@@ -109,15 +126,19 @@ def _scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         i, t = positions(image, pa.chunked_array([images])), positions(text, pa.chunked_array([texts]))
         return np.where((i < 0) | (t < 0), -1, i * max(1, len(texts)) + t)
 
-    known, wanted = keys(scores["image_id"], scores["text_id"]), keys(rows["scene_id"], rows["text_id"])
-    order = np.argsort(known)
-    # an extra row at the end stands for missing scores
-    values = np.append(scores["score"].to_numpy(zero_copy_only=False).astype(np.float32), np.float32(np.nan))
-    reasons = np.append(strings(scores["unscored"]), MISSING)
-    place = np.searchsorted(known, wanted, sorter=order)
-    row = np.append(order, len(known))[place]
-    row = np.where(np.append(known, -2)[row] == wanted, row, len(known))
-    return values[row], reasons[row]
+    known = keys(scores["image_id"], scores["text_id"])
+    order = np.argsort(known).astype(np.int32)
+    known = known[order]
+    wanted = keys(rows["scene_id"], rows["text_id"])
+    place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1)).astype(np.int32)
+    found = known[place] == wanted if len(known) else np.zeros(len(wanted), dtype=bool)
+    del known, wanted
+    row = order[place] if len(order) else place
+    del order, place
+    values, reasons = np.full(len(row), np.nan, np.float32), np.full(len(row), MISSING, dtype=object)
+    values[found] = scores["score"].to_numpy(zero_copy_only=False).astype(np.float32)[row[found]]
+    reasons[found] = strings(scores["unscored"])[row[found]]
+    return values, reasons
 
 
 def _captions(item: np.ndarray, slot: np.ndarray, truth: np.ndarray, n: int) -> np.ndarray:
@@ -153,15 +174,15 @@ def _reading(text: pa.ChunkedArray, indistinct: Mapping[str, str]) -> np.ndarray
 
 
 def _reasons(
-    n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray, model_input: np.ndarray, reason: np.ndarray
+    n: int, item: np.ndarray, compared: np.ndarray, truth: np.ndarray, model_input: np.ndarray, reason: np.ndarray
 ) -> np.ndarray:
     """Why each item is unscored, "" where it is scored: the strongest reason of its candidates.
 
-    item, slot, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the text as
-    the model reads it. Slots c, n and p are compared with one another, so are 0 and 1, and every other slot with itself.
+    item, compared, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the text as
+    the model reads it. Candidates of one number `compared` are compared with one another: slots c, n and p, 0 and 1, and
+    every other slot with itself.
     """
-    slots, code = np.unique(np.where(np.isin(slot, _COMPARED), "", slot).astype(str), return_inverse=True)
-    group = item * max(1, len(slots)) + code
+    group = item * (int(compared.max(initial=0)) + 1) + compared
     reasons = np.full(n, "", dtype=object)
     unscored = np.flatnonzero(reason != "")[::-1]
     reasons[item[unscored]] = reason[unscored]

@@ -92,10 +92,13 @@ class Items:
 
 def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
     """The rows of a protocol's items, by split (in the order val, seen, partial, unseen, others) and item_id."""
-    chosen = np.flatnonzero(strings(benchmark.items["protocol"]) == protocol)
-    split, item_id = (strings(benchmark.items[name])[chosen] for name in ("split", "item_id"))
-    order = sorted(range(len(chosen)), key=lambda i: (split_rank(str(split[i])), item_id[i]))
-    return chosen[order]
+    chosen = np.flatnonzero(pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy())
+    found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
+    split = strings(found["split"])
+    names = sorted(set(split.tolist()), key=split_rank)
+    rank = positions(pa.chunked_array([split], pa.string()), pa.chunked_array([names], pa.string()))
+    keys = pa.table({"rank": rank, "item_id": found["item_id"], "row": np.arange(len(chosen))})
+    return chosen[pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()]
 
 
 def split_rank(split: str) -> tuple[int, str]:

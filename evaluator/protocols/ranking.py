@@ -10,10 +10,10 @@ import numpy as np
 from evaluator.protocols.comparison import TOLERANCE, beats
 from evaluator.protocols.pool_scores import PoolScores
 
-ROWS, COLUMNS = 1_020, 8_192
-"""Scores of a block: some 33 MB."""
-_BYTE = 255
-"""Most rows that are counted in bytes, which is several times as fast as in wider numbers; it divides ROWS."""
+ROWS, COLUMNS = 1_024, 8_192
+"""Scores of a block: 32 MiB."""
+_STRIP = 32
+"""Rows that are counted together: few enough to stay in a processor's cache, and to be counted in bytes."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,29 @@ def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -
     """
     own = scores.of_pairs(truth)
     sides = [_Side(n, truth[:, axis], own, tolerance) for axis, n in enumerate(scores.shape)]
-    truth = truth[np.lexsort((truth[:, 1] // COLUMNS, truth[:, 0] // ROWS))]
+    room = np.empty(_STRIP * COLUMNS, dtype=bool)
+    block_of = truth[:, 0] // ROWS * (1 + scores.shape[1] // COLUMNS) + truth[:, 1] // COLUMNS
+    order = np.argsort(block_of, kind="stable")
+    truth, block_of = truth[order], block_of[order]
     for top in range(0, scores.shape[0], ROWS):
         rows = slice(top, min(top + ROWS, scores.shape[0]))
-        of_rows = truth[
-            np.searchsorted(truth[:, 0] // ROWS, top // ROWS) : np.searchsorted(
-                truth[:, 0] // ROWS, top // ROWS, "right"
-            )
-        ]
         for left in range(0, scores.shape[1], COLUMNS):
             columns = slice(left, min(left + COLUMNS, scores.shape[1]))
             block = scores.block(rows, columns)
-            first, last = np.searchsorted(of_rows[:, 1] // COLUMNS, (left // COLUMNS, left // COLUMNS + 1))
-            image, text = of_rows[first:last].T
+            number = top // ROWS * (1 + scores.shape[1] // COLUMNS) + left // COLUMNS
+            image, text = truth[slice(*np.searchsorted(block_of, (number, number + 1)))].T
             inside = block[image - top, text - left]
-            finite = np.isfinite(block)
-            whole = bool(finite.all())
-            for side, part, axis, query in ((sides[0], rows, 1, image), (sides[1], columns, 0, text)):
-                side.count(block, part, axis)
+            for side, query in zip(sides, (image, text), strict=True):
                 side.leave_out(inside, query)
-                if not whole:
-                    side.unscored[part] |= ~finite.all(axis=axis)
+            for start in range(0, len(block), _STRIP):
+                strip = block[start : start + _STRIP]
+                few = slice(top + start, top + start + len(strip))
+                reached = room[: strip.size].reshape(strip.shape)
+                for side, part, axis in ((sides[0], few, 1), (sides[1], columns, 0)):
+                    side.count(strip, part, axis, reached)
+                if not np.isfinite(strip, out=reached).all():
+                    for side, part, axis in ((sides[0], few, 1), (sides[1], columns, 0)):
+                        side.unscored[part] |= ~reached.all(axis=axis)
     return sides[0].ranks(), sides[1].ranks()
 
 
@@ -79,11 +81,14 @@ class _Side:
         self._least = [_least(best, tolerance, strictly) for strictly in (False, True)]
         self._counts = np.zeros((2, n), np.int64)
 
-    def count(self, block: np.ndarray, part: slice, axis: int) -> None:
-        """Add the scores of a block; `part` are its queries, and their candidates lie along `axis`."""
+    def count(self, strip: np.ndarray, part: slice, axis: int, reached: np.ndarray) -> None:
+        """Add some rows of scores; `part` are its queries, and their candidates lie along `axis`. `reached` is overwritten."""
         for least, counts in zip(self._least, self._counts, strict=True):
-            reached = block >= (least[part, None] if axis else least[part])
-            counts[part] += np.count_nonzero(reached, axis=1) if axis else _by_column(reached)
+            np.greater_equal(strip, least[part, None] if axis else least[part], out=reached)
+            if axis:
+                counts[part] += [np.count_nonzero(row) for row in reached]
+            else:
+                counts[part] += reached.view(np.uint8).sum(axis=0, dtype=np.uint8)
 
     def leave_out(self, inside: np.ndarray, query: np.ndarray) -> None:
         """Take true pairs out again, given their scores and queries."""
@@ -93,14 +98,6 @@ class _Side:
     def ranks(self) -> Ranks:
         """What was counted."""
         return Ranks(*np.where(self.unscored, -1, self._counts))
-
-
-def _by_column(mask: np.ndarray) -> np.ndarray:
-    """How many of each column are true, int64 (m,)."""
-    return sum(
-        (mask[start : start + _BYTE].view(np.uint8).sum(axis=0, dtype=np.uint8).astype(np.int64) for start in range(0, len(mask), _BYTE)),
-        np.zeros(mask.shape[1], np.int64),
-    )  # fmt: skip
 
 
 def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
