@@ -22,6 +22,7 @@ from generator.dataset.reader import Benchmark
 
 _COMPARED = ("c", "n", "p", "0", "1")
 _CAPTION = ("c", "0")
+_WIDEST = 2**63
 _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
 
 
@@ -61,12 +62,12 @@ class Candidates:
         rows = rows.select(_READ)
         if not inside.all():  # a copy of millions is not made for nothing
             rows, item = rows.filter(pa.array(inside)), item[inside]
-        self._item = item
+        self._item = item.astype(np.int32)
         self._truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
         self._scene, self._slot, self._kind, self._text = (
             _Coded(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
         )
-        self._text_row = positions(rows["text_id"], benchmark.texts["text_id"])
+        self._text_row = positions(rows["text_id"], benchmark.texts["text_id"]).astype(np.int32)
         # slots whose candidates are compared with one another have one number
         self._compared = np.where(np.isin(self._slot.names, _COMPARED), 0, np.arange(1, 1 + len(self._slot.names)))
         read = _reading(rows["text_id"], indistinct)
@@ -82,14 +83,14 @@ class Candidates:
         chosen = sorted_rows(self._benchmark, protocol)
         table = self._benchmark.items.take(pa.array(chosen))
         n = len(chosen)
-        row_of = np.full(self._benchmark.items.num_rows, -1)  # in `table`; −1 for items of other protocols
+        row_of = np.full(self._benchmark.items.num_rows, -1, np.int32)  # in `table`; −1 for items of other protocols
         row_of[chosen] = np.arange(n)
-        row = np.flatnonzero(row_of[self._item] >= 0)
+        row = np.flatnonzero(row_of[self._item] >= 0).astype(np.int32)
         if (np.diff(row_of[self._item[row]]) < 0).any():
             row = row[np.argsort(row_of[self._item[row]], kind="stable")]
         item = row_of[self._item[row]]
         sizes = np.bincount(item, minlength=n)
-        column = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        column = np.arange(len(item), dtype=np.int32) - np.repeat((np.cumsum(sizes) - sizes).astype(np.int32), sizes)
 
         def padded(values: np.ndarray, fill: object) -> np.ndarray:
             full = np.full((n, sizes.max(initial=1)), fill, dtype=values.dtype)
@@ -182,13 +183,18 @@ def _reasons(
     the model reads it. Candidates of one number `compared` are compared with one another: slots c, n and p, 0 and 1, and
     every other slot with itself.
     """
-    group = item * (int(compared.max(initial=0)) + 1) + compared
+    group = item.astype(np.int64) * (int(compared.max(initial=0)) + 1) + compared
     reasons = np.full(n, "", dtype=object)
     unscored = np.flatnonzero(reason != "")[::-1]
     reasons[item[unscored]] = reason[unscored]
-    _, code = np.unique(model_input, return_inverse=True)
-    key = group * (int(code.max(initial=0)) + 1) + code
-    indistinct = truth & np.isin(key, key[~truth])
+    span = int(model_input.max(initial=0)) + 1
+    if (int(group.max(initial=0)) + 1) * span >= _WIDEST:
+        _, model_input = np.unique(model_input, return_inverse=True)
+        span = int(model_input.max(initial=0)) + 1
+    key = group * span + model_input
+    indistinct = np.flatnonzero(truth)
+    indistinct = indistinct[np.isin(key[indistinct], key[~truth])]
+    del key
     reasons[item[indistinct]] = TRUNCATED
     complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
     reasons[item[~complete]] = INCOMPLETE

@@ -84,7 +84,7 @@ class BatchRunner:
 
     def __init__(self, job: Job, store: VectorStore, process: Process, settings: Settings):
         self._job, self._store, self._process, self._settings = job, store, process, settings
-        self._known = set(store.get(job.names))
+        self._known = store.known(job.names)
         self._batch = BatchSize(settings.batch or DEFAULT, job.item)
         self._seconds_per_row = math.nan
         self.total = len(job.names)

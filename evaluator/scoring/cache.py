@@ -48,25 +48,30 @@ class VectorCache:
 
     def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
         """The vectors of those inputs that are in the cache, float32 (d,) each."""
-        found: dict[str, np.ndarray] = {}
+        return dict(self._read(inputs))
+
+    def known(self, inputs: Sequence[str]) -> set[str]:
+        """Those inputs whose vectors are in the cache and whole; no more than a few vectors are in memory."""
+        return {name for name, _ in self._read(inputs)}
+
+    def _read(self, inputs: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
         damaged = 0
         for start in range(0, len(inputs), 500):
             part = inputs[start : start + 500]
             with self._explained():
                 rows = self._database.execute(
                     f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
-                )
-                for name, kept in rows:
-                    vector = _checked(name, kept)
-                    if vector is None:
-                        damaged += 1
-                    else:
-                        found[name] = vector
+                ).fetchall()
+            for name, kept in rows:
+                vector = _checked(name, kept)
+                if vector is None:
+                    damaged += 1
+                else:
+                    yield name, vector
         if damaged:
             logger.warning(
                 f"{damaged:,} entries of the {self.kind} {self._path} do not agree with their checksums and are computed again."
             )
-        return found
 
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n inputs."""

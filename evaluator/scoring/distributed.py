@@ -78,6 +78,15 @@ class VectorStore:
                     found |= part.get(missing)
         return found
 
+    def known(self, names: Sequence[str]) -> set[str]:
+        """Those names whose vectors any process has computed; the vectors are not kept in memory."""
+        found = self._cache.known(names)
+        for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
+            if missing := [name for name in names if name not in found]:
+                with VectorCache(path) as part:
+                    found |= part.known(missing)
+        return found
+
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
         self._own.put(names, vectors)

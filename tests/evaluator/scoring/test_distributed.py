@@ -189,6 +189,7 @@ def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
         first.put(["b"], np.full((1, 2), 2.0))
         second.put(["c"], np.full((1, 2), 3.0))
         assert set(first.get(["a", "b", "c", "d"])) == set(second.get(["a", "b", "c"])) == {"a", "b", "c"}
+        assert first.known(["a", "b", "c", "d"]) == second.known(["a", "b", "c"]) == {"a", "b", "c"}
         gathered = first.gather(["a", "b", "c"])
     assert {name: vector[0] for name, vector in gathered.items()} == {"a": 1, "b": 2, "c": 3}
     remove_parts(tmp_path)
