@@ -13,13 +13,13 @@ from evaluator.artefacts.effect import rank_biserial, share_lower, size_of
 from evaluator.artefacts.features import make_pairs
 from evaluator.artefacts.levels import LevelSample, draw_levels
 from evaluator.artefacts.perplexity import LanguageModel, hardest, load_language_model
-from evaluator.artefacts.sample import Sample, draw_samples
+from evaluator.artefacts.sample import Sample, draw_samples, every_question
 from evaluator.artefacts.significance import LEVEL, p_above
-from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity
+from evaluator.artefacts.similarity import SentenceEncoder, audit_similarity, similar_items
 from evaluator.artefacts.words import ngram_differences, overlap, words
 from evaluator.statistics.intervals import cluster_mean
 from generator.dataset.progress import SILENT, Progress
-from generator.dataset.reader import Dataset
+from generator.dataset.reader import Benchmark, Dataset
 
 CHANCE = 0.5
 HACKABLE, CLEAN, TOO_FEW = "hackable", "not above chance", f"fewer than {FEWEST_CLUSTERS} groups"
@@ -63,6 +63,12 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
         "kinds": kinds, "levels": levels, "hackable": hackable, "sentence": _sentence(kinds, hackable),
         "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
+
+
+def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None) -> list[str]:
+    """The ids of all items that COMPASS' filter would drop: those with a negative that `encoder` finds too similar."""
+    questions = list(every_question(benchmark, protocols))
+    return similar_items(questions, SentenceEncoder(encoder, device)) if questions else []
 
 
 def decide(kinds: Sequence[dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ _CANDIDATES = pa.schema(
 _TEXTS = pa.schema([(n, pa.string()) for n in ("text_id", "text")] + [(f"n_{n}", pa.int32()) for n in ("objects", "attributes", "relations")])  # fmt: skip
 
 
+TRAIN = "train"
+"""The protocol of training texts, and the split of the scenes that they describe."""
+
+
 class Kind(NamedTuple):
     """A kind of question: items of one protocol, kind and skill, negatives of one kind, true texts of one role."""
 
@@ -33,7 +38,8 @@ class Kind(NamedTuple):
     negatives: str | None
     """The kind of the negatives, where it differs from that of the item."""
     role: str
-    """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive."""
+    """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive; of a training positive
+    with its kind, such as p-converse."""
 
     def __str__(self) -> str:
         more = [self.negatives, self.skill, None if self.role == "c" else self.role]
@@ -82,7 +88,7 @@ class _Candidate(NamedTuple):
 
 
 def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` evaluation items of every kind; kinds in alphabetical order.
+    """Draw at most `items` items of every kind, training items only where `protocols` names them; kinds in alphabetical order.
 
     Only the drawn items' candidates and texts are read in full. Raises UserError when the benchmark lacks a protocol, or
     when no evaluation item has a false text.
@@ -103,6 +109,22 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
     )
 
 
+def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Question]:
+    """Each caption, composed or decomposed, with its negatives of each kind; hard positives have none of their own."""
+    table = evaluation_items(benchmark, protocols)
+    candidates = candidates_of(benchmark)
+    where = pc.index_in(candidates["item_id"], value_set=table["item_id"]).to_numpy()
+    rows = rows_of(candidates, where, np.arange(len(table)))
+    words = words_of(benchmark, {row.text for found in rows.values() for row in found})
+    names = table["item_id"].to_pylist()
+    for item, found in rows.items():
+        captions = [row for row in found if not (row.truth and row.slot == "p")]
+        for kind in dict.fromkeys(row.kind for row in captions if not row.truth):
+            for caption, against in chain.from_iterable(_questions(captions, kind).values()):
+                text, atoms = words[caption]
+                yield Question(names[item], names[item], text, tuple(words[n][0] for n in against), atoms, 0)
+
+
 def stream(seed: int, *names: str | None) -> np.random.Generator:
     """A random generator for some names, so that the draws of one kind never depend on another kind."""
     digest = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
@@ -115,17 +137,22 @@ def candidates_of(benchmark: Benchmark) -> pa.Table:
 
 
 def evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pa.Table:
-    """The items that are not training data, of all protocols or of those named. Raises UserError for one that is missing."""
+    """The items of the protocols named, or of all but `train`. Raises UserError for one that is missing.
+
+    Items of other protocols over scenes of the split `train`, as imported benchmarks have, are left out.
+    """
     items = benchmark.table("items", _ITEMS)
-    trains = [pc.fill_null(pc.equal(items[name].cast(pa.string()), "train"), False) for name in ("split", "protocol")]
-    items = items.filter(pc.invert(pc.or_(*trains)))
+    train, shown = (
+        pc.fill_null(pc.equal(items[name].cast(pa.string()), TRAIN), False) for name in ("protocol", "split")
+    )
+    items = items.filter(pc.or_(train, pc.invert(shown)))
     known = sorted(filter(None, pc.unique(items["protocol"].cast(pa.string())).to_pylist()))
     for protocol in protocols:
         if protocol not in known:
             near = did_you_mean(protocol, known) if known else "it has no evaluation items."
             raise UserError(f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; {near}")
-    if protocols:
-        items = items.filter(pc.is_in(items["protocol"].cast(pa.string()), value_set=pa.array(protocols, pa.string())))
+    wanted = protocols or [name for name in known if name != TRAIN]
+    items = items.filter(pc.is_in(items["protocol"].cast(pa.string()), value_set=pa.array(wanted, pa.string())))
     return items.combine_chunks()
 
 
@@ -245,10 +272,11 @@ def _questions(rows: list[_Candidate], negatives: str | None) -> dict[str, list[
         here = [row for row in rows if row.scene == scene]
         mixed = {row.slot for row in here if row.truth} & {row.slot for row in here if not row.truth}
         for true in (row for row in here if row.truth):
-            slot = true.slot if true.slot in mixed else None
-            false = [r for r in here if not r.truth and (r.slot == slot if slot else r.slot not in mixed)]
+            own = true.slot if true.slot in mixed else None
+            false = [r for r in here if not r.truth and (r.slot == own if own else r.slot not in mixed)]
             made = [r for r in false if r.of == true.text] or false
             against = [r.text for r in made if r.kind == negatives]
             if against:
-                found[(true.slot or "").rstrip("0123456789") or "c"].append((true.text, against))
+                slot = (true.slot or "").rstrip("0123456789") or "c"
+                found[f"{slot}-{true.kind}" if true.kind else slot].append((true.text, against))
     return found

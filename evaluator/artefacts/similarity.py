@@ -63,10 +63,7 @@ class SentenceEncoder:
 
 def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) -> dict[str, Any]:
     """Cosine of every negative with its caption: mean, and share above COMPASS' threshold."""
-    texts = sorted({text for question in questions for text in question.texts})
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = encoder.encode(texts)
-    near = [vectors[[place[n] for n in q.negatives]] @ vectors[place[q.caption]] for q in questions]
+    near = _cosines(questions, encoder)
     above = [cosine > threshold(q.atoms) for cosine, q in zip(near, questions, strict=True) if q.atoms is not None]
     flat = np.concatenate(near)
     return {
@@ -74,6 +71,20 @@ def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) ->
         "above": float(np.concatenate(above).mean()) if above else None,
         "atoms_unknown": sum(len(q.negatives) for q in questions if q.atoms is None),
     }  # fmt: skip
+
+
+def similar_items(questions: Sequence[Question], encoder: SentenceEncoder) -> list[str]:
+    """The items that have a negative above COMPASS' threshold, in alphabetical order."""
+    near = zip(_cosines(questions, encoder), questions, strict=True)
+    return sorted({q.item_id for found, q in near if q.atoms is not None and (found > threshold(q.atoms)).any()})
+
+
+def _cosines(questions: Sequence[Question], encoder: SentenceEncoder) -> list[np.ndarray]:
+    """The cosine of each negative with its caption, float32, for each question."""
+    texts = sorted({text for question in questions for text in question.texts})
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = encoder.encode(texts)
+    return [vectors[[place[n] for n in q.negatives]] @ vectors[place[q.caption]] for q in questions]
 
 
 def _packaged() -> Path:

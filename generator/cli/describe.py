@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from generator.cli.options import EXPOSED, JSON, REPLACE, SEED, given
+from generator.cli.options import EXPOSED, FILE, JSON, REPLACE, SEED, given
 from generator.dataset.commands import Bar, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 from generator.describe.protocols.registry import protocol_names
@@ -84,6 +84,11 @@ _OF_PRESET = ("protocols", "levels", "complexity", "template")
     is_flag=True,
     help="Let foils be more or less familiar than their captions. The dataset's manifest records it.",
 )
+@click.option(
+    "--without",
+    type=FILE,
+    help="File of item ids to leave out, one a line, such as score audit --similar writes.",
+)
 @click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
 @REPLACE
 @JSON
@@ -91,13 +96,14 @@ _OF_PRESET = ("protocols", "levels", "complexity", "template")
 def describe(
     context: click.Context, dataset: Path, benchmark: str | None, name: str | None, preset: str | None, protocols: tuple[str, ...],
     levels: tuple[str, ...], complexity: str, counts: str | None, training: tuple[str, ...], negatives: tuple[str, ...],
-    positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool, seed: int,
-    replace: bool, as_json: bool,
+    positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool,
+    without: Path | None, seed: int, replace: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
     Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
     """
+    from generator.dataset.files import read_ids
     from generator.dataset.paths import check_benchmark_name
     from generator.dataset.reader import Dataset
     from generator.dataset.store import shown
@@ -136,6 +142,7 @@ def describe(
         exposed_negatives=exposed_negatives,
         equal_familiarity=not any_familiarity,
         seed=seed,
+        without=read_ids(without) if without else frozenset(),
     )
     check_request(request)
     opened = Dataset.open(dataset)

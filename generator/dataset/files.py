@@ -204,6 +204,16 @@ def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def read_ids(path: Path) -> frozenset[str]:
+    """The ids in a text file, one a line. Raises UserError where it cannot be read."""
+    try:
+        return frozenset(read_text(path, MOST_LIST).split())
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; give a text file with one id a line.") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"Expected {path} to be a text file with one id a line, but it is no text: {error}.") from None
+
+
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is no TOML."""
     try:

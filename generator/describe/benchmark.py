@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.store import shown
+from generator.dataset.visible import visible
 from generator.dataset.writer import BenchmarkWriter, difference
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.class_labels import TrainingLabels
@@ -77,11 +78,14 @@ def describe(
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _finished(root, Benchmark(writer.folder), {**_over(world, holdout, with_world), **asked})
-        tables = Tables(writer, captioner, design_of(holdout).rule(vocabulary, holdout), request.seed, assigned)
+        tables = Tables(
+            writer, captioner, design_of(holdout).rule(vocabulary, holdout), request.seed, assigned, request.without
+        )
         rows = rendered_scenes(world, with_salience=request.statistics is not None)
         n_rendered = world.manifest["scenes"] - world.manifest["failed"]
         for row in progress.each(rows, "describing", n_rendered):
             tables.add_scene(row, training, protocols)
+        _check_without(request.without, tables.left_out)
         _check_splits(tables, holdout)
         _check_items(tables, protocols, request)
         for protocol in protocols:
@@ -105,7 +109,9 @@ def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[st
     made_for = None
     if assigned is not None:
         made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
-    asked = {name: value for name, value in asdict(request).items() if name != "strict"}
+    asked = {name: value for name, value in asdict(request).items() if name not in ("strict", "without")}
+    if request.without:
+        asked["without"] = hashlib.sha256("\n".join(sorted(request.without)).encode()).hexdigest()
     asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
     normal: dict[str, Any] = json.loads(json.dumps(asked))
     return normal
@@ -174,6 +180,14 @@ def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
     benchmark = next(b for b in map(dataset.benchmark, dataset.benchmark_names()) if b.holdout == data)
     rows = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
     return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
+
+
+def _check_without(asked: Set[str], left_out: Set[str]) -> None:
+    if missing := sorted(asked - left_out):
+        raise UserError(
+            f"{len(missing):,} of {len(asked):,} items to leave out are not among these texts, such as {visible(missing[0])}; repeat the "
+            f"options that made the benchmark whose items are listed."
+        )
 
 
 def _check_splits(tables: Tables, holdout: Holdout) -> None:

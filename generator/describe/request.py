@@ -26,7 +26,7 @@ class Request:
     training captions, or None for those of `statistics` alone where they are given, else for what the design trains on;
     `negatives` and `positives` are the kinds that they have. `template` is used for all texts, or None to draw one for
     each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils are
-    as familiar as their captions.
+    as familiar as their captions. Items whose id is in `without` are left out.
     """
 
     protocols: tuple[str, ...] | None = None
@@ -42,6 +42,7 @@ class Request:
     exposed_negatives: bool = False
     equal_familiarity: bool = True
     seed: int = 0
+    without: frozenset[str] = frozenset()
     strict: bool = True
 
 
@@ -64,7 +65,7 @@ def needs_equal_familiarity(request: Request, holdout: Holdout) -> bool:
 
 
 def check_request(request: Request) -> None:
-    """Raises UserError for protocols, templates or kinds of training texts that do not exist."""
+    """Raises UserError for protocols, templates or kinds of training texts that do not exist or give no text."""
     for name in request.protocols or ():
         find_protocol(name)
     for asked, known, what in (
@@ -75,6 +76,11 @@ def check_request(request: Request) -> None:
         for name in asked:
             if name not in known:
                 raise UserError(f"Unknown {what} '{name}'; {did_you_mean(name, list(known))}")
+    captions = request.training or (() if request.statistics else KINDS)
+    if request.negatives == ("neg",) and "graded" not in captions:
+        raise UserError(
+            "Expected graded captions with --negative neg, since only they may deny something, got none; add --train graded."
+        )
     if request.template is not None and request.template not in TEMPLATES:
         raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from generator.dataset.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
@@ -24,7 +24,8 @@ class Tables:
     """Writes the rows of a benchmark and counts them.
 
     Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for.
-    `scenes` counts scenes by split, `items` items by "protocol kind".
+    Items whose id would be in `without` are left out and counted as dropped; the others are numbered without them. `scenes` counts scenes by split, `items` items by
+    "protocol kind"; `left_out` are the items that were left out.
     """
 
     def __init__(
@@ -34,9 +35,12 @@ class Tables:
         rule: Rule,
         seed: int,
         assigned: Mapping[str, Assigned] | None,
+        without: Set[str] = frozenset(),
     ):
         self._writer, self._captioner, self._rule = writer, captioner, rule
         self._seed, self._assigned = seed, assigned
+        self._without = without
+        self.left_out: set[str] = set()
         self._texts: set[int] = set()
         self._pools: set[str] = set()
         self._last: DescribedScene | None = None
@@ -89,7 +93,8 @@ class Tables:
             if split == UNSEEN_ATOMS and not protocol.unseen_atoms:
                 continue
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
-            for n, item in enumerate(self._fitting_split(items, described)):
+            fitting = self._fitting_split(items, described)
+            for n, item in enumerate(self._kept(fitting, f"{protocol.name}-{scene_id}")):
                 if item.protocol != protocol.name or item.kind not in protocol.kinds:
                     raise AssertionError(f"'{protocol.name}' does not declare items '{item.protocol} {item.kind}'")
                 self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
@@ -109,6 +114,15 @@ class Tables:
                 yield item
             else:
                 self._captioner.dropped[f"{item.protocol} {item.kind}: familiar relation"] += 1
+
+    def _kept(self, items: Iterator[Item], of: str) -> Iterator[Item]:
+        """The items of a protocol over a scene that are not to be left out."""
+        for n, item in enumerate(items):
+            if (item_id := f"{of}-{n}") in self._without:
+                self.left_out.add(item_id)
+                self._captioner.dropped[f"{item.protocol} {item.kind}: left out"] += 1
+            else:
+                yield item
 
     def _add_item(self, item_id: str, scene: DescribedScene, cluster: str, item: Item) -> None:
         self.items[f"{item.protocol} {item.kind}"] += 1

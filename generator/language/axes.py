@@ -26,6 +26,7 @@ class Axes:
         self._stacking = stacking[0] if stacking else None
         nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
         self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.relations))]
+        self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
 
     @property
     def general(self) -> list[int]:
@@ -36,9 +37,13 @@ class Axes:
         """How many relations can be false of a pair of which one holds: of each axis one, of stacking both."""
         return len(self.relations) + (self._stacking is not None)
 
+    def of_the_same_pairs(self, axis: int) -> list[int]:
+        """The axes that apply to the pairs that this one applies to: stacking alone, or all others; itself included."""
+        return [axis] if axis == self._stacking else self.general
+
     def axis_of(self, relation: str) -> int:
         """The axis of a relation."""
-        return next(axis for axis, names in enumerate(self.relations) if relation in names)
+        return self._axis_of[relation]
 
     def interchangeable(self, axis: int) -> list[int]:
         """The axis itself and, for a direction, the other directions.

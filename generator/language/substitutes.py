@@ -1,6 +1,6 @@
 """Atoms of a form, and the values that may replace them in a foil."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from generator.holdout.holdout import Holdout
@@ -69,11 +69,16 @@ class Substitutes:
             return [name for name in self.categories(own) if name not in there]
         if atom.type == "attribute":
             return [value for value in self.values(atom.kind, own) if value != own]
-        own_axis = self.axes.axis_of(own)
+        return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
+
+    def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
+        """The relations of some axes that may replace a relation: none of a slot that one of its two objects fills already."""
+        own = self.value(form, atom)
+        slot = self.axes.slots[self.axes.axis_of(own)]
         return [
             name
-            for axis in self.axes.interchangeable(own_axis)
-            if axis == own_axis or not self._has_axis(form, atom.place, self.axes.relations[axis])
+            for axis in axes
+            if self.axes.slots[axis] == slot or not self._fills(form, atom.place, self.axes.slots[axis])
             for name in self.axes.relations[axis]
             if name != own
         ]
@@ -92,12 +97,12 @@ class Substitutes:
         like = self._holdout.value_like
         return [name for name in self._vocabulary.values(kind) if like(name) == like(value)]
 
-    def _has_axis(self, form: Form, place: int, axis: Sequence[str]) -> bool:
-        """Whether an object of the relation at `place` is in another relation of the axis."""
+    def _fills(self, form: Form, place: int, slot: int) -> bool:
+        """Whether an object of the relation at `place` is in another relation of the slot."""
         link = form.relations[place]
         ends = {link.subject, link.object}
         return any(
-            other.relation in axis and ends & {other.subject, other.object}
+            self.axes.slots[self.axes.axis_of(other.relation)] == slot and ends & {other.subject, other.object}
             for k, other in enumerate(form.relations)
             if k != place
         )

@@ -33,7 +33,9 @@ class Skill(Protocol):
 
     With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default it
     may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption needs
-    fewer of them; by default only those that are as likely. `one_subgraph` is that of integration.py.
+    fewer of them; by default only those that are as likely. Stacking relations hold of few pairs, so the text alone tells
+    that a foil has one; they stand for others only where the caption has one relation and lacks four foils without them.
+    `one_subgraph` is that of integration.py.
     """
 
     name = "skill"
@@ -111,7 +113,12 @@ class Skill(Protocol):
     def _values(self, form: Form, atom: Atom, scene: DescribedScene, absent: AbsentValues | None) -> list[str]:
         captioner = self.captioner
         if atom.type == "relation" and self._any_relation:
-            return [name for name in captioner.vocabulary.relations if name != captioner.substitutes.value(form, atom)]
+            substitutes, axes = captioner.substitutes, captioner.substitutes.axes
+            own = axes.axis_of(substitutes.value(form, atom))
+            alone = len(form.relations) == 1
+            return substitutes.relations(
+                form, atom, range(len(axes.relations)) if alone else axes.of_the_same_pairs(own)
+            )
         values = captioner.substitutes.of(form, atom, scene.facts)
         return absent.among(values, atom) if absent else values
 

@@ -15,7 +15,7 @@ from generator.describe.training.negatives import Negatives
 from generator.language.complexity import Cell
 from generator.language.form import Form, Link, merge_equal_mentions
 
-_WAYS = ("asserted", "environment", "denied", "negated")
+_WAYS = ("asserted", "denied", "asserted whole", "denied whole")
 
 
 class Captions:
@@ -57,24 +57,27 @@ class Captions:
             yield Caption(_related(scene, i, name, j))
 
     def graded(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """A random walk of the least filled complexity: asserted, set in its environment, or with a true denial.
+        """A random walk of the least filled complexity: asserted, or with a true denial of an atom or of the whole.
 
-        An environment is named as soon as it is shown.
+        Half of those without a denial of the whole name the environment, and each environment is named as soon as it is shown.
         """
         for caption in self._walked(scene, stream):
             yield self._varied(caption.form, scene, stream)
 
     def _varied(self, form: Form, scene: DescribedScene, stream: Stream) -> Caption:
         environment = scene.facts.environment
-        if environment is None or environment in self._environments:
-            way = self._used.pick(_WAYS, stream)
-        else:
-            way = "environment"
-        if way == "environment" and environment is not None:
+        new = environment is not None and environment not in self._environments
+        way = self._used.pick(_WAYS[:2] if new else _WAYS, stream)
+        if environment is not None and way in _WAYS[:2] and (new or stream.below(2)):
             self._environments.add(environment)
             form = replace(form, environment=environment)
-        ways = {"denied": self._denials.denied, "negated": self._denials.negated}
-        for make in (ways.get(way, self._denials.asserted), self._denials.asserted):
+        denials = self._denials
+        ways = {
+            "denied": denials.denied,
+            "asserted whole": denials.asserted_whole,
+            "denied whole": denials.denied_whole,
+        }
+        for make in (ways.get(way, denials.asserted), denials.asserted):
             for caption in make(form, scene, stream):
                 if self._may_stand(caption, scene):
                     return caption

@@ -1,7 +1,7 @@
 """Captions with denials, and their `neg` negatives.
 
 "Not" is as frequent in true texts as in false ones: a caption without a denial has a negative with one, and a caption
-with a denial has a negative that takes it back.
+with a denial has a negative that takes it back, of one atom or of the whole. Each of the four is as frequent.
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,7 @@ class Denials:
         self._vocabulary, self._substitutes, self._foils = vocabulary, substitutes, foils
 
     def asserted(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """The form itself; the negative denies an atom, or one in four the whole."""
-        if stream.below(4) == 0 and form.environment is None:
-            yield Caption(form, Foil(replace(form, negated=True), (_WHOLE,), "neg"))
+        """The form itself; the negative denies an atom."""
         for atom in stream.shuffled(self._deniable(form)):
             change = _change(atom, self._substitutes.value(form, atom), denied=False)
             yield Caption(form, Foil(self._foils.deny(form, atom), (change,), "neg"))
@@ -45,7 +43,11 @@ class Denials:
             base = self._foils.replace_atom(form, atom, value).form
             yield Caption(self._foils.deny(base, atom), Foil(base, (_change(atom, value, denied=True),), "neg"))
 
-    def negated(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
+    def asserted_whole(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
+        """The form itself; the negative denies all of it."""
+        yield Caption(form, Foil(replace(form, negated=True), (_WHOLE,), "neg"))
+
+    def denied_whole(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
         """The form with a false atom, denied as a whole; the negative asserts it."""
         for atom, value in self._false(self._substitutes.atoms(form), form, scene, stream):
             base = self._foils.replace_atom(form, atom, value).form

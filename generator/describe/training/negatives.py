@@ -67,9 +67,14 @@ class Negatives:
             yield from stream.shuffled(list(self.foils.pair_swaps(form, i, j)))
 
     def _replacements(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Foil]:
-        """HN-ATOM: one atom replaced; a relation by others than its opposite, which is a flip."""
+        """HN-ATOM: one atom replaced; a relation by others than its opposite, which is a flip.
+
+        A category that several objects have stays: its substitute is not in the scene, so negatives would repeat fewer categories.
+        """
         for atom in stream.shuffled(self.substitutes.atoms(form)):
             own = self.substitutes.value(form, atom)
+            if atom.type == "object" and scene.facts.categories.count(own) > 1:
+                continue
             for value in stream.shuffled(self.substitutes.of(form, atom, scene.facts)):
                 if atom.type != "relation" or value != self._opposites[own]:
                     yield self.foils.replace_atom(form, atom, value, "replace")

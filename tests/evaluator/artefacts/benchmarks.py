@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     """A dataset without images, whose one benchmark has an item for each entry.
 
-    An entry has `texts`, a list of (slot, truth, text[, of]), and may have protocol, kind, skill, split, cluster, negatives,
+    An entry has `texts`, a list of (slot, truth, text[, of[, kind]]), and may have protocol, kind, skill, split, cluster, negatives,
     level.
     """
     with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
@@ -38,7 +38,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
             texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
             candidates.append({
                 "item_id": item_id, "scene_id": entry.get("scene", item_id), "text_id": text_id, "slot": slot, "truth": truth,
-                "changed": [], "of": text_id_of(of[0]) if of else None,
+                "changed": [], "of": text_id_of(of[0]) if of and of[0] else None, "kind": of[1] if len(of) > 1 else None,
             })  # fmt: skip
     write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
     return root

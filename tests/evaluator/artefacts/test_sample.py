@@ -28,6 +28,24 @@ def test_questions_are_drawn_by_kind_and_training_is_left_out(benchmark: Benchma
     assert all(q.caption.replace("red", "blue") == q.negative for q in binary.questions)
 
 
+def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_their_kind(tmp_path: Path) -> None:
+    texts = [("c", True, "a"), ("n", False, "b", "a", "swap")]
+    texts += [("p", True, "c", "a", "replace"), ("p", True, "d", "a", "converse")]
+    entries = [{"protocol": "train", "split": "train", "kind": "plain", "texts": texts}]
+    entries += [pair("e", "f", split="train"), pair("g", "h")]
+    root = write(tmp_path / "t", entries)
+    benchmark = Dataset.open(root).benchmark()
+    assert [str(sample.kind) for sample in draw_samples(benchmark, (), 5, 0)] == ["binary/swap"]
+    samples = draw_samples(benchmark, ("train",), 5, 0)
+    assert {str(sample.kind): sample.questions[0].texts for sample in samples} == {
+        "train/plain/swap": ("a", "b"),
+        "train/plain/swap/p-replace": ("c", "b"),
+        "train/plain/swap/p-converse": ("d", "b"),
+    }
+    with pytest.raises(UserError, match="'skill'"):
+        draw_samples(benchmark, ("skill",), 5, 0)
+
+
 def test_the_draw_depends_on_the_seed_and_not_on_other_kinds(benchmark: Benchmark) -> None:
     first, again, other = (draw_samples(benchmark, ("binary",), 5, seed)[0].questions for seed in (0, 0, 1))
     assert first == again != other

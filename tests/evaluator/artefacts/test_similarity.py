@@ -1,6 +1,7 @@
 """COMPASS' similarity filter, and sentence encoders against transformers."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from evaluator.artefacts.audit import Request, audit
-from evaluator.artefacts.similarity import MINILM, SentenceEncoder, audit_similarity, threshold
+from evaluator.artefacts.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items, threshold
 from generator.dataset.errors import UserError
 from tests.evaluator.artefacts.benchmarks import TEXTS, only, pair, question, write
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -54,6 +55,30 @@ def test_the_filter_is_that_of_compass() -> None:
     found = audit_similarity(questions, _Known())  # type: ignore[arg-type]
     assert found == {"mean": pytest.approx(0.926), "negatives": 5, "above": 0.5, "atoms_unknown": 1}
     assert audit_similarity(questions[2:], _Known())["above"] is None  # type: ignore[arg-type]
+
+
+def test_an_item_is_listed_if_one_of_its_negatives_is_too_similar() -> None:
+    questions: list[Any] = [
+        replace(question("1", "0.96", "0.1", atoms=5), item_id="b"), replace(question("1", "0.94", atoms=5), item_id="c"),
+        replace(question("1", "0.94", atoms=6), item_id="a"), replace(question("1", "0.1", atoms=6), item_id="a"),
+        replace(question("1", "0.99", atoms=None), item_id="d"),
+    ]  # fmt: skip
+    assert similar_items(questions, _Known()) == ["a", "b"]  # type: ignore[arg-type]
+
+
+def test_similar_items_are_listed_for_gen_describe(bert: Path, tmp_path: Path) -> None:
+    texts = [("c", True, "red"), ("n", False, "a blue cube", "red"), ("d1", True, "red"), ("d1", False, "red", "red")]
+    entries = [pair("red", "a blue cube", item_id="far"), {"item_id": "near", "texts": texts}]
+    root, listed = (
+        write(tmp_path / "d", [*entries, pair("red", "red", split="train", protocol="train")]),
+        tmp_path / "ids",
+    )
+    done = score_command("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
+    assert done.exit_code == 0, done.stderr
+    encoder = SentenceEncoder(str(bert), "cpu").encode(["red", "a blue cube"])
+    assert encoder[0] @ encoder[1] < 0.95, "the random model must tell these two apart"
+    assert listed.read_text(encoding="utf-8").split() == ["near"]
+    assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
 
 
 def test_an_audit_with_a_sentence_encoder(bert: Path, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def test_new_texts_keep_the_splits(copied: Path) -> None:
         (["--name", "../up"], "../up"),
         (["--preset", "compas"], "did you mean 'compass2026'"),
         (["--preset", "compass2026", "--level", "OA"], "sets --level itself"),
+        (["--train", "plain", "--negative", "neg"], "add --train graded"),
+        (["--without", "nowhere.txt"], "Cannot read nowhere.txt"),
     ],
 )
 def test_a_mistake_is_one_sentence(rendered: Path, arguments: list[str], said: str) -> None:
@@ -40,6 +42,31 @@ def test_a_mistake_is_one_sentence(rendered: Path, arguments: list[str], said: s
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_listed_items_are_left_out_and_the_others_stay_as_they_are(copied: Path, tmp_path: Path) -> None:
+    command = ["gen", "describe", copied, "--protocol", "skill", "--protocol", "binary", "--seed", "3"]
+    assert run_command(*command, "--name", "whole").returncode == 0
+    whole = Dataset.open(copied).benchmark("whole")
+    ids = whole.items["item_id"].to_pylist()
+    listed = tmp_path / "listed.txt"
+    listed.write_text("\n".join(ids[::3]), encoding="utf-8")
+    done = run_command(*command, "--name", "rest", "--without", listed, "--json")
+    assert done.returncode == 0, done.stderr
+    rest = Dataset.open(copied).benchmark("rest")
+    kept = [item for item in whole.items.to_pylist() if item["item_id"] not in ids[::3]]
+    assert [{**item, "item_id": None} for item in rest.items.to_pylist()] == [
+        {**item, "item_id": None} for item in kept
+    ]
+    assert sum(n for what, n in json.loads(done.stdout)["dropped"].items() if "left out" in what) == len(ids[::3])
+    verified = run_command("gen", "verify", copied, "--benchmark", "rest")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "nothing is written" in run_command(*command, "--name", "rest", "--without", listed).stderr
+    listed.write_text("skill-elsewhere-0", encoding="utf-8")
+    refused = run_command(*command, "--name", "rest", "--without", listed, "--replace")
+    assert refused.returncode == 2
+    assert "1 of 1 items to leave out are not among these texts, such as skill-elsewhere-0" in refused.stderr
+    assert Dataset.open(copied).benchmark("rest").items.num_rows == rest.items.num_rows
 
 
 def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Path) -> None:

@@ -27,6 +27,11 @@ def test_directions_are_interchangeable_with_one_another_only() -> None:
     assert AXES.interchangeable(DISTANCE) == [DISTANCE]
 
 
+def test_stacking_applies_to_other_pairs_than_the_other_axes() -> None:
+    assert AXES.of_the_same_pairs(STACKS) == [STACKS]
+    assert set(AXES.of_the_same_pairs(SIDES)) == {SIDES, DEPTH, DISTANCE}
+
+
 def test_between_gives_the_relation_that_holds_and_for_a_stack_which_rests_on_which() -> None:
     scene = scene_of(
         ("cube", {}), ("cone", {}), ("torus", {}), positions=[(0, 0), (0, 0), (2.5, 2.5)], vocabulary=RELATIONS

@@ -66,7 +66,7 @@ def test_every_template_is_read_back_to_its_form_by_the_judge(examples: int) -> 
         assert names, form
         for name in names:
             text = GRAMMAR.realise(form, name)
-            assert read_text(text, LEXICON).to_dict() == form.to_dict(), (name, text)
+            assert read_text(text, LEXICON).to_json() == form.to_json(), (name, text)
 
     check()
 
@@ -99,4 +99,4 @@ def test_synonyms_are_read_back_as_what_they_mean(kind: str) -> None:
     for name in ("that-is", "clauses", "list-then-relate"):
         text = GRAMMAR.realise(form, name, wordings[kind])
         assert text != GRAMMAR.realise(form, name)
-        assert read_text(text, LEXICON).to_dict() == form.to_dict()
+        assert read_text(text, LEXICON).to_json() == form.to_json()

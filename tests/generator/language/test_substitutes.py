@@ -41,6 +41,15 @@ def test_a_direction_gives_way_to_directions_whose_axis_is_free() -> None:
     assert Substitutes(RELATIONS).of(near, atom, FACTS) == ["far"]
 
 
+def test_relations_of_any_axes_keep_the_slots_of_both_objects_apart() -> None:
+    substitutes, atom = Substitutes(RELATIONS), Atom("relation", 0, "relation")
+    every = range(len(substitutes.axes.relations))
+    alone = Form(FORM.objects[:2], FORM.relations[:1])
+    assert set(substitutes.relations(alone, atom, every)) == set(RELATIONS.relations) - {"left"}
+    close = Form(FORM.objects[:2], (*FORM.relations, Link(1, "near", 0)))
+    assert substitutes.relations(close, atom, every) == ["right"]
+
+
 def test_with_a_holdout_names_stay_on_their_side_of_the_block() -> None:
     held = Substitutes(VOCABULARY, HOLDOUT)
     assert set(held.categories(HOLDOUT.objects[0])) == set(HOLDOUT.objects)

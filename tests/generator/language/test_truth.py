@@ -64,7 +64,7 @@ def test_near_far_on_and_beneath_are_said_read_and_decided_alike(examples: int) 
         shown = read_scene(scene.to_json(), Terms.of(RELATIONS_TEXT))
         for name in grammar.templates(form):
             read = read_text(grammar.realise(form, name), lexicon)
-            assert read.to_dict() == form.to_dict()
+            assert read.to_json() == form.to_json()
         assert decide(form, facts_of(scene, RELATIONS)) is judge(read, shown)
 
     check()

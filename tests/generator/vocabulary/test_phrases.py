@@ -61,7 +61,7 @@ def test_the_judge_reads_every_template_back_and_decides_it_alike(examples: int)
         for name in GRAMMAR.templates(form):
             text = GRAMMAR.realise(form, name)
             said = read_text(text, LEXICON)
-            assert said.to_dict() == form.to_dict(), (name, text)
+            assert said.to_json() == form.to_json(), (name, text)
         assert decide(form, facts_of(scene, PHRASES)) is judge(said, shown)
 
     check()
@@ -71,7 +71,7 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
     form = Form((Mention("cube", (METAL,)),))
     text = GRAMMAR.realise(form, "there-is", {(0, "material"): "metallic"})
     assert text == "There is a cube made of metallic."
-    assert read_text(text, LEXICON).to_dict() == form.to_dict()
+    assert read_text(text, LEXICON).to_json() == form.to_json()
 
 
 @pytest.mark.parametrize(

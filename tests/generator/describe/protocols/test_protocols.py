@@ -48,7 +48,7 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
                 text = candidate.text
                 words = grammar.realise(text.form, text.template, dict(text.wording))
                 meaning = read_text(words, LEXICON)
-                assert meaning.to_dict() == text.form.to_dict(), words
+                assert meaning.to_json() == text.form.to_json(), words
                 assert judge(meaning, shown) is candidate.truth, (words, scene)
                 counts[f"{item.protocol} {item.kind}"] += 1
         seed += 1

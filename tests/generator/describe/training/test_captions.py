@@ -7,6 +7,7 @@ from generator.describe.described_scene import DescribedScene
 from generator.describe.training.captions import Captions
 from generator.describe.training.negatives import Negatives
 from generator.holdout.blocks import draw_block
+from generator.language.form import Form
 from tests.generator.describe.samples import CELLS, scenes
 from tests.generator.scenes import HOLDOUT, RELATIONS, captioner, described, facts_of, random_scene, scene_of
 
@@ -42,26 +43,30 @@ def test_all_relations_of_a_family_are_said_about_equally_often() -> None:
     assert max(general) - min(general) <= 2
 
 
-def test_graded_captions_are_true_in_every_way() -> None:
+def _way(form: Form) -> str:
+    denied = any(m.without or not m.count for m in form.objects) or any(not link.holds for link in form.relations)
+    said = "whole denied" if form.negated else "denied" if denied else "asserted"
+    return said + (", environment" if form.environment else "")
+
+
+def test_graded_captions_are_true_in_every_way_and_their_negatives_false_as_often() -> None:
     captions = _captions(captioner())
-    ways: Counter[str] = Counter()
+    true, false = Counter[str](), Counter[str]()
     sizes = set()
     for number, scene in scenes(400, 4, 1, 8):
         shown = described(scene, "train")
-        for caption in captions.graded(shown, Stream(number)):
-            form = caption.form
+        for form, neg in captions.graded(shown, Stream(number)):
             assert shown.decide(form) is True
-            denied = any(m.without or not m.count for m in form.objects) or any(
-                not link.holds for link in form.relations
-            )
-            ways[
-                "negated" if form.negated else "denied" if denied else "environment" if form.environment else "asserted"
-            ] += 1
+            true[_way(form)] += 1
+            if neg is not None:
+                assert shown.decide(neg.form) is False
+                false[_way(neg.form)] += 1
             sizes.add(form.n_objects + form.n_attributes + form.n_relations)
-    assert set(ways) == {"asserted", "environment", "denied", "negated"}
-    assert max(ways.values()) < 2 * min(ways.values())
+    assert set(true) == {"asserted", "asserted, environment", "denied", "denied, environment", "whole denied"}
     assert sizes == set(range(1, 13))
-    assert sum(captions.filled().values()) == sum(ways.values())
+    assert sum(captions.filled().values()) == true.total()
+    for way in true:
+        assert abs(true[way] - false[way]) < 0.1 * true.total(), way
 
 
 def test_captions_for_synonyms_are_of_all_kinds_and_deny_nothing() -> None:

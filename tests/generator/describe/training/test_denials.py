@@ -22,7 +22,7 @@ def _all(way: str, form: Form) -> Iterator[Caption]:
 
 
 @pytest.mark.parametrize("form", [PLAIN, RELATED])
-@pytest.mark.parametrize("way", ["asserted", "denied", "negated"])
+@pytest.mark.parametrize("way", ["asserted", "denied", "asserted_whole", "denied_whole"])
 def test_a_caption_is_true_and_its_negative_false(way: str, form: Form) -> None:
     assert SCENE.decide(form) is True
     n = 0
@@ -32,7 +32,7 @@ def test_a_caption_is_true_and_its_negative_false(way: str, form: Form) -> None:
         assert SCENE.decide(caption) is True, caption
         assert SCENE.decide(neg.form) is False, neg
         n += 1
-    assert n > 20
+    assert n >= 20
 
 
 def _denials(form: Form) -> int:
@@ -40,7 +40,9 @@ def _denials(form: Form) -> int:
     return form.negated + mentions + sum(not link.holds for link in form.relations)
 
 
-@pytest.mark.parametrize(("way", "in_caption"), [("asserted", 0), ("denied", 1), ("negated", 1)])
+@pytest.mark.parametrize(
+    ("way", "in_caption"), [("asserted", 0), ("denied", 1), ("asserted_whole", 0), ("denied_whole", 1)]
+)
 def test_one_of_the_two_denies_and_the_other_does_not(way: str, in_caption: int) -> None:
     for caption, neg in _all(way, RELATED):
         assert neg is not None
@@ -49,4 +51,4 @@ def test_one_of_the_two_denies_and_the_other_does_not(way: str, in_caption: int)
 
 def test_atoms_of_all_types_are_denied() -> None:
     found = {neg.changed[0].split(">")[0] for form in (PLAIN, RELATED) for _, neg in _all("asserted", form) if neg}
-    assert found == {"caption:denied", "0:color:red", "1:shape:cone", "0:relation:left"}
+    assert found == {"0:color:red", "1:shape:cone", "0:relation:left"}
