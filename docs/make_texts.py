@@ -9,6 +9,7 @@ from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
+from generator.describe.presets import read_text_preset, text_preset_names
 from generator.describe.request import Request
 from generator.describe.training.statistics import parse_statistics
 from generator.holdout.blocks import draw_block
@@ -22,19 +23,45 @@ from generator.vocabulary.schema import read_vocabulary
 
 OUT = Path(__file__).with_name("texts")
 TEXTS = 200
-FAMILY, SCENES, OBJECTS = "clevr-many", 900, (3, 7)
-HEAD = f"""
-{TEXTS} texts of every kind, drawn from {SCENES} planned scenes of the family `{FAMILY}` ({OBJECTS[0]} to {OBJECTS[1]} objects), with the scenes that they are true or false of; made by `python docs/make_texts.py`, and so the same everywhere. [language](../language.md) says how each kind is made. A scene lists its objects from left to right; "depth" gives them, by their place in that list, from front to back.
+SCENES = 900
+HEAD = """
+{texts} texts of every kind, drawn from {scenes} planned scenes of the family `{family}` ({least} to {most} objects), with the scenes that they are true or false of; made by `python docs/make_texts.py`, and so the same everywhere. [language](../language.md) says how each kind is made. A scene lists its objects from left to right; "depth" gives them, by their place in that list, from front to back.
 
 ✓ true, ✗ false; a false text's own kind stands in brackets.
 """
+Worlds = tuple[str, tuple[int, int]]
+"""A family, and the least and the greatest number of objects in a scene."""
+MANY: Worlds = ("clevr-many", (3, 7))
+OF_PRESETS: dict[str, Worlds] = {"compass2026": ("clevr-relations", (3, 4))}
+"""The worlds of presets that need all relations."""
 
 
 def pages() -> dict[str, str]:
-    """A page for each protocol, by file name."""
+    """A page for each protocol, with the texts that are written by default, and for each preset, by file name."""
+    found: dict[str, str] = {}
+    for protocol, parts in _parts(Request(), MANY).items():
+        found[f"{protocol}.md"] = "\n".join([f"# Texts of the protocol {protocol}", _head(MANY), *parts])
+    for preset in text_preset_names():
+        stated, world = read_text_preset(preset), OF_PRESETS.get(preset, MANY)
+        request = Request(stated.protocols, stated.options, stated.levels, equal_familiarity=stated.equal_familiarity)
+        parts = [f"# {protocol}\n\n" + "\n".join(p) for protocol, p in _parts(request, world, training=False).items()]
+        found[f"{preset}.md"] = "\n".join([f"# Texts of the preset {preset}", _head(world), *parts])
+    return found
+
+
+def _head(world: Worlds) -> str:
+    family, (least, most) = world
+    return HEAD.format(texts=TEXTS, scenes=SCENES, family=family, least=least, most=most)
+
+
+def _parts(request: Request, world: Worlds, training: bool = True) -> dict[str, list[str]]:
+    """The parts of the page of each protocol: headings and items."""
+    family, objects = world
+    vocabulary = read_vocabulary(family)
+    captioner = Captioner(vocabulary, draw_block("3x3", vocabulary, 0), request.equal_familiarity)
     kinds: dict[str, list[str]] = defaultdict(list)
-    captioner, written = _captioner(), Counter[str]()
-    for scene, item in _items(captioner):
+    written = Counter[str]()
+    for scene, item in _items(captioner, request, objects, training):
         name = " · ".join(filter(None, (item.protocol, item.kind, item.skill)))
         if written[name] < TEXTS:
             written[name] += len(item.candidates)
@@ -43,15 +70,12 @@ def pages() -> dict[str, str]:
     for name in sorted(kinds):
         protocol, _, rest = name.partition(" · ")
         found[protocol] += [f"## {rest}\n", *kinds[name]]
-    return {f"{name}.md": "\n".join([f"# Texts of the protocol {name}", HEAD, *parts]) for name, parts in found.items()}
+    return found
 
 
-def _captioner() -> Captioner:
-    vocabulary = read_vocabulary(FAMILY)
-    return Captioner(vocabulary, draw_block("3x3", vocabulary, 0))
-
-
-def _items(captioner: Captioner) -> Iterator[tuple[Scene, Item]]:
+def _items(
+    captioner: Captioner, request: Request, objects: tuple[int, int], training: bool
+) -> Iterator[tuple[Scene, Item]]:
     vocabulary, holdout = captioner.vocabulary, captioner.holdout
     plan = SplitPlan(vocabulary, holdout)
     counts = {
@@ -61,10 +85,10 @@ def _items(captioner: Captioner) -> Iterator[tuple[Scene, Item]]:
         "partial": SCENES * 2 // 9,
         "unseen": SCENES // 9,
     }
-    protocols = make_protocols(captioner, Request(), OBJECTS[1])
+    protocols = make_protocols(captioner, request, objects[1])
     measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
-    training = [make_training(captioner, request, OBJECTS[1]) for request in (Request(), measured)]
-    for n, planned in enumerate(plan_scenes(vocabulary, plan, counts, 0, OBJECTS)):
+    trained = [make_training(captioner, each, objects[1]) for each in (Request(), measured)] if training else []
+    for n, planned in enumerate(plan_scenes(vocabulary, plan, counts, 0, objects)):
         scene = place_scene(planned, vocabulary, 0, 0, 320, 240)
         arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
         split = plan.place(arrangement).split
@@ -72,7 +96,7 @@ def _items(captioner: Captioner) -> Iterator[tuple[Scene, Item]]:
         held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
         salience = tuple(-thing.position[1] for thing in scene.objects)
         described = DescribedScene(planned.scene_id, Facts(scene, vocabulary), split, held_out, salience)
-        for protocol in [training[n % 2]] if split == "train" else protocols:
+        for protocol in trained[n % 2 :][:1] if split == "train" else protocols:
             for item in protocol.items(described, Stream("page", protocol.name, n)):
                 yield scene, item
 

@@ -15,7 +15,7 @@ from generator.language.complexity import Cell
 from generator.language.familiarity import count_held_out, equally_familiar, names_triple
 from generator.language.foils import Foil, Foils
 from generator.language.form import Form
-from generator.language.grammar import NATURAL, TEMPLATES, Grammar
+from generator.language.grammar import NATURAL, TEMPLATES, Grammar, reads_well
 from generator.language.substitutes import Substitutes
 from generator.language.walk import Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
@@ -96,7 +96,8 @@ class Captioner:
     def draw_template(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] = NATURAL) -> str | None:
         """A template that can say all forms: the requested one, else a random one; None if there is none."""
         names = [self.template] if self.template else stream.shuffled(among)
-        return next((name for name in names if all(TEMPLATES[name].fits(form) for form in forms)), None)
+        fitting = (name for name in names if all(TEMPLATES[name].fits(form) for form in forms))
+        return next((name for name in fitting if self.template or all(reads_well(form, name) for form in forms)), None)
 
     def fill_cell(
         self,

@@ -450,3 +450,16 @@ NATURAL = (
     "then-attributes",
 )
 """Templates to draw from when no template is requested."""
+
+
+def reads_well(form: Form, template: str) -> bool:
+    """Whether a list in the template ends with what it denies: "no cube and a cone" may be heard as neither of the two.
+
+    >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")
+    True
+    """
+    counts = [mention.count for mention in form.objects]
+    return template not in _LISTS or 0 not in counts or not any(counts[counts.index(0) :])
+
+
+_LISTS = ("a-and-a", "there-is", "list-then-relate")

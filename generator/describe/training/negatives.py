@@ -24,7 +24,7 @@ class Negatives:
     def __init__(self, captioner: Captioner, kinds: Sequence[str], exposed: bool):
         self._kinds, self._exposed, self._holdout = kinds, exposed, captioner.holdout
         self._opposites = {name: relation.opposite for name, relation in captioner.vocabulary.relations.items()}
-        self.substitutes = Substitutes(captioner.vocabulary)
+        self.substitutes = Substitutes(captioner.vocabulary, captioner.holdout)
         self.foils = Foils(captioner.vocabulary, self.substitutes)
         self._make: dict[str, Callable[[Form, DescribedScene, Stream], Iterator[Foil]]] = {
             "swap": self._swaps,

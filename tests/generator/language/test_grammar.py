@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
-from generator.language.grammar import NATURAL, TEMPLATES, Grammar
+from generator.language.grammar import NATURAL, TEMPLATES, Grammar, reads_well
 from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, forms
 
 GRAMMAR = Grammar(VOCABULARY)
@@ -86,6 +86,15 @@ def test_two_forms_never_share_a_text(examples: int) -> None:
 
 def test_every_form_can_be_said_in_some_natural_way_or_denied() -> None:
     assert set(NATURAL) < set(TEMPLATES)
+
+
+def test_a_list_that_denies_in_its_middle_does_not_read_well() -> None:
+    none, cone = Mention("cube", count=0), Mention("cone")
+    for template in ("a-and-a", "there-is", "list-then-relate"):
+        assert [reads_well(Form(objects), template) for objects in ((none, cone), (cone, none), (none, none), (cone,))] == [
+            False, True, True, True,
+        ]  # fmt: skip
+    assert reads_well(Form((none, cone)), "there-is-each")
 
 
 @pytest.mark.parametrize("kind", ["color", "shape", "relation"])

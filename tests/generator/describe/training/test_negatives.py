@@ -6,7 +6,7 @@ from generator.dataset.streams import Stream
 from generator.describe.captions import name_objects
 from generator.describe.training.negatives import NEGATIVES, Negatives
 from generator.language.familiarity import count_held_out
-from generator.language.form import Form, Link, Mention
+from generator.language.form import Form, Link, Mention, merge_equal_mentions
 from tests.generator.describe.samples import scenes
 from tests.generator.scenes import CATEGORIES, HOLDOUT, captioner, described, scene_of
 
@@ -80,3 +80,20 @@ def test_what_is_denied_as_a_whole_has_no_other_negative() -> None:
     scene = described(scene_of(("cube", {}), ("cone", {})), "train")
     form = Form((Mention("sphere"),), negated=True)
     assert list(Negatives(captioner(), NEGATIVES, False).of(form, scene, Stream(0))) == []
+
+
+def test_a_replacement_leaves_no_trace_in_how_often_names_occur() -> None:
+    """A tested value and a category stay on their side of the block, and a category that several objects have stays."""
+    negatives = Negatives(captioner(), ("replace",), False)
+    found: Counter[str] = Counter()
+    for number, scene in scenes(200, 3, 3, 5):
+        shown = described(scene, "train")
+        form = merge_equal_mentions(name_objects(shown, range(len(shown.facts)), (HOLDOUT.kind,)))
+        for foil in negatives.of(form, shown, Stream(number)):
+            _, kind, change = foil.changed[0].split(":")
+            old, new = change.split(">")
+            sides = HOLDOUT.values if kind == HOLDOUT.kind else HOLDOUT.objects
+            assert (old in sides) == (new in sides)
+            assert kind == HOLDOUT.kind or shown.facts.categories.count(old) == 1
+            found[kind] += 1
+    assert min(found[HOLDOUT.kind], found[HOLDOUT.category]) > 20
