@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ def evaluate(
     model: Any, dataset: Dataset | str | Path, *, protocols: str | Sequence[str] = (), limit: int | None = None,
     batch_size: int | None = None, out: str | Path | None = None, name: str | None = None, device: str | None = None,
     precision: str = "auto", workers: int | None = None, channel: str | None = None, level: float | None = None,
-    full_pools: bool = False, verify: bool = False, allow_contaminated: bool = False,
+    full_pools: bool = False, verify: bool = False, allow_contaminated: bool = False, model_args: Mapping[str, Any] | None = None,
     progress: Progress | Callable[[str, int, int | None], object] = SILENT,
 ) -> Evaluation:  # fmt: skip
     """Score a model on the questions of a dataset; nothing is printed.
@@ -29,7 +29,8 @@ def evaluate(
     dataset: a `Dataset`, the folder of one with a single benchmark, or a benchmark of others such as `sugarcrepe:FOLDER`. protocols: those to score; by default those of the dataset.
     limit: at most so many questions of each protocol (evaluator.limit); the results say so.
     batch_size: images, texts or pairs at once; by default as memory allows. out: the folder of the run, for `score report` and so that
-    a stopped evaluation continues; by default a temporary one, which goes with the returned object. device: for a spec.
+    a stopped evaluation continues; by default a temporary one, which goes with the returned object. device, model_args: for a spec
+    (docs/models.md).
     The other arguments are those of `score run`. progress: called with (what, done, total) after each
     batch, or a Progress (generator.dataset.progress).
 
@@ -49,7 +50,7 @@ def evaluate(
     try:
         request = Request(
             chosen, None, model, asked or chosen.protocols, folder, batch_size, device, precision, workers,
-            channel, full_pools, verify, allow_contaminated, level, limit, name,
+            channel, full_pools, verify, allow_contaminated, level, limit, name, model_args or {},
         )  # fmt: skip
         folder, results = run(request, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:

@@ -3,8 +3,8 @@
 import logging
 import platform
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from evaluator.dataset import Dataset
 from evaluator.external.registry import write_questions
 from evaluator.limit import limit_said, limited, what_is_left
 from evaluator.measure import check_level, measure, unknown_protocols
+from evaluator.models.arguments import named_with
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
 from evaluator.models.registry import load_model
@@ -48,7 +49,7 @@ class Request:
 
     dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
     model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
-    limit: most items of each protocol (evaluator.limit).
+    limit: most items of each protocol (evaluator.limit). model_args: arguments of the loader of a spec.
     """
 
     dataset: Dataset | str | Path
@@ -67,11 +68,14 @@ class Request:
     level: float | None = None
     limit: int | None = None
     name: str | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def model_name(self) -> str:
-        """What the model is called: its spec, or the name of an object."""
-        return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
+        """What the model is called: its spec with its arguments, or the name of an object."""
+        if isinstance(self.model, str):
+            return named_with(self.model, self.model_args)
+        return self.name or name_of(self.model)
 
 
 def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
@@ -137,7 +141,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
-        "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
+        "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     if (
         dataset.source.name is not None
@@ -199,8 +203,10 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
 def _model(request: Request) -> tuple[Model, Path | None]:
     """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
     if isinstance(request.model, str):
-        return load_model(request.model, request.device), None
+        return load_model(request.model, request.device, **request.model_args), None
     check_device(request.device)
+    if request.model_args:
+        raise UserError(f"Arguments ({', '.join(request.model_args)}) are for a model that is named; leave them out.")
     model = from_memory(request.model, request.model_name)
     return model, None if getattr(request.model, "key", None) else request.out / _CACHE
 
@@ -257,6 +263,14 @@ def _evaluations(model: Model, items: int) -> dict[str, Any] | None:
         return None
     logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
     return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
+
+
+def _counts(model: Any) -> dict[str, int] | None:
+    """What a model counted while it was asked in this process, such as requests; None for models that do not count."""
+    counts: dict[str, int] | None = getattr(model, "counts", None)
+    if counts:
+        logger.info("; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()) + ".")
+    return counts
 
 
 def _read_unfinished(out: Path, identity: dict[str, Any]) -> dict[str, Any]:

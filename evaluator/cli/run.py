@@ -20,6 +20,12 @@ from generator.dataset.errors import UserError
     help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or jackalope:FOLDER. "
     "`score models` lists the families. Repeat for several, which are scored one after another.",
 )
+@click.option(
+    "--model-args",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Argument of the model's family, such as samples=32 or dtype=bfloat16 (docs/models.md). Repeat, or separate by commas.",
+)
 @BENCHMARK
 @click.option(
     "--images",
@@ -85,7 +91,7 @@ from generator.dataset.errors import UserError
 def run(
     dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
-    device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool,
+    device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
 
@@ -99,12 +105,18 @@ def run(
     from evaluator.cli.results_table import print_table
     from evaluator.dataset import Dataset
     from evaluator.item_rows import write_items
+    from evaluator.models.arguments import named_with, parse_arguments
+    from evaluator.models.registry import check_model
     from evaluator.pooling import pool_runs
     from evaluator.run_folder import folder_name
 
     opened = Dataset.open(dataset, benchmark, images=images)
+    arguments = parse_arguments(model_args)
+    if arguments:
+        for model in models:
+            check_model(model, arguments)
     part = "" if limit is None else f"-limit{limit}"
-    names = {model: f"{folder_name(model)}{part}" for model in models}
+    names = {model: f"{folder_name(named_with(model, arguments))}{part}" for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
             f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."
@@ -116,7 +128,7 @@ def run(
         each = evaluate(
             model, opened, protocols=protocols, limit=limit, batch_size=batch_size, out=folder, device=device,
             precision=precision, workers=workers, channel=channel, level=level, full_pools=full_pools, verify=verify,
-            allow_contaminated=allow_contaminated, progress=Bar(),
+            allow_contaminated=allow_contaminated, model_args=arguments, progress=Bar(),
         )  # fmt: skip
         if each.results:
             found.append(each)

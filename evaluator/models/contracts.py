@@ -108,6 +108,14 @@ class PairScorer(_Scorer, Protocol):
     reads_images: bool = True
     """Whether the model gets images. Otherwise it gets the scene_id of each in place of it."""
 
+    asks_again: bool = False
+    """Whether pairs without a score are asked again in later runs, as where an endpoint did not answer."""
+
+    @property
+    def counts(self) -> dict[str, int] | None:
+        """What a run records of how the model was asked, such as requests; None for models that do not count."""
+        return None
+
     evaluations: Evaluations | None = None
     """Counts the evaluations of a network that is run many times for a pair; None for others."""
 

@@ -23,6 +23,7 @@ import torch
 from PIL import Image
 
 from evaluator.exposure import Exposure
+from evaluator.models.arguments import checked_arguments, named_with
 from evaluator.models.contracts import DualEncoder, Group, Model, PairScorer, fingerprints
 from evaluator.models.device import best_device
 from evaluator.models.memory import BatchSize
@@ -37,10 +38,10 @@ BATCH = 128
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 
 
-def load_python(name: str, device: str | None) -> Model:
+def load_python(name: str, device: str | None, **arguments: Any) -> Model:
     """Import `package.module:factory` or `file.py:factory`, call it and adapt the object that it returns.
 
-    The factory is called without arguments, or with `device` (a torch.device) where it has a parameter of that name.
+    The factory is called with `arguments`, and with `device` (a torch.device) where it has a parameter of that name.
     Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to score
     with.
     """
@@ -56,14 +57,15 @@ def load_python(name: str, device: str | None) -> Model:
     factory = _found(module, path)
     if not callable(factory):
         raise UserError(f"'{path}' in {place} is no class or function; name a callable that returns the model.")
-    if lacking := _needed(factory):
+    taken = checked_arguments(factory, arguments, f"'{path}' in {place}")
+    if lacking := [each for each in _needed(factory) if each not in taken]:
         raise UserError(
-            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give them defaults, or name "
-            "a function that makes the model."
+            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give them defaults or as "
+            "--model-args, or name a function that makes the model."
         )
     with user_code(spec, path):
-        model = factory(device=target) if "device" in _parameters(factory) else factory()
-    return adapt(model, spec, factory, device)
+        model = factory(**taken, **({"device": target} if "device" in _parameters(factory) else {}))
+    return adapt(model, named_with(spec, arguments), factory, device)
 
 
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:

@@ -1,9 +1,12 @@
 """The families of models by name: `load_model` imports a family's module only when a model of it is asked for."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
+from typing import Any
 
+from evaluator.models.arguments import checked_arguments, named_with
 from evaluator.models.contracts import Model
 from generator.dataset.errors import UserError, did_you_mean
 
@@ -12,8 +15,8 @@ from generator.dataset.errors import UserError, did_you_mean
 class Family:
     """A family of models.
 
-    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
-    `usage` says how a model of the family is named.
+    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model. Its keyword
+    parameters are the arguments that the family takes (`--model-args`). `usage` says how a model of the family is named.
     """
 
     loader: str
@@ -37,6 +40,10 @@ FAMILIES = {
     "vqa": Family(
         "evaluator.models.vqa:load_vqa",
         "vqa:OWNER/NAME, vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
+    ),
+    "api": Family(
+        "evaluator.models.api.scorer:load_api",
+        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: api:http://localhost:8000/v1@MODEL",
     ),
     "blind": Family(
         "evaluator.models.blind:load_blind",
@@ -73,32 +80,55 @@ def families() -> dict[str, Family]:
     return known
 
 
-def load_model(spec: str, device: str | None) -> Model:
+def load_model(spec: str, device: str | None, **arguments: Any) -> Model:
     """Load the model that `family:name[@weights]` names, on the named device or, for None, on the best one.
 
-    Raises UserError when the family, model or weights do not exist or do not fit one another.
+    arguments: keyword arguments of the family's loader; texts are read as its annotations say.
+    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that the
+    family does not take.
     """
-    family, colon, rest = spec.partition(":")
-    if not colon or not rest:
-        raise UserError(
-            f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got '{spec}'."
-        )
-    known = families()
-    if family not in known:
-        raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
-    loader = known[family].loader
+    family, name = _parts(spec)
+    loader = families()[family].loader
     if family in FAMILIES:
-        model: Model = resolve_name(loader)(rest, device)
-        return model
-    try:
         load = resolve_name(loader)
-    except (ImportError, AttributeError) as error:
-        raise UserError(
-            f"The model family '{family}' cannot be loaded from {loader} ({error}); mend or uninstall its package."
-        ) from None
+        model: Model = load(name, device, **checked_arguments(load, arguments, f"{family}:"))
+        return model
+    load = _foreign(family, loader)
+    taken = checked_arguments(load, arguments, f"{family}:")
     from evaluator.models.python import adapt
     from evaluator.models.user_code import user_code
 
     with user_code(spec, loader):
-        own = load(rest, device)
-    return adapt(own, spec, load, device)
+        own = load(name, device, **taken)
+    return adapt(own, named_with(spec, arguments), load, device)
+
+
+def check_model(spec: str, arguments: Mapping[str, Any]) -> None:
+    """Raise UserError where `load_model` would for the family or its arguments. Loads no model."""
+    family, _ = _parts(spec)
+    loader = families()[family].loader
+    load = resolve_name(loader) if family in FAMILIES else _foreign(family, loader)
+    checked_arguments(load, arguments, f"{family}:")
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    """The family and the name of a spec. Raises UserError for another form and an unknown family."""
+    family, colon, name = spec.partition(":")
+    if not colon or not name:
+        raise UserError(
+            f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got '{spec}'."
+        )
+    if family not in (known := families()):
+        raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
+    return family, name
+
+
+def _foreign(family: str, loader: str) -> Callable[..., Any]:
+    """The loader of another package."""
+    try:
+        load: Callable[..., Any] = resolve_name(loader)
+    except (ImportError, AttributeError) as error:
+        raise UserError(
+            f"The model family '{family}' cannot be loaded from {loader} ({error}); mend or uninstall its package."
+        ) from None
+    return load

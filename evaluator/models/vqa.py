@@ -34,6 +34,15 @@ _ROUNDED = 0.1
 """How near log odds are that differ by rounding alone; in half precisions."""
 
 
+def spelled(token: str) -> str:
+    """A token without a leading space or mark of a word's start, in lower case.
+
+    >>> spelled("▁Yes")
+    'yes'
+    """
+    return token.lstrip(_WORD_STARTS).casefold()
+
+
 class AnswerTokens:
     """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
 
@@ -42,9 +51,7 @@ class AnswerTokens:
 
     def __init__(self, tokenizer: Any, name: str):
         self.ids = {
-            answer: sorted(
-                i for token, i in tokenizer.get_vocab().items() if token.lstrip(_WORD_STARTS).casefold() == answer
-            )
+            answer: sorted(i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer)
             for answer in ("yes", "no")
         }
         for answer, ids in self.ids.items():

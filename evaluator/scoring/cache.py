@@ -80,6 +80,11 @@ class VectorCache:
         with self._explained(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
 
+    def forget(self, inputs: Iterable[str]) -> None:
+        """Remove the vectors of those inputs."""
+        with self._explained(), self._database:
+            self._database.executemany("DELETE FROM embeddings WHERE input = ?", [(name,) for name in inputs])
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:

@@ -44,7 +44,10 @@ def score_pairs(
         announce_time([runner], process)
         runner.finish()
         if process.is_main:
-            _write(out, needs, pairs, store.gather(pairs.names), model.channels)
+            found = store.gather(pairs.names)
+            _write(out, needs, pairs, found, model.channels)
+            if getattr(model, "asks_again", False):
+                cache.forget([name for name, scores in found.items() if np.isnan(scores).all()])
 
 
 class _DistinctPairs:

@@ -15,6 +15,8 @@ def describe_cost(model: Model, needs: Needs) -> str:
     """One sentence: what a model computes, and how many forward passes that takes if nothing is cached."""
     if isinstance(model, PairScorer):
         pairs = len(set(needs.all_pairs()))
+        if own := getattr(model, "describe_cost", None):
+            return str(own(pairs))
         return f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} each ({pairs * model.passes:,} forward passes, fewer where cached)."
     images, texts = len(needs.images), len(needs.texts)
     return f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward passes, fewer where cached)."

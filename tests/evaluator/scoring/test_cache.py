@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from evaluator.scoring.cache import EmbeddingCache
+from evaluator.scoring.cache import EmbeddingCache, VectorCache
 from generator.dataset.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
@@ -104,3 +104,10 @@ def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, capl
         assert "1 entries of the embedding cache" in caplog.text
         cache.put(["b"], np.ones((1, 3)))
         assert set(cache.get(["a", "b"])) == {"a", "b"}
+
+
+def test_what_is_forgotten_is_computed_again(tmp_path: Path) -> None:
+    with VectorCache(tmp_path / "a.sqlite") as cache:
+        cache.put(["a", "b"], np.ones((2, 3)))
+        cache.forget(["b", "c"])
+        assert list(cache.get(["a", "b", "c"])) == ["a"]

@@ -1,0 +1,209 @@
+"""A model behind an endpoint as a PairScorer: the question of `vqa:`, asked by requests in several threads."""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from PIL import Image
+from pydantic import Field
+
+from evaluator.models.api.answers import Score, score_of_samples, score_of_tokens
+from evaluator.models.api.endpoint import Endpoint, RefusedError, data_url, listed_tokens, parse_place, texts_of
+from evaluator.models.contracts import PairScorer, fingerprints
+from evaluator.models.cross_encoder import PAIR
+from evaluator.models.memory import BatchSize
+from evaluator.models.vqa import CHANNELS, QUESTION, question
+from generator.dataset.errors import UserError
+from generator.dataset.extras import check_installed
+
+logger = logging.getLogger(__name__)
+Answers = Literal["auto", "logprobs", "samples"]
+Count = Annotated[int, Field(ge=1, le=1024)]
+Retries = Annotated[int, Field(ge=0, le=1000)]
+_BATCH = 128
+"""Pairs that are kept at once; fewer are asked at the same time."""
+_LISTED = 20
+"""Most likely tokens that are asked for: the most that OpenAI and vLLM give."""
+_FIRST_WORDS = 4
+"""Tokens of a sampled answer."""
+_TRIAL = (320, 240)
+"""Size in pixels of the image of the first request."""
+
+
+class ApiScorer(PairScorer):
+    """A model behind an endpoint. It says which of two ways it is asked: `log-probabilities`, or a number of samples.
+
+    A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run. `counts`
+    counts them.
+    """
+
+    channels = CHANNELS
+    passes = 1
+    asks_again = True
+
+    def __init__(self, endpoint: Endpoint, answers: Answers, samples: int, concurrency: int):
+        self._endpoint, self._concurrency = endpoint, concurrency
+        self._unscored: Counter[str] = Counter()
+        self._several = False
+        self.batch = BatchSize(_BATCH, PAIR)
+        first = self._tried(answers)
+        self._samples = samples if first is None else 0
+        self._tokens = endpoint.prompt_tokens // max(1, endpoint.requests)
+        way = f"{samples} sampled answers" if self._samples else "log-probabilities"
+        self.info: dict[str, Any] = {
+            "weights": endpoint.model,
+            "endpoint": endpoint.url,
+            "served": getattr(first, "model", None),
+            "answers": way,
+            "question": QUESTION,
+            "preprocessing": "the endpoint's own, from PNG",
+            "precision": "its own",
+            "device": "its own",
+        }
+        identity = ["api", endpoint.url, endpoint.model, self.info["served"], way, QUESTION]
+        self.key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Fingerprints of the texts, int64 (n, 4): how the model cuts them is not known."""
+        return fingerprints(text.encode() for text in texts)
+
+    def describe_cost(self, pairs: int) -> str:
+        """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""
+        each = 1 if self._several or not self._samples else self._samples
+        way = f"{self._samples} sampled answers a pair" if self._samples else "log-probabilities of the answer"
+        known = f", about {pairs * each * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}" * bool(
+            self._tokens
+        )
+        return f"{pairs:,} pairs of image and text to ask about, {pairs * each:,} requests ({way}){known}, fewer where cached."
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Requests that were answered and their tokens, and how many pairs are unscored or bounded, and why."""
+        made = self._endpoint
+        asked = {
+            "requests": made.requests,
+            "prompt_tokens": made.prompt_tokens,
+            "completion_tokens": made.completion_tokens,
+        }
+        return asked | dict(sorted(self._unscored.items()))
+
+    def score_pairs(
+        self,
+        images: Sequence[Image.Image],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None = None,
+    ) -> np.ndarray:
+        """As PairScorer.score_pairs. Raises UserError where the endpoint answers no more."""
+        shown = {image: data_url(images[image]) for image, _ in pairs}
+        scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
+        refusals: list[str] = []
+
+        def score(pair: tuple[int, str]) -> Score | None:
+            try:
+                return self._score(shown[pair[0]], question(pair[1]))
+            except RefusedError as refusal:
+                refusals.append(str(refusal))
+                return None
+
+        pool = ThreadPoolExecutor(self._concurrency)
+        try:
+            for row, found in enumerate(pool.map(score, pairs)):
+                if found is not None:
+                    scores[row] = found.log_odds, found.p_yes
+                    self._unscored["bounded"] += found.bounded
+        finally:
+            pool.shutdown(cancel_futures=True)
+        if refusals and len(refusals) == len(pairs):
+            self._check_answers(refusals)
+        self._unscored["refused"] += len(refusals)
+        self._unscored["neither yes nor no"] += int(np.isnan(scores[:, 0]).sum()) - len(refusals)
+        return scores
+
+    def _score(self, image: str, asked: str) -> Score | None:
+        if not self._samples:
+            return score_of_tokens(listed_tokens(self._ask_tokens(image, asked)))
+        answers: list[str] = []
+        while len(answers) < self._samples:
+            answers += self._sampled(image, asked, self._samples - len(answers) if self._several else 1, len(answers))
+        return score_of_samples(answers[: self._samples])
+
+    def _ask_tokens(self, image: str, asked: str, first: bool = False) -> Any:
+        # temperature 1, so that endpoints that list probabilities after it list the model's own
+        return self._endpoint.ask(image, asked, first, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
+
+    def _sampled(self, image: str, asked: str, n: int, seed: int, first: bool = False) -> list[str]:
+        """Up to n answers. Each request has a seed of its own, since an endpoint would else repeat its answer."""
+        several = {"n": n} if n > 1 else {}
+        return texts_of(
+            self._endpoint.ask(image, asked, first, max_tokens=_FIRST_WORDS, temperature=1, seed=seed, **several)
+        )
+
+    def _tried(self, answers: Answers) -> Any:
+        """The first completion with log-probabilities, or None where answers are sampled.
+
+        Raises UserError where the endpoint answers neither, or gives no log-probabilities and they were asked for.
+        """
+        why = "it lists no tokens"
+        if answers != "samples":
+            try:
+                completion = self._ask_tokens(*_trial(), first=True)
+                if listed_tokens(completion):
+                    return completion
+            except RefusedError as refusal:
+                why = str(refusal)
+            if answers == "logprobs":
+                raise UserError(
+                    f"The endpoint {self._endpoint.url} gives no log-probabilities of '{self._endpoint.model}' ({why}); take answers=samples."
+                )
+        try:
+            self._several = len(self._sampled(*_trial(), 2, 0, first=True)) > 1
+        except RefusedError:
+            try:
+                self._sampled(*_trial(), 1, 0, first=True)
+            except RefusedError as refusal:
+                raise UserError(
+                    f"The endpoint {self._endpoint.url} does not answer questions about an image with '{self._endpoint.model}' ({refusal}); "
+                    "name a chat model that reads images."
+                ) from None
+        return None
+
+    def _check_answers(self, refusals: Sequence[str]) -> None:
+        """Raises UserError when the endpoint, which refused all pairs of a batch, does not answer the first question either."""
+        try:
+            self._score(*_trial())
+        except RefusedError:
+            raise UserError(
+                f"The endpoint {self._endpoint.url} answers no more, none of the last {len(refusals)} questions ({refusals[0]}); mend it, then "
+                "run the same command again. Finished scores are kept."
+            ) from None
+
+
+def _trial() -> tuple[str, str]:
+    """The image and the question of the first request."""
+    return data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
+
+
+def load_api(
+    name: str,
+    device: str | None,
+    *,
+    answers: Answers = "auto",
+    samples: Count = 16,
+    concurrency: Count = 16,
+    retries: Retries = 8,
+) -> ApiScorer:
+    """The model of `URL@MODEL`. answers: how it is asked; auto: by log-probabilities where the endpoint gives them, else by samples.
+    samples: sampled answers a pair. concurrency: requests at once. retries: how often a request is repeated that gets no answer.
+
+    Makes one to three requests. Raises UserError when the endpoint is down or refuses them, and for a device.
+    """
+    url, model = parse_place(name)
+    if device is not None:
+        raise UserError(f"The model of api: runs at its endpoint and not on '{device}'; leave --device out.")
+    check_installed("openai")
+    return ApiScorer(Endpoint(url, model, retries), answers, samples, concurrency)

@@ -1,0 +1,77 @@
+"""Arguments of a model (`--model-args`): read as text, checked against the keyword parameters of the function that loads it."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from generator.dataset.errors import UserError, did_you_mean
+
+_GIVEN = ("name", "device")
+"""Parameters of a loader that the runtime fills."""
+
+
+def parse_arguments(pairs: tuple[str, ...]) -> dict[str, str]:
+    """`k=v`, several in one text after commas, as a dictionary. A value may hold commas and "=".
+
+    >>> parse_arguments(("samples=8,dtype=bfloat16", "device_map=auto"))
+    {'samples': '8', 'dtype': 'bfloat16', 'device_map': 'auto'}
+
+    Raises UserError for a text without "=" and for an argument that is given twice.
+    """
+    found: dict[str, str] = {}
+    for pair in (each for text in pairs for each in re.split(r",(?=\w+=)", text)):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise UserError(f"Expected --model-args to be NAME=VALUE, such as dtype=bfloat16, got '{pair}'.")
+        if key in found:
+            raise UserError(f"The model's argument '{key}' is given twice; give it once.")
+        found[key] = value
+    return found
+
+
+def checked_arguments(load: Callable[..., Any], given: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Arguments as the parameters of `load` have them: texts become what the annotation says, such as int.
+
+    A function with `**arguments` takes all as they are. `what` names the model in errors. Raises UserError for an argument that
+    the function does not have and for a value that does not fit its annotation.
+    """
+    if not given:
+        return {}
+    parameters = _parameters(load)
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return dict(given)
+    known = [name for name in parameters if name not in _GIVEN]
+    for name in given:
+        if name not in known:
+            mend = did_you_mean(name, known) if known else "it takes none; leave it out."
+            raise UserError(f"{what} has no argument '{name}': {mend}")
+    return {name: _read(parameters[name].annotation, name, value, what) for name, value in given.items()}
+
+
+def named_with(spec: str, arguments: Mapping[str, Any]) -> str:
+    """The spec and its arguments, as tables name the model.
+
+    >>> named_with("vqa:llava", {"dtype": "bfloat16"})
+    'vqa:llava dtype=bfloat16'
+    """
+    return " ".join([spec, *(f"{name}={value}" for name, value in sorted(arguments.items()))])
+
+
+def _parameters(load: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(load, eval_str=True).parameters
+    except NameError:  # an annotation that its module imports for type checkers alone
+        return inspect.signature(load).parameters
+
+
+def _read(annotation: Any, name: str, value: Any, what: str) -> Any:
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+        return value
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise UserError(f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}.") from None
