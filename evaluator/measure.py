@@ -98,7 +98,8 @@ def write_results(
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
-    mark, level = mark_of(results), results["rules"]["level"]
+    mark: dict[str, str | int | None] = {"limit": limit, MARK: mark_of(results)}
+    level = results["rules"]["level"]
     for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):
         write_csv(folder / f"{name}.csv", _marked(_with_confidence(pa.Table.from_pylist(rows), level), mark))
     items = (table for name, each in measured.items() for table in _item_tables(name, each, text_of))
@@ -286,8 +287,9 @@ def _with_confidence(table: pa.Table, level: float) -> pa.Table:
     return table.append_column("confidence", pa.array([level] * table.num_rows, pa.float64()))
 
 
-def _marked(table: pa.Table, mark: str) -> pa.Table:
-    """The table with a first column that holds the mark in every row, if there is one."""
-    if not mark or not table.num_columns:
-        return table
-    return table.add_column(0, MARK, pa.array([mark] * table.num_rows, pa.string()))
+def _marked(table: pa.Table, marks: Mapping[str, str | int | None]) -> pa.Table:
+    """The table with a first column for each mark that there is, which holds it in every row."""
+    for name, mark in marks.items():
+        if mark and table.num_columns:
+            table = table.add_column(0, name, pa.array([mark] * table.num_rows))
+    return table

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER
+from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FILE, NEW_FOLDER
 from generator.dataset.commands import DatasetFolder, Number, result, say
 from generator.dataset.errors import UserError
 
@@ -28,6 +28,11 @@ from generator.dataset.errors import UserError
     type=Number(min=0),
     help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
 )
+@click.option(
+    "--model-card",
+    type=NEW_FILE,
+    help="Write the main results into the metadata (model-index) of this Hugging Face model card. Its text is kept.",
+)
 @LEVEL
 @CHANNEL
 @FULL
@@ -35,7 +40,7 @@ from generator.dataset.errors import UserError
 @JSON
 def measure(
     runs: tuple[Path, ...], items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
-    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool,
+    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool, model_card: Path | None,
 ) -> None:  # fmt: skip
     """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere (--items).
 
@@ -73,6 +78,10 @@ def measure(
         write_latex(found, run)
         if jsonl:
             write_items(run, channel, tolerance, level)
+    if model_card is not None:
+        from evaluator.report.model_card import write_model_card
+
+        say(f"{write_model_card(results, model_card):,} values in {model_card}.")
     if as_json:
         result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:

@@ -6,6 +6,7 @@ import click
 
 from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER, Questions
 from evaluator.protocols.registry import protocol_names
+from evaluator.report.tracking import TRACKERS, Tracker, check_tracker, log_results
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
 
@@ -25,6 +26,16 @@ from generator.dataset.errors import UserError
     multiple=True,
     metavar="NAME=VALUE",
     help="Argument of the model's family, such as samples=32 or dtype=bfloat16 (docs/models.md). Repeat, or separate by commas.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "bfloat16", "float16", "auto"]),
+    help="Number format of a model of transformers; auto: that of its files. The same as --model-args dtype=…  [default: float32]",
+)
+@click.option(
+    "--device-map",
+    type=click.Choice(["auto", "balanced", "sequential"]),
+    help="Share a large model of transformers among the GPUs, with accelerate. The same as --model-args device_map=…",
 )
 @BENCHMARK
 @click.option(
@@ -84,6 +95,13 @@ from generator.dataset.errors import UserError
     help="Score a model that was trained on held-out combinations or on images that are scored; every table and page then "
     "says CONTAMINATED.",
 )
+@click.option(
+    "--log",
+    "trackers",
+    type=click.Choice(TRACKERS),
+    multiple=True,
+    help="Also write the results to a tracker: tensorboard (into the folder of the run) or wandb. It needs the extra [log].",
+)
 @DEVICE
 @FULL
 @JSONL
@@ -91,7 +109,8 @@ from generator.dataset.errors import UserError
 def run(
     dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
-    device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...],
+    device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...], dtype: str | None, device_map: str | None,
+    trackers: tuple[Tracker, ...],
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
 
@@ -110,8 +129,12 @@ def run(
     from evaluator.pooling import pool_runs
     from evaluator.run_folder import folder_name
 
+    for tracker in trackers:
+        check_tracker(tracker)
     opened = Dataset.open(dataset, benchmark, images=images)
-    arguments = parse_arguments(model_args)
+    arguments = parse_arguments(
+        (*model_args, *(f"{name}={value}" for name, value in (("dtype", dtype), ("device_map", device_map)) if value))
+    )
     if arguments:
         for model in models:
             check_model(model, arguments)
@@ -132,6 +155,8 @@ def run(
         )  # fmt: skip
         if each.results:
             found.append(each)
+            for tracker in trackers:
+                log_results(each.results, each.folder, tracker)
             if jsonl:
                 write_items(each.folder)
     if not found:

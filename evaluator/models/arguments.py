@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -35,14 +35,21 @@ def parse_arguments(pairs: tuple[str, ...]) -> dict[str, str]:
 def checked_arguments(load: Callable[..., Any], given: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Arguments as the parameters of `load` have them: texts become what the annotation says, such as int.
 
-    A function with `**arguments` takes all as they are. `what` names the model in errors. Raises UserError for an argument that
+    A function with `**arguments: Unpack[...]` takes what the TypedDict names, one with other `**arguments` all as they are. `what` names the model in errors. Raises UserError for an argument that
     the function does not have and for a value that does not fit its annotation.
     """
     if not given:
         return {}
-    parameters = _parameters(load)
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return dict(given)
+    parameters = dict(_parameters(load))
+    for rest in [name for name, each in parameters.items() if each.kind is each.VAR_KEYWORD]:
+        named = get_args(parameters.pop(rest).annotation)  # of Unpack[a TypedDict]
+        if not named:
+            return dict(given)
+        hints = get_type_hints(named[0], include_extras=True)
+        parameters |= {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=each)
+            for name, each in hints.items()
+        }
     known = [name for name in parameters if name not in _GIVEN]
     for name in given:
         if name not in known:

@@ -9,7 +9,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from PIL import Image
@@ -18,6 +18,7 @@ from evaluator.exposure import Exposure
 from evaluator.models.contracts import Group, PairScorer, fingerprints
 from evaluator.models.memory import BatchSize
 from evaluator.models.ngram import ORDER, NgramModel
+from evaluator.models.pretrained.storage import Storage
 from generator.dataset.errors import UserError, did_you_mean
 
 KINDS = ("ngram", "length", "lm")
@@ -129,10 +130,10 @@ class LanguageModelScorer(BlindScorer):
 
     channels = ("log_likelihood",)
 
-    def __init__(self, name: str, device: str | None):
+    def __init__(self, name: str, device: str | None, **how: Unpack[Storage]):
         from evaluator.models.causal_lm import CausalLikelihood
 
-        self._likelihood = CausalLikelihood(name, device, "blind:lm:")
+        self._likelihood = CausalLikelihood(name, device, "blind:lm:", **how)
         super().__init__(name)
         self.batch = self._likelihood.batch
         self.info |= {**self._likelihood.info, "preprocessing": self.info["preprocessing"]}
@@ -143,7 +144,7 @@ class LanguageModelScorer(BlindScorer):
         return scores
 
 
-def load_blind(name: str, device: str | None) -> BlindScorer:
+def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
     """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not exist."""
     kind, _, rest = name.partition(":")
     if kind == "lm":
@@ -151,7 +152,9 @@ def load_blind(name: str, device: str | None) -> BlindScorer:
             raise UserError(
                 "blind:lm names no language model: add : and a folder or a name on the Hub, such as blind:lm:openai-community/gpt2."
             )
-        return LanguageModelScorer(rest, device)
+        return LanguageModelScorer(rest, device, **how)
     if name not in KINDS:
         raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
+    if how:
+        raise UserError(f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:.")
     return NgramScorer() if kind == "ngram" else LengthScorer()

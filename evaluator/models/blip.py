@@ -1,6 +1,7 @@
 """`blip:` models: BLIP with its heads for image–text retrieval (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training")."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -9,6 +10,7 @@ from torch.nn import functional as F
 
 from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
 from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
+from evaluator.models.pretrained.storage import Precision
 
 _WANTED = Wanted(
     "blip:", "a BLIP model with retrieval heads", {"blip": "BlipForImageTextRetrieval"}, TOKENIZER_AND_IMAGES
@@ -70,7 +72,9 @@ class BlipScorer(CrossEncoder):
 def encode_blip_images(loaded: Pretrained, images: Sequence[Image.Image]) -> torch.Tensor:
     """Hidden states (n, patches, d) of BLIP's vision encoder."""
     inputs = loaded.image_processor(list(images), return_tensors="pt").to(loaded.device)
-    states: torch.Tensor = loaded.model.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
+    states: torch.Tensor = loaded.model.vision_model(
+        pixel_values=inputs["pixel_values"].to(loaded.model.dtype)
+    ).last_hidden_state
     return states
 
 
@@ -81,6 +85,6 @@ def tokenize_blip(loaded: Pretrained, texts: Sequence[str], length: int) -> dict
     return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
 
 
-def load_blip(name: str, device: str | None) -> BlipScorer:
+def load_blip(name: str, device: str | None, **how: Unpack[Precision]) -> BlipScorer:
     """Load a folder or a name on the Hub. Raises UserError when it is not a BLIP model with retrieval heads."""
-    return BlipScorer(load_pretrained(name, device, _WANTED))
+    return BlipScorer(load_pretrained(name, device, _WANTED, **how))

@@ -1,7 +1,7 @@
 """The likelihood of texts under a causal language model of transformers."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained.loading import TOKENIZER, Wanted, load_pretrained
+from evaluator.models.pretrained.storage import Storage
 
 BATCH = 32
 
@@ -20,12 +21,12 @@ class CausalLikelihood:
     token. With neither, the first token is context only.
     """
 
-    def __init__(self, name: str, device: str | None, option: str):
+    def __init__(self, name: str, device: str | None, option: str, **how: Unpack[Storage]):
         """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained does."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
 
         classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")
-        loaded = load_pretrained(name, device, Wanted(option, "a causal language model", classes, TOKENIZER))
+        loaded = load_pretrained(name, device, Wanted(option, "a causal language model", classes, TOKENIZER), **how)
         self._model, self._tokenizer, self._device = loaded.model, loaded.tokenizer, loaded.device
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from evaluator.models.pretrained.loading import (
     read_config,
 )
 from evaluator.models.pretrained.source import Source, find_source
+from evaluator.models.pretrained.storage import Precision
 from generator.dataset.errors import UserError
 
 _LONG = 128
@@ -71,7 +72,7 @@ _OTHERS = {
 
 
 class HfEncoder(DualEncoder):
-    """A model of transformers as a DualEncoder, in float32."""
+    """A model of transformers as a DualEncoder."""
 
     def __init__(self, loaded: Pretrained, kind: Kind):
         self._kind, self._model, self._device = kind, loaded.model, loaded.device
@@ -198,7 +199,7 @@ class QwenEncoder(HfEncoder):
 _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
 
 
-def load_hf(name: str, device: str | None) -> HfEncoder:
+def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncoder:
     """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or no dual encoder."""
     source = find_source(name, "hf:")
     config = read_config(source)
@@ -206,7 +207,7 @@ def load_hf(name: str, device: str | None) -> HfEncoder:
     _check_is_dual_encoder(source, model_type, next(iter(config.get("architectures") or []), ""))
     kind = _KINDS[model_type]
     wanted = Wanted("hf:", "a dual encoder", {model_type: kind.model}, kind.readers, kind.unused)
-    return _ENCODERS.get(model_type, HfEncoder)(load_pretrained(name, device, wanted), kind)
+    return _ENCODERS.get(model_type, HfEncoder)(load_pretrained(name, device, wanted, **how), kind)
 
 
 def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:

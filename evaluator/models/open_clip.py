@@ -1,7 +1,7 @@
 """`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders, and the Hub.
 
 `open_clip:ARCHITECTURE@TAG`, `open_clip:ARCHITECTURE@/path/to/checkpoint`, `open_clip:local-dir:/path/to/folder`,
-`open_clip:hf-hub:owner/name`.
+`open_clip:hf-hub:owner/name`, `open_clip:hf-hub:owner/name@revision`.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import numpy as np
 import open_clip
 import torch
@@ -25,7 +26,7 @@ from evaluator.models.damage import damage_in
 from evaluator.models.device import best_device
 from evaluator.models.memory import out_of_memory
 from evaluator.models.open_clip_config import check_open_clip_config
-from evaluator.models.pretrained.source import first_line
+from evaluator.models.pretrained.source import Source, first_line, loading
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from generator.dataset.errors import UserError, did_you_mean
@@ -95,7 +96,7 @@ class OpenClipEncoder(DualEncoder):
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
-    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER` or `hf-hub:OWNER/NAME`.
+    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or `hf-hub:OWNER/NAME@REVISION`.
 
     Published weights choose between GELU and QuickGELU, since their training is known. For a file the architecture's name
     chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
@@ -112,6 +113,15 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         encoder.exposure = exposure
         return encoder
     if name.startswith("hf-hub:"):
+        place, _, revision = name.removeprefix("hf-hub:").partition("@")
+        if revision:  # open_clip itself loads the newest one
+            source = Source(name, place, revision, "open_clip:hf-hub:")
+            with loading(source):
+                folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
+            check_weights_folder(folder)
+            encoder = _load(f"local-dir:{folder}", None, False, device, "by the model's own configuration")
+            encoder.info["weights"] = name
+            return encoder
         return _load(name, None, False, device, "by the model's own configuration")
     architecture, _, weights = name.partition("@")
     known = open_clip.list_models()

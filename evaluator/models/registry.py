@@ -26,20 +26,24 @@ class Family:
 FAMILIES = {
     "open_clip": Family(
         "evaluator.models.open_clip:load_open_clip",
-        "open_clip:ARCHITECTURE@TAG, open_clip:ARCHITECTURE@FILE, open_clip:local-dir:FOLDER, open_clip:hf-hub:OWNER/NAME",
+        "open_clip:ARCHITECTURE@TAG, open_clip:ARCHITECTURE@FILE, open_clip:local-dir:FOLDER, open_clip:hf-hub:OWNER/NAME[@REVISION]",
     ),
     "jackalope": Family(
         "evaluator.models.jackalope:load_jackalope", "jackalope:FOLDER, a folder written by `score train`"
     ),
     "hf": Family(
         "evaluator.models.hf:load_hf",
-        "hf:OWNER/NAME, hf:OWNER/NAME@REVISION, hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
+        "hf:OWNER/NAME[@REVISION], hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
     ),
-    "vilt": Family("evaluator.models.vilt:load_vilt", "vilt:OWNER/NAME, vilt:FOLDER, ViLT with its retrieval head"),
-    "blip": Family("evaluator.models.blip:load_blip", "blip:OWNER/NAME, blip:FOLDER, BLIP with its matching head"),
+    "vilt": Family(
+        "evaluator.models.vilt:load_vilt", "vilt:OWNER/NAME[@REVISION], vilt:FOLDER, ViLT with its retrieval head"
+    ),
+    "blip": Family(
+        "evaluator.models.blip:load_blip", "blip:OWNER/NAME[@REVISION], blip:FOLDER, BLIP with its matching head"
+    ),
     "vqa": Family(
         "evaluator.models.vqa:load_vqa",
-        "vqa:OWNER/NAME, vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
+        "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
     ),
     "api": Family(
         "evaluator.models.api.scorer:load_api",
@@ -47,11 +51,11 @@ FAMILIES = {
     ),
     "blind": Family(
         "evaluator.models.blind:load_blind",
-        "blind:ngram, blind:length, blind:lm:OWNER/NAME, blind:lm:FOLDER, baselines that read the text alone",
+        "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines that read the text alone",
     ),
     "diffusion": Family(
         "evaluator.models.diffusion.loading:load_diffusion",
-        "diffusion:OWNER/NAME, diffusion:FOLDER, diffusion:FOLDER@PRESET, a text-to-image pipeline of diffusers as a classifier",
+        "diffusion:OWNER/NAME[@REVISION][@PRESET], diffusion:FOLDER[@PRESET], a text-to-image pipeline of diffusers as a classifier",
     ),
     "python": Family(
         "evaluator.models.python:load_python",

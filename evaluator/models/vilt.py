@@ -1,6 +1,7 @@
 """`vilt:` models: ViLT with its head for image–text retrieval (Kim et al. 2021, "ViLT: Vision-and-Language Transformer")."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -8,6 +9,7 @@ from PIL import Image
 
 from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
 from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
+from evaluator.models.pretrained.storage import Precision
 
 _WANTED = Wanted(
     "vilt:", "a ViLT model with a retrieval head", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES
@@ -39,7 +41,7 @@ class ViltScorer(CrossEncoder):
     def _embed_patches(self, image: Image.Image) -> torch.Tensor:
         """The class token and the embedded patches with their positions, (1 + patches, d)."""
         inputs = self._loaded.image_processor([image], return_tensors="pt").to(self._loaded.device)
-        pixels = inputs["pixel_values"]
+        pixels = inputs["pixel_values"].to(self._loaded.model.dtype)
         mask = torch.ones(pixels.shape[0], *pixels.shape[2:], dtype=torch.long, device=pixels.device)
         with torch.random.fork_rng(devices=[]):  # the library shuffles the patches
             embedded, _, (cells, (_, width)) = self._loaded.model.vilt.embeddings.visual_embed(pixels, mask, -1)
@@ -59,6 +61,6 @@ class ViltScorer(CrossEncoder):
         return logits
 
 
-def load_vilt(name: str, device: str | None) -> ViltScorer:
+def load_vilt(name: str, device: str | None, **how: Unpack[Precision]) -> ViltScorer:
     """Load a folder or a name on the Hub. Raises UserError when it is not a ViLT model with a retrieval head."""
-    return ViltScorer(load_pretrained(name, device, _WANTED))
+    return ViltScorer(load_pretrained(name, device, _WANTED, **how))

@@ -8,7 +8,7 @@ import inspect
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tok
 from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, load_pretrained
 from evaluator.models.pretrained.source import first_line
+from evaluator.models.pretrained.storage import Storage
 from evaluator.models.shared_prefix import SharedPrefix
 from generator.dataset.errors import UserError
 
@@ -294,12 +295,12 @@ def _decoder_start(model: Any) -> int | None:
     return getattr(texts, "bos_token_id", None) if start is None else start
 
 
-def load_vqa(name: str, device: str | None) -> VqaScorer | BlipVqaScorer:
+def load_vqa(name: str, device: str | None, **how: Unpack[Storage]) -> VqaScorer | BlipVqaScorer:
     """Load a folder or a name on the Hub. Raises UserError when the model does not answer questions about an image."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
 
     classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
-    loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR))
+    loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how)
     return BlipVqaScorer(loaded) if loaded.model.config.model_type in _BLIP else VqaScorer(loaded)
 
 

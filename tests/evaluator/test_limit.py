@@ -1,5 +1,6 @@
 """A few items of each protocol instead of all."""
 
+import csv
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -49,6 +50,10 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
     again = score_command("measure", out)
     assert again.stdout == done.stdout
     whole = evaluate(spec, drawn, protocols="binary").results
+    for table in ("summary", "items"):
+        rows = list(csv.DictReader((out / "tables" / f"{table}.csv").open()))
+        assert rows
+        assert {row["limit"] for row in rows} == {"2"}
     of_limit = evaluate(spec, drawn, protocols="binary", limit=2).results
     assert sum(row["items"] for row in of_limit["rows"] if " - " not in row["split"]) == 2
     assert of_limit["factors"]["design"] != whole["factors"]["design"]  # so that they are never pooled

@@ -10,9 +10,9 @@ import torch
 
 from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
-from evaluator.models.diffusion.schedules import DEFAULT, Preset, parse_preset
+from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.pretrained.source import Source, find_source, loading
+from evaluator.models.pretrained.source import Source, find_source, is_hub_name, loading
 from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError, did_you_mean
 
@@ -22,7 +22,7 @@ _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")  # they only 
 
 
 def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
-    """Load `FOLDER`, `OWNER/NAME`, `FOLDER@preset` … in float32, from safetensors alone.
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`, each with or without `@PRESET`, in float32, from safetensors alone.
 
     Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
     unknown preset.
@@ -47,11 +47,18 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
 
 
 def _place_and_preset(name: str) -> tuple[str, Preset]:
-    """Split at the last @, unless the name is a folder: a folder's name may contain @."""
-    place, at, preset = name.rpartition("@")
+    """Split off what follows the last @ if it is a preset, with or without options.
+
+    The whole name may be a folder, whose name may contain @. After a folder there is no revision; after `OWNER/NAME` what is no
+    preset is one.
+    """
+    place, at, last = name.rpartition("@")
     if not at or Path(name).is_dir():
         return name, parse_preset(DEFAULT)
-    return place, parse_preset(preset)
+    is_preset = last.partition(",")[0] in PRESETS or "," in last or "@" in place
+    if is_preset or not is_hub_name(place):
+        return place, parse_preset(last)
+    return name, parse_preset(DEFAULT)
 
 
 def _read_index(source: Source) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Load a model of transformers with its tokenizer and image processor, in float32 and without running foreign code."""
+"""Load a model of transformers with its tokenizer and image processor, without running foreign code."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -13,6 +13,7 @@ from evaluator.models.memory import out_of_memory
 from evaluator.models.pretrained.checks import check_tokenizer, check_weights
 from evaluator.models.pretrained.record import activations, describe_preprocessing, tokenizer_digest, without_incidental
 from evaluator.models.pretrained.source import Source, find_source, loading
+from evaluator.models.pretrained.storage import Storage, check_in_memory, storage_options
 from evaluator.models.weights import weights_digest
 from generator.dataset.errors import UserError
 
@@ -59,8 +60,8 @@ class Pretrained:
         return hashlib.sha256(json.dumps([self.identity, *more], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def load_pretrained(name: str, device: str | None, wanted: Wanted) -> Pretrained:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub.
+def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says (storage.py).
 
     Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its weights
     or its tokenizer do not fit its configuration; and when a file holds more than tensors.
@@ -72,11 +73,12 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted) -> Pretrained
     model_type = str(read_config(source).get("model_type"))
     if model_type not in wanted.classes:
         raise UserError(f"'{name}' is a model of type '{model_type}'; give {wanted.option} {wanted.description}.")
+    options = storage_options(how, device)
     where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
     with loading(source):
         config = transformers.AutoConfig.from_pretrained(source.place, **where)
         model, report = getattr(transformers, wanted.classes[model_type]).from_pretrained(
-            source.place, config=config, dtype=torch.float32, output_loading_info=True, **where
+            source.place, config=config, output_loading_info=True, **options, **where
         )
     for unused in wanted.unused:
         _drop(model, unused)
@@ -91,14 +93,17 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted) -> Pretrained
         image_processor = readers.get("AutoImageProcessor", getattr(processor, "image_processor", None))
         check_tokenizer(name, tokenizer, config)
     try:
-        model = model.eval().to(target)
+        model = model.eval() if "device_map" in options else model.eval().to(target)
     except (RuntimeError, MemoryError) as error:
         if not out_of_memory(error):
             raise
         raise UserError(
             f"'{name}' does not fit in the memory of {target}; choose --device cpu or a smaller model."
         ) from None
-    return describe_pretrained(name, model, tokenizer, image_processor, processor)
+    check_in_memory(name, model)
+    loaded = describe_pretrained(name, model, tokenizer, image_processor, processor)
+    loaded.info.update({key: value for key, value in how.items() if key != "dtype"})
+    return loaded
 
 
 def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:

@@ -57,9 +57,19 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
         check_weights_folder(folder)
         return Source(name, str(folder), None, option)
     repository, _, revision = name.partition("@")
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", repository) or repository.startswith("."):
+    if not is_hub_name(repository):
         raise UserError(f"There is no folder '{name}'; {_mend(option)}.")
     return Source(name, repository, revision or None, option)
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name can be one of the Hub, `OWNER/NAME`, and is that of no folder.
+
+    >>> is_hub_name("owner/name"), is_hub_name("./folder")
+    (True, False)
+    """
+    fits = re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) is not None
+    return fits and not name.startswith(".") and not Path(name).is_dir()
 
 
 @contextmanager

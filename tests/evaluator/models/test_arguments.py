@@ -11,7 +11,7 @@ from evaluator.models.arguments import checked_arguments, named_with, parse_argu
 from generator.dataset.errors import UserError
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
-VALUES = st.text(st.characters(exclude_characters=",", codec="utf-8"))
+VALUES = st.text(st.characters(exclude_characters=",", codec="ascii"))
 
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1), st.booleans())

@@ -52,6 +52,9 @@ def test_bad_places(folders: Callable[[str], Path], tmp_path: Path, monkeypatch:
     assert "cannot be downloaded" in refused("somebody/some-model")
     assert "'somebody/some-model@v1' is not on this machine" in refused("somebody/some-model@v1@fixed")
     assert "did you mean 'sequential'?" in refused(f"{folders('epsilon')}@sequentiel")
+    assert "'somebody/some-model@v1' is not on this machine" in refused("somebody/some-model@v1")
+    assert "'somebody/some-model' is not on this machine" in refused("somebody/some-model@fixed,samples=3")
+    assert "did you mean 'fixed'?" in refused("somebody/some-model@v1@fixd")
     (tmp_path / "model_index.json").write_text("{")
     assert "cannot be loaded" in refused(str(tmp_path))
 

@@ -1,14 +1,27 @@
 """Folders, names on the Hub, and what is said of errors."""
 
+import json
+import os
 import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub.constants
 import pytest
+from safetensors.torch import load_file, save_file
 
 from evaluator.models.pretrained.source import Source, find_source, first_line, loading
 from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
+from tests.evaluator.conftest import Tiny
+from tests.evaluator.diffusers_folders import stable_diffusion
+from tests.evaluator.models.test_open_clip import _folder
+from tests.evaluator.models.test_vqa import make_llava
+from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt
 
 HUB = Source("owner/name", "owner/name", None, "vilt:")
 
@@ -74,3 +87,59 @@ def test_an_adapter_of_another_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "some/one"}')
     with pytest.raises(UserError, match="holds an adapter of another model; merge it"):
         find_source(str(tmp_path), "hf:")
+
+
+LOAD = """
+import json, sys
+from evaluator.models.registry import load_model
+print(json.dumps({spec: load_model(spec, "cpu").info["weights_sha256"] for spec in sys.argv[1:]}))
+"""
+
+
+@pytest.mark.full
+def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    """Two versions of each model, as tags in a cache of the Hub, are those of their folders."""
+    makers: dict[str, Callable[[Path], Any]] = {
+        "vilt:": make_vilt,
+        "blip:": make_blip,
+        "hf:": make_blip,
+        "vqa:": make_llava,
+        "blind:lm:": make_gpt2,
+        "diffusion:": lambda folder: shutil.copytree(stable_diffusion(tmp_path / folder.name), folder),
+        "open_clip:hf-hub:": lambda folder: _folder(tiny(), folder),
+    }
+    expected: dict[str, str] = {}
+    for family, make in makers.items():
+        owner = family.rstrip(":").replace(":", "-").replace("_", "-")
+        for tag in ("v1", "v2"):
+            folder = tmp_path / "hub" / f"models--{owner}--tiny" / "snapshots" / (tag[1] * 40)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            make(folder)
+            _scale(folder, 1.0 if tag == "v1" else 2.0)
+            refs = folder.parents[1] / "refs"
+            refs.mkdir(exist_ok=True)
+            (refs / tag).write_text(folder.name)
+            expected[f"{family}{owner}/tiny@{tag}"] = str(folder)
+    specs = [*expected, "diffusion:diffusion/tiny@v2@fixed,samples=4"]
+    local = {spec: f"{spec.partition(':')[0]}:{folder}" for spec, folder in expected.items()}
+    local = {
+        spec: each.replace("blind:", "blind:lm:").replace("open_clip:", "open_clip:local-dir:")
+        for spec, each in local.items()
+    }
+    env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")}
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, *specs, *local.values()], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    for spec, folder_spec in local.items():
+        assert found[spec] == found[folder_spec], spec
+    assert len(set(found.values())) == 2 * (len(makers) - 1)  # hf: and blip: read the same folders
+    assert found[specs[-1]] == found["diffusion:diffusion/tiny@v2"]
+
+
+def _scale(folder: Path, factor: float) -> None:
+    """Multiply all weights below a folder."""
+    for path in folder.rglob("*.safetensors"):
+        tensors = {name: each * factor if each.is_floating_point() else each for name, each in load_file(path).items()}
+        save_file(tensors, path, metadata={"format": "pt"})

@@ -1,0 +1,65 @@
+"""Results of a model as the `model-index` of a Hugging Face model card."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.protocols.results import Results
+from evaluator.report.overview import main_lines
+from generator.dataset.errors import UserError
+from generator.dataset.files import write_text
+
+_TASK = ("image-text-matching", "Image-text matching")
+_ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "chance", "items", "clusters", "unscored")
+"""What stands beside a value: what it is of, its interval (0..1), its chance level and how many items it is over."""
+
+
+def write_model_card(entries: Sequence[Results], path: Path) -> int:
+    """Write the results of one model into the metadata of the model card `path`; returns how many values.
+
+    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced. Values are those of
+    each protocol's main metric. Raises UserError for results of several models and for a file that is no model card.
+    """
+    from huggingface_hub import ModelCard, ModelCardData
+
+    models = sorted({entry["model"] for entry in entries})
+    if len(models) > 1:
+        raise UserError(
+            f"Expected runs of one model for a model card, got {', '.join(models)}; write one card for each."
+        )
+    try:
+        card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
+    except Exception as error:  # its parsers have errors of their own
+        raise UserError(
+            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name another file."
+        ) from None
+    found = [each for entry in entries for each in _values(entry)]
+    measured = {each.dataset_type for each in found}
+    kept = [each for each in card.data.eval_results or [] if each.dataset_type not in measured]
+    card.data.eval_results = kept + found
+    card.data.model_name = card.data.model_name or models[0]
+    write_text(path, str(card))
+    return len(found)
+
+
+def _values(entry: Results) -> list[Any]:
+    """The EvalResult of each line and split of the protocols' main metrics."""
+    from huggingface_hub import EvalResult
+
+    level = entry["rules"].get("level")
+    return [
+        EvalResult(
+            *_TASK[:1], dataset_type=f"jackalope/{entry['benchmark']}", dataset_name=entry["benchmark"], metric_type=row["metric"], metric_value=row["value"],
+            task_name=_TASK[1], dataset_config=row["protocol"], dataset_split=split, metric_name=_name(row), metric_config=_name(row),
+            metric_args={"interval_level": level, **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None}},
+        )
+        for lines in [main_lines([entry])] for line in (each for group in lines for each in group)
+        for split, row in line.rows.items() if row["unit"] == "share" and row["value"] is not None
+    ]  # fmt: skip
+
+
+def _name(row: dict[str, Any]) -> str:
+    """The metric with what it is of, such as `R@1 swap`."""
+    return " ".join(
+        [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]
+    )

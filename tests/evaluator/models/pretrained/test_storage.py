@@ -1,0 +1,109 @@
+"""Number formats, device maps and quantised weights, on models that are scored."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.models.pretrained.storage import check_in_memory
+from evaluator.models.registry import load_model
+from generator.dataset.errors import UserError
+from tests.evaluator.models import test_vqa
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
+
+FAMILIES = {
+    "vilt:": make_vilt,
+    "blip:": make_blip,
+    "vqa:": test_vqa.make_llava,
+    "blind:lm:": make_gpt2,
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "auto"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_numbers_of_another_format_score_nearly_alike(family: str, dtype: str, tmp_path: Path) -> None:
+    """Half the bits, a cache of its own; `auto` is what the files hold, here float32."""
+    spec = f"{family}{FAMILIES[family](tmp_path / 'model')}"
+    whole, half = load_model(spec, "cpu"), load_model(spec, "cpu", dtype=dtype)
+    assert half.info["precision"] == ("float32" if dtype == "auto" else dtype)
+    assert (half.key == whole.key) == (dtype == "auto")
+    exact, rough = (scored(model, pictures()[:2], TEXTS[:3]) for model in (whole, half))
+    assert np.array_equal(exact, rough) == (dtype == "auto")
+    assert np.abs(rough - exact).max() < 0.1 * np.abs(exact).max()
+
+
+def test_dual_encoders_take_a_format(tmp_path: Path) -> None:
+    spec = f"hf:{make_blip(tmp_path / 'model')}"
+    half = load_model(spec, "cpu", dtype="bfloat16")
+    assert half.info["precision"] == "bfloat16"
+    assert half.encode_texts(TEXTS).dtype == half.encode_images(pictures()).dtype == np.float32
+    whole = load_model(spec, "cpu").encode_texts(TEXTS)
+    assert (half.encode_texts(TEXTS) * whole).sum(1) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("quantization", ["bnb-8bit", "bnb-4bit", "torchao-int8"])
+def test_quantised_weights(quantization: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the packages are installed: fewer bits, nearly the same scores, and a digest of the weights."""
+    for package in ("accelerate", "torchao" if quantization == "torchao-int8" else "bitsandbytes"):
+        pytest.importorskip(package)
+    monkeypatch.setattr(test_vqa, "_SMALL", test_vqa._SMALL | {"hidden_size": 64, "intermediate_size": 128})
+    spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
+    whole, small = load_model(spec, "cpu"), load_model(spec, "cpu", quantization=quantization)
+    assert (small.info["quantization"], small.info["device"]) == (quantization, "cpu")
+    assert small.key != whole.key
+    exact, rough = (scored(model, pictures()[:2], TEXTS[:3]) for model in (whole, small))
+    assert not np.array_equal(exact, rough)
+    assert np.isfinite(rough).all()
+    if quantization != "bnb-4bit":  # four bits change weights as random as these by much
+        assert np.abs(rough - exact).max() < 0.2 * np.abs(exact).max()
+
+
+def test_a_device_map(tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
+    whole, placed = load_model(spec, "cpu"), load_model(spec, None, device_map="auto")
+    assert placed.info["device_map"] == "auto"
+    assert scored(placed, pictures()[:2], TEXTS[:2]) == pytest.approx(
+        scored(whole, pictures()[:2], TEXTS[:2]), abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "device", "package", "said"),
+    [
+        ({"device_map": "auto"}, None, "accelerate", "device_map=auto needs the package accelerate, which is not installed; install it with: pip install accelerate."),
+        ({"quantization": "bnb-4bit"}, "cpu", "bitsandbytes", "quantization=bnb-4bit needs the package bitsandbytes"),
+        ({"quantization": "torchao-int8"}, "cpu", "torchao", "quantization=torchao-int8 needs the package torchao"),
+        ({"device_map": "auto"}, "cpu", "", "Both --device cpu and device_map=auto say where the model goes; give one of them."),
+        ({"dtype": "int8"}, "cpu", "", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
+        ({"quantisation": "bnb-4bit"}, "cpu", "", "vqa: has no argument 'quantisation': did you mean 'quantization'?"),
+    ],
+)  # fmt: skip
+def test_one_sentence(
+    arguments: dict[str, str],
+    device: str | None,
+    package: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def found(name: str) -> object:
+        return None if name == package else object()
+
+    monkeypatch.setattr("evaluator.models.pretrained.storage.find_spec", found)
+    with pytest.raises(UserError) as caught:
+        load_model(f"vqa:{test_vqa.make_llava(tmp_path / 'model')}", device, **arguments)
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("spec", ["blind:length", "blind:ngram", "open_clip:ViT-B-32@openai", "vilt:nowhere"])
+def test_families_that_are_not_shared_among_devices_say_so(spec: str) -> None:
+    with pytest.raises(UserError, match="has no argument 'device_map'"):
+        load_model(spec, None, device_map="auto")
+
+
+def test_layers_that_no_device_has_room_for() -> None:
+    with pytest.raises(UserError, match="'big' does not fit in the memory of the devices"):
+        check_in_memory("big", torch.nn.Linear(2, 2, device="meta"))
+    check_in_memory("big", torch.nn.Linear(2, 2))

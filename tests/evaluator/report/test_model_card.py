@@ -1,0 +1,76 @@
+"""Results as the metadata of a model card, read again by Hugging Face's own reader."""
+
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from evaluator import evaluate
+from evaluator.report.model_card import write_model_card
+from generator.dataset.errors import UserError
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.report.test_cells import ROW
+from tests.evaluator.synthetic import Row
+
+
+def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:
+    return {"model": model, "benchmark": benchmark, "rules": {"level": 0.9}, "rows": [{**ROW, **row} for row in rows]}
+
+
+def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
+    """Each main metric and split, with interval, chance and items, as results.json has them."""
+    card, run = tmp_path / "README.md", tmp_path / "run"
+    results = evaluate(f"bag:sharp@{drawn}", drawn, protocols=["binary", "retrieval"], limit=9, out=run).results
+    done = score_command("measure", run, "--model-card", card)
+    assert done.exit_code == 0, done.output
+    assert f"values in {card}" in done.stderr
+    read = ModelCard.load(card)
+    assert read.data.model_name == f"bag:sharp@{drawn}"
+    assert read.data.eval_results is not None
+    named = {(each.dataset_config, each.dataset_split, each.metric_name): each for each in read.data.eval_results}
+    wanted = {
+        (row["protocol"], row["split"], row["metric"]): row
+        for row in results["rows"]
+        if row["metric"] in ("accuracy", "R@1") and row["kind"] is None and row["n"] is None and row["unit"] == "share"
+    }
+    assert set(wanted) <= set(named)
+    for key, row in wanted.items():
+        found = named[key]
+        assert found.metric_value == row["value"]
+        assert found.dataset_name.endswith("(limit 9)")
+        assert found.metric_args["interval_level"] == 0.95
+        for name in ("low", "high", "chance", "items"):
+            assert found.metric_args[name] == row[name]
+
+
+def test_a_card_keeps_its_text_and_other_results(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("---\nlicense: mit\ntags:\n- mine\n---\n# My model\n\nAs it is.\n")
+    assert write_model_card([_entry({"value": 0.5}), _entry({"value": 0.1}, benchmark="other")], path) == 2
+    assert write_model_card([_entry({"value": 0.7})], path) == 1
+    card = ModelCard.load(path)
+    assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["mine"], "a")
+    assert "# My model\n\nAs it is." in card.text
+    assert card.data.eval_results is not None
+    assert {each.dataset_name: each.metric_value for each in card.data.eval_results} == {"b": 0.7, "other": 0.1}
+
+
+def test_differences_and_missing_values_are_left_out(tmp_path: Path) -> None:
+    entry = _entry({"split": "seen - unseen", "unit": "difference"}, {"value": None}, {"split": "unseen", "value": 0.2})
+    assert write_model_card([entry], tmp_path / "card.md") == 1
+
+
+def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Expected runs of one model for a model card, got a, c"):
+        write_model_card([_entry({}), _entry({}, model="c")], tmp_path / "card.md")
+    assert not (tmp_path / "card.md").exists()
+    evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=2, out=tmp_path / "run")
+    for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n", "no metadata"):
+        (tmp_path / "card.md").write_text(text)
+        done = score_command("measure", tmp_path / "run", "--model-card", tmp_path / "card.md")
+        if text == "no metadata":
+            assert done.exit_code == 0
+            assert "no metadata" in (tmp_path / "card.md").read_text()
+        else:
+            assert_one_sentence(done, "is no model card whose metadata can be read")
+            assert (tmp_path / "card.md").read_text() == text

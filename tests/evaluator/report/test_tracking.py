@@ -1,0 +1,72 @@
+"""Results in trackers, read again by the trackers' own readers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluator import evaluate
+from evaluator.report.tracking import log_results
+from generator.dataset.files import read_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+
+def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = tmp_path / "run"
+    spec = f"bag:sharp@{drawn}"
+    done = score_command("run", drawn, "--model", spec, "--limit", "20", "--out", run, "--log", "tensorboard")
+    assert done.exit_code == 0, done.output
+    events = EventAccumulator(str(run / "tensorboard")).Reload()
+    rows = [row for row in read_json(run / "results.json")["rows"] if row["value"] is not None]
+    scalars = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}
+    assert len(scalars) == len(rows)  # no two rows share a name
+    (row,) = [
+        row for row in rows
+        if (row["protocol"], row["metric"], row["split"], row["kind"], row["n"]) == ("binary", "accuracy", "seen", "swap", None)
+    ]  # fmt: skip
+    assert scalars["binary/accuracy/swap/seen"] == pytest.approx(row["value"])
+    assert sorted(scalars.values()) == pytest.approx(sorted(row["value"] for row in rows))
+
+
+@pytest.mark.full
+def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path) -> None:
+    """The summary of an offline run, which is on disk when the process has ended, holds the values."""
+    pytest.importorskip("wandb")
+    evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=20, out=tmp_path / "run")
+    code = "import json, sys; from pathlib import Path; from evaluator.report.tracking import log_results; "
+    code += "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, 'wandb')"
+    env = os.environ | {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
+    subprocess.run([sys.executable, "-c", code, tmp_path / "run"], env=env, check=True)
+    (written,) = (tmp_path / "run" / "wandb").glob("offline-run-*/run-*.wandb")
+    assert b"binary/accuracy/swap/seen" in written.read_bytes()
+
+
+def test_a_missing_package_is_one_sentence(
+    bags: None, drawn: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("generator.dataset.extras.find_spec", lambda name: None)
+    run = tmp_path / "run"
+    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", run, "--log", "wandb")
+    assert_one_sentence(
+        done, "This needs the package wandb, which is not installed; install it with: pip install 'jackalope[log]'."
+    )
+    assert not run.exists()
+
+
+def test_names_are_those_of_rows(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from tests.evaluator.report.test_cells import ROW
+
+    rows = [ROW | {"kind": "swap", "n": 3, "value": 0.25}, ROW | {"value": None, "split": "unseen"}]
+    log_results({"model": "a", "benchmark": "b", "rows": rows}, tmp_path, "tensorboard")
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert events.Tags()["scalars"] == ["binary/accuracy/swap/seen/n=3"]
+    assert json.dumps(events.Scalars("binary/accuracy/swap/seen/n=3")[0].value) == "0.25"
