@@ -128,6 +128,14 @@ def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
     return _saved(pipe, folder)
 
 
+def stable_diffusion_edm(folder: Path) -> Path:
+    """Stable Diffusion with the scheduler of EDM."""
+    place = stable_diffusion(folder)
+    pipe = diffusers.StableDiffusionPipeline.from_pretrained(place, safety_checker=None)
+    pipe.scheduler = diffusers.EDMEulerScheduler(sigma_min=0.002, sigma_max=80.0, sigma_data=0.5)
+    return _saved(pipe, folder / "edm")
+
+
 def stable_diffusion_xl(folder: Path) -> Path:
     """Stable Diffusion XL: two text encoders, the sizes and the pooled text as added conditions."""
     words = clip_tokenizer(folder / "words")

@@ -1,5 +1,6 @@
 """One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evaluator.models.diffusion.noising import Diffusion, Flow, Noising
+from evaluator.models.diffusion.noising import Diffusion, Edm, Flow, Noising, process_of
 from evaluator.models.quiet import quiet
 
 Condition = dict[str, torch.Tensor]
@@ -20,7 +21,9 @@ class Network(ABC):
     component = "transformer"
     """Name of the denoising network among the pipeline's components."""
 
-    process_of: type[Diffusion] | type[Flow] = Flow
+    processes: tuple[type[Noising], ...] = (Flow,)
+    """What networks of this kind learn by; the scheduler says which of them."""
+
     optional: tuple[str, ...] = ()
     """Components that the pipeline may lack."""
 
@@ -30,7 +33,7 @@ class Network(ABC):
     def __init__(self, pipe: Any):
         self.pipe = pipe
         self.model = getattr(pipe, self.component)
-        self.process: Noising = self.process_of(pipe.scheduler.config)
+        self.process = process_of(pipe.scheduler, self.processes)
 
     @property
     def side(self) -> int:
@@ -42,6 +45,11 @@ class Network(ABC):
     def multiple(self) -> int:
         """Sides of images must be multiples of this many pixels."""
         return int(self.pipe.vae_scale_factor) * 2
+
+    @property
+    def longest(self) -> int | None:
+        """The longest side of an image in pixels that the network has positions for; None for any."""
+        return None
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizers, each with the number of tokens that its text encoder reads."""
@@ -69,7 +77,7 @@ class StableDiffusion(Network):
     """Stable Diffusion 1.x and 2.x."""
 
     component = "unet"
-    process_of = Diffusion
+    processes = (Diffusion, Edm)
 
     @property
     def multiple(self) -> int:
@@ -125,6 +133,11 @@ class StableDiffusion3(Network):
 
     optional = ("text_encoder_3", "tokenizer_3")
 
+    @property
+    def longest(self) -> int:
+        """The side of the square of learnt positions."""
+        return int(self.model.config.pos_embed_max_size * self.model.config.patch_size * self.pipe.vae_scale_factor)
+
     def tokenizers(self) -> list[tuple[Any, int]]:
         """Two of CLIP, and T5 with 256 tokens where the pipeline has it."""
         clip = [(each, self.pipe.tokenizer_max_length) for each in (self.pipe.tokenizer, self.pipe.tokenizer_2)]
@@ -146,7 +159,16 @@ class StableDiffusion3(Network):
 
 
 class AuraFlow(Network):
-    """AuraFlow: one text encoder of 256 tokens. The network gets σ itself as its timestep."""
+    """AuraFlow: one text encoder of 256 tokens. The network gets σ itself as its timestep.
+
+    Its positions are a square of their own size; beyond it the library takes those of other rows, without a word.
+    """
+
+    @property
+    def longest(self) -> int:
+        """The side of the square of learnt positions."""
+        side = math.isqrt(self.model.config.pos_embed_max_size)
+        return int(side * self.model.config.patch_size * self.pipe.vae_scale_factor)
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizer of the text encoder."""

@@ -83,3 +83,84 @@ class Flow:
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         """As Noising.target."""
         return noise - latent
+
+
+class Edm:
+    """EDM (Karras et al. 2022, table 1): x + σ ε, scaled to c_in (x + σ ε) for a network that is told ln(σ) / 4.
+
+    Its prediction F gives the image c_skip (x + σ ε) + c_out F, so F should be (x − c_skip (x + σ ε)) / c_out. A level in (0, 1)
+    is the place of σ in the scheduler's own sequence, from `sigma_min` up to `sigma_max`. Raises UserError for other predictions
+    than epsilon and v_prediction, which differ in the sign of c_out.
+    """
+
+    def __init__(self, scheduler_config: Any):
+        self._config = scheduler_config
+        if scheduler_config.prediction_type not in (predictions := ("epsilon", "v_prediction")):
+            raise UserError(
+                f"Expected a scheduler of EDM that predicts {' or '.join(predictions)}, got '{scheduler_config.prediction_type}'; name "
+                "another pipeline."
+            )
+        self.prediction = f"edm {scheduler_config.prediction_type}"
+
+    def sigmas(self, levels: torch.Tensor) -> torch.Tensor:
+        """σ at the levels (n,), float64 (n,)."""
+        config, level = self._config, levels.double()
+        least, most = float(config.sigma_min), float(config.sigma_max)
+        if config.sigma_schedule == "exponential":
+            return least * (most / least) ** level
+        low, high = least ** (1 / config.rho), most ** (1 / config.rho)
+        return (low + level * (high - low)) ** config.rho
+
+    def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
+        """ln(σ) / 4, float32 (n,)."""
+        return (self.sigmas(levels).log() / 4).float()
+
+    def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+        """As Noising.add_noise; what the network gets, c_in (x + σ ε)."""
+        sigma = self.sigmas(levels.cpu())[:, None, None, None]
+        scale = (sigma**2 + self._config.sigma_data**2) ** -0.5
+        return scale.to(noise) * (latent + sigma.to(noise) * noise)
+
+    def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+        """As Noising.target."""
+        data = self._config.sigma_data
+        sigma = self.sigmas(levels.cpu())[:, None, None, None]
+        skip = data**2 / (sigma**2 + data**2)
+        out = sigma * data / (sigma**2 + data**2) ** 0.5
+        if self._config.prediction_type == "v_prediction":
+            out = -out
+        # (x - c_skip (x + sigma noise)) / c_out, without the difference of two large numbers
+        return ((1 - skip) / out).to(noise) * latent - (skip * sigma / out).to(noise) * noise
+
+
+_BY_BETAS = (
+    "DDPM", "DDPMParallel", "DDIM", "DDIMParallel", "PNDM", "LMSDiscrete", "EulerDiscrete", "EulerAncestralDiscrete", "HeunDiscrete",
+    "KDPM2Discrete", "KDPM2AncestralDiscrete", "DPMSolverMultistep", "DPMSolverSinglestep", "DPMSolverSDE", "DEISMultistep",
+    "UniPCMultistep", "SASolver", "LCM", "TCD",
+)  # fmt: skip
+_PROCESSES: dict[str, type[Diffusion] | type[Flow] | type[Edm]] = {
+    **{f"{name}Scheduler": Diffusion for name in _BY_BETAS},
+    **{f"{name}Scheduler": Flow for name in ("FlowMatchEulerDiscrete", "FlowMatchHeunDiscrete", "FlowMatchLCM")},
+    **{f"{name}Scheduler": Edm for name in ("EDMEuler", "EDMDPMSolverMultistep")},
+}
+"""How the scheduler classes of diffusers add noise in training. Those of Diffusion differ only in how they generate."""
+
+
+def process_of(scheduler: Any, known: tuple[type[Noising], ...]) -> Noising:
+    """The process of a pipeline's scheduler, one of those that its network is `known` to learn by.
+
+    Raises UserError for other schedulers, and for one that is set to generate by another process than that of its class.
+    """
+    name = type(scheduler).__name__
+    process = _PROCESSES.get(name)
+    if process is None or process not in known:
+        names = ", ".join(each for each, of in _PROCESSES.items() if of in known)
+        raise UserError(
+            f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: {names}."
+        )
+    for setting in ("use_flow_sigmas", "invert_sigmas"):
+        if scheduler.config.get(setting):
+            raise UserError(
+                f"The scheduler {name} is set to {setting}, another process than the one of its class; name a pipeline without it."
+            )
+    return process(scheduler.config)

@@ -1,5 +1,6 @@
 """From an RGB image to the latent that noise is added to."""
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +11,11 @@ Fit = Literal["whole", "crop"]
 _WIDEST = 2.0
 
 
-def fit_image(image: Image.Image, side: int, multiple: int, fit: Fit) -> Image.Image:
+def fit_image(image: Image.Image, side: int, multiple: int, fit: Fit, longest: int | None = None) -> Image.Image:
     """Resize (bicubic) for a network that was made for squares of `side` pixels.
 
     `whole` keeps the image's proportions, up to 2 : 1, at the area of the square; sides are rounded to multiples of
-    `multiple` pixels. `crop` resizes the shorter side to `side` and crops the centre.
+    `multiple` pixels, and no side is above `longest`: an image that would be longer gets a smaller area. `crop` resizes the shorter side to `side` and crops the centre.
     """
     width, height = image.size
     if fit == "crop":
@@ -26,7 +27,8 @@ def fit_image(image: Image.Image, side: int, multiple: int, fit: Fit) -> Image.I
     if width == height:
         return image.resize((side, side), Image.Resampling.BICUBIC)
     ratio = min(_WIDEST, max(1 / _WIDEST, width / height)) ** 0.5
-    columns, rows = (max(1, round(each / multiple)) * multiple for each in (side * ratio, side / ratio))
+    shrink = min(1.0, (longest or math.inf) / (side * max(ratio, 1 / ratio)))
+    columns, rows = (max(1, round(each * shrink / multiple)) * multiple for each in (side * ratio, side / ratio))
     return image.resize((columns, rows), Image.Resampling.BICUBIC)
 
 
@@ -43,11 +45,11 @@ def encode_latent(vae: Any, image: Image.Image, device: torch.device) -> torch.T
     return latent[0]
 
 
-def describe_preprocessing(side: int, multiple: int, fit: Fit, scaling: float) -> str:
+def describe_preprocessing(side: int, multiple: int, fit: Fit, scaling: float, longest: int | None = None) -> str:
     """What `fit_image` and `encode_latent` do, for run.json."""
     size = (
         f"bicubic to a shorter side of {side}, centre crop"
         if fit == "crop"
-        else f"bicubic to the area of {side} × {side}, whole image, sides multiples of {multiple}"
+        else f"bicubic to the area of {side} × {side}, whole image, sides multiples of {multiple}{f', at most {longest}' if longest else ''}"
     )
     return f"{size} → VAE latent mean × {scaling}"

@@ -1,5 +1,6 @@
 """Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -67,13 +68,14 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Preset:
-    """All settings of a score besides the model. `changed` lists the options that differ from the named preset."""
+    """All settings of a score besides the model. weighting: see samples.level_weights. `changed` lists the options that differ from the named preset."""
 
     name: str
     schedule: Schedule
     loss: Loss = "l2"
     fit: Fit = "whole"
     seed: int = 0
+    weighting: tuple[float, ...] = ()
     changed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -91,7 +93,7 @@ PRESETS = {
         Preset("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
     )
 }
-_OPTIONS = ("loss", "seed", "samples", "confidence")
+_OPTIONS = ("loss", "seed", "samples", "confidence", "weighting")
 
 
 def parse_preset(text: str) -> Preset:
@@ -125,6 +127,8 @@ def _changed(preset: Preset, key: str, value: str) -> Preset:
         return replace(preset, loss=value)
     if key == "seed":
         return replace(preset, seed=_whole_number(key, value, 0))
+    if key == "weighting":
+        return replace(preset, weighting=_weighting(value))
     if key == "samples":
         if schedule.keep and schedule.early:
             raise UserError(f"The stages of '{preset.name}' are as published: leave samples={value} out, or use fixed.")
@@ -140,6 +144,18 @@ def _changed(preset: Preset, key: str, value: str) -> Preset:
     if not 0.5 <= confidence < 1:
         raise UserError(f"Expected confidence to be a number from 0.5 to less than 1, got '{value}'.")
     return replace(preset, schedule=replace(schedule, confidence=confidence))
+
+
+def _weighting(value: str) -> tuple[float, ...]:
+    try:
+        weights = tuple(float(each) for each in value.split(":"))
+    except ValueError:
+        weights = ()
+    if len(weights) < 2 or not all(math.isfinite(each) and each >= 0 for each in weights) or not any(weights):
+        raise UserError(
+            f"Expected weighting to be two or more numbers from 0, not all 0, such as 0:1:1:0, got '{value}'."
+        )
+    return weights
 
 
 def _whole_number(key: str, value: str, least: int) -> int:

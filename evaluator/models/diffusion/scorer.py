@@ -15,7 +15,7 @@ from evaluator.models.diffusion.conditions import ConditionCache
 from evaluator.models.diffusion.elimination import eliminate
 from evaluator.models.diffusion.networks import Network
 from evaluator.models.diffusion.preprocessing import describe_preprocessing, encode_latent, fit_image
-from evaluator.models.diffusion.samples import image_digest, levels, noise
+from evaluator.models.diffusion.samples import image_digest, level_weights, levels, noise
 from evaluator.models.diffusion.schedules import Preset
 from evaluator.models.memory import BatchSize
 
@@ -41,6 +41,7 @@ class DiffusionClassifier(PairScorer):
         size = batch or (128 if device.type == "cuda" else 8)
         self.batch = BatchSize(size, "evaluation of the diffusion model")
         self._order = preset.schedule.order(preset.seed)
+        self._weights = level_weights(preset.weighting, preset.schedule.total)
         self._conditions = ConditionCache(network)
         self.passes = preset.schedule.total
         self.contested = preset.schedule.early
@@ -55,12 +56,18 @@ class DiffusionClassifier(PairScorer):
             "loss": preset.loss,
             "seed": preset.seed,
             "preprocessing": describe_preprocessing(
-                network.side, network.multiple, preset.fit, network.pipe.vae.config.scaling_factor
+                network.side,
+                network.multiple,
+                preset.fit,
+                network.pipe.vae.config.scaling_factor,
+                network.longest,
             ),
             "text_length": max(length for _, length in network.tokenizers()),
             "precision": "float32",
             "device": str(device),
         }
+        if preset.weighting:
+            self.info["weighting"] = ":".join(f"{weight:g}" for weight in preset.weighting)
         self.key = ""
 
     def identify(self, name: str, digest: str, parameters: int, configurations: Any) -> None:
@@ -96,11 +103,11 @@ class DiffusionClassifier(PairScorer):
 
     def latent(self, image: Image.Image) -> torch.Tensor:
         """Latent of an RGB image, float32 (c, h, w)."""
-        fitted = fit_image(image, self._network.side, self._network.multiple, self._preset.fit)
+        fitted = fit_image(image, self._network.side, self._network.multiple, self._preset.fit, self._network.longest)
         return encode_latent(self._network.pipe.vae, fitted, self._device)
 
     def errors(self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray) -> np.ndarray:
-        """Errors of the network on an image's latent, float64 (texts, samples): one evaluation each."""
+        """Weighted errors of the network on an image's latent, float64 (texts, samples): one evaluation each."""
         found = np.empty((len(samples), len(texts)))
 
         def compute(part: Sequence[int]) -> np.ndarray:
@@ -109,7 +116,7 @@ class DiffusionClassifier(PairScorer):
         for part, errors in self.batch.run(compute, range(found.size)):
             found.flat[np.array(part)] = errors
         self.evaluations.total += found.size
-        return found.T
+        return found.T * self._weights[samples]
 
     def _batch_errors(
         self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray, part: np.ndarray

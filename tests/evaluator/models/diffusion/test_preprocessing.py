@@ -26,6 +26,14 @@ def test_the_whole_image_is_seen(folders: Callable[[str], Path]) -> None:
     assert np.isfinite(classifier.score_pairs([wide], [(0, TEXTS[0])])).all()
 
 
+def test_no_side_is_longer_than_the_network_has_positions_for() -> None:
+    for size in ((64, 36), (36, 64), (200, 20), (40, 40)):
+        fitted = fit_image(pictures(1, size)[0], SIDE, 4, "whole", longest=36).size
+        assert max(fitted) <= 36
+        assert max(fitted) / min(fitted) == pytest.approx(min(2, max(size) / min(size)), abs=0.3)
+    assert fit_image(pictures(1, (64, 36))[0], SIDE, 4, "whole", longest=64).size == (44, 24)
+
+
 @pytest.mark.parametrize("size", [(64, 36), (35, 57), (33, 33)])
 def test_published_presets_crop_as_torchvision_does(size: tuple[int, int]) -> None:
     image = pictures(1, size)[0]

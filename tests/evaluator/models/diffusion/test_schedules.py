@@ -58,3 +58,13 @@ def test_wrong_presets(text: str, said: str) -> None:
         parse_preset(text)
     assert said in raised.value.message
     assert raised.value.message.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("value", ["1", "", "0:0", "1:-1", "1:nan", "inf:1", "one:two"])
+def test_weightings_that_are_none(value: str) -> None:
+    with pytest.raises(UserError, match="Expected weighting to be two or more numbers from 0, not all 0"):
+        parse_preset(f"fixed,weighting={value}")
+
+
+def test_a_weighting() -> None:
+    assert parse_preset("fixed,weighting=0:1:0.5,loss=l1").weighting == (0.0, 1.0, 0.5)
