@@ -1,7 +1,7 @@
 """`blip:` models: BLIP with its heads for image–text retrieval (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training")."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import torch
@@ -11,7 +11,10 @@ from torch.nn import functional as F
 from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
 from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
 from evaluator.models.pretrained.storage import Precision
+from generator.dataset.errors import UserError
 
+FirstToken = Literal["cls", "enc"]
+ENCODES = "[ENC]"
 _WANTED = Wanted(
     "blip:", "a BLIP model with retrieval heads", {"blip": "BlipForImageTextRetrieval"}, TOKENIZER_AND_IMAGES
 )
@@ -26,12 +29,13 @@ class BlipScorer(CrossEncoder):
 
     channels = ("itm", "itc")
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH):
+    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
         super().__init__(loaded, batch)
+        self._first = first_id(loaded, first_token)
         self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
         self._text_embeddings: dict[str, torch.Tensor] = {}
-        self.info |= {"text_length": self._length}
-        self.key = loaded.key("blip", self._length)
+        self.info |= {"text_length": self._length, "first_token": first_token}
+        self.key = loaded.key("blip", self._length, *([] if self._first is None else [self._first]))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
@@ -52,7 +56,7 @@ class BlipScorer(CrossEncoder):
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        words = tokenize_blip(self._loaded, texts, self._length)
+        words = tokenize_blip(self._loaded, texts, self._length, self._first)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
         read = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
         match = model.itm_head(read.last_hidden_state[:, 0])
@@ -78,13 +82,40 @@ def encode_blip_images(loaded: Pretrained, images: Sequence[Image.Image]) -> tor
     return states
 
 
-def tokenize_blip(loaded: Pretrained, texts: Sequence[str], length: int) -> dict[str, torch.Tensor]:
-    """`input_ids` and `attention_mask`, each (n, longest text), of texts cut to `length` tokens."""
+def tokenize_blip(
+    loaded: Pretrained, texts: Sequence[str], length: int, first: int | None = None
+) -> dict[str, torch.Tensor]:
+    """`input_ids` and `attention_mask`, each (n, longest text), of texts cut to `length` tokens. first: the token that stands in
+    place of the first one; None leaves it."""
     options = {"padding": True, "truncation": True, "max_length": length, "return_token_type_ids": False}
     words = loaded.tokenizer(list(texts), **options, return_tensors="pt").to(loaded.device)
+    if first is not None:
+        words["input_ids"][:, 0] = first
     return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
 
 
-def load_blip(name: str, device: str | None, **how: Unpack[Precision]) -> BlipScorer:
-    """Load a folder or a name on the Hub. Raises UserError when it is not a BLIP model with retrieval heads."""
-    return BlipScorer(load_pretrained(name, device, _WANTED, **how))
+def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
+    """The id of the first token of a text that is read together with an image; None for the tokenizer's own, [CLS].
+
+    The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has both
+    embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model without it.
+    """
+    if first_token == "cls":
+        return None
+    tokenizer, config = loaded.tokenizer, loaded.model.config.text_config
+    if ENCODES in tokenizer.get_vocab():
+        return int(tokenizer.convert_tokens_to_ids(ENCODES))
+    if config.bos_token_id == len(tokenizer) == config.vocab_size - 2:
+        return int(config.bos_token_id + 1)
+    raise UserError(f"'{loaded.info['weights']}' has no token {ENCODES} after its words; leave first_token=enc out.")
+
+
+def load_blip(
+    name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
+) -> BlipScorer:
+    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image, [CLS] as in
+    transformers or [ENC] as in the published code.
+
+    Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
+    """
+    return BlipScorer(load_pretrained(name, device, _WANTED, **how), first_token=first_token)

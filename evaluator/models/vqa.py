@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.blip import encode_blip_images, tokenize_blip
+from evaluator.models.blip import FirstToken, encode_blip_images, first_id, tokenize_blip
 from evaluator.models.contracts import PairScorer, fingerprints
 from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tokens
 from evaluator.models.memory import BatchSize
@@ -247,13 +247,14 @@ class BlipVqaScorer(CrossEncoder):
 
     channels = CHANNELS
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH):
+    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
         super().__init__(loaded, batch)
+        self._first = first_id(loaded, first_token)
         self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
         self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
         asked = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
-        self.info |= {"text_length": self._length, **asked}
-        self.key = loaded.key("vqa", asked, self._length)
+        self.info |= {"text_length": self._length, "first_token": first_token, **asked}
+        self.key = loaded.key("vqa", asked, self._length, *([] if self._first is None else [self._first]))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of the question, int64 (n, text_length)."""
@@ -264,7 +265,7 @@ class BlipVqaScorer(CrossEncoder):
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        words = tokenize_blip(self._loaded, [question(text) for text in texts], self._length)
+        words = tokenize_blip(self._loaded, [question(text) for text in texts], self._length, self._first)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
         asked = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
         return self._answers.scores(self._answer(asked.last_hidden_state, words["attention_mask"].sum(1)))
@@ -295,13 +296,22 @@ def _decoder_start(model: Any) -> int | None:
     return getattr(texts, "bos_token_id", None) if start is None else start
 
 
-def load_vqa(name: str, device: str | None, **how: Unpack[Storage]) -> VqaScorer | BlipVqaScorer:
-    """Load a folder or a name on the Hub. Raises UserError when the model does not answer questions about an image."""
+def load_vqa(
+    name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Storage]
+) -> VqaScorer | BlipVqaScorer:
+    """Load a folder or a name on the Hub. first_token: as for load_blip; only BLIP has another one.
+
+    Raises UserError when the model does not answer questions about an image.
+    """
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
 
     classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
     loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how)
-    return BlipVqaScorer(loaded) if loaded.model.config.model_type in _BLIP else VqaScorer(loaded)
+    if loaded.model.config.model_type in _BLIP:
+        return BlipVqaScorer(loaded, first_token=first_token)
+    if first_token != "cls":
+        raise UserError(f"'{name}' is no BLIP, which alone has first_token={first_token}; leave it out.")
+    return VqaScorer(loaded)
 
 
 def as_vqa_scorer(loaded: Pretrained) -> VqaScorer | BlipVqaScorer | None:

@@ -52,14 +52,16 @@ def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **change
     return folder
 
 
-def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval") -> Path:
-    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor."""
+def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval", published: bool = False) -> Path:
+    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor. published: with embeddings of [DEC] and [ENC] after those
+    of the words, as published weights have them."""
     import transformers
     from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
 
     layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
     text = {**layers, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
-    text |= {"pad_token_id": 0, "bos_token_id": 2, "sep_token_id": 3, "eos_token_id": 3}
+    more = {"vocab_size": len(WORDS) + 2, "bos_token_id": len(WORDS)} if published else {"bos_token_id": 2}
+    text |= more | {"pad_token_id": 0, "sep_token_id": 3, "eos_token_id": 3}
     vision = {**layers, "image_size": 32, "patch_size": 16}
     config = BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
     shaken(getattr(transformers, kind)(config)).save_pretrained(folder)

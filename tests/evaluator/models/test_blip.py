@@ -15,6 +15,7 @@ from generator.dataset.errors import UserError
 from tests.evaluator.tiny_models import (
     LENGTH,
     TEXTS,
+    WORDS,
     assert_agrees,
     cramped,
     make_blip,
@@ -97,3 +98,53 @@ def test_a_blip_without_the_heads_is_refused(tmp_path: Path) -> None:
     folder = make_blip(tmp_path, "BlipForQuestionAnswering")
     with pytest.raises(UserError, match=r"do not fit BlipForImageTextRetrieval: itm_head.bias and \d+ more tensors would be random; name a model trained for this task\."):  # fmt: skip
         load_model(f"blip:{folder}", "cpu")
+
+
+def _as_published(folder: Path, images: Sequence[Image.Image], texts: Sequence[str], first: str) -> np.ndarray:
+    """The matching head as the published code calls it: each text begins with the token `first`, here by its place after the
+    words, [DEC] and then [ENC]."""
+    from transformers import BlipForImageTextRetrieval, BlipProcessor
+
+    model, processor = BlipForImageTextRetrieval.from_pretrained(folder).eval(), BlipProcessor.from_pretrained(folder)
+    ids = {"[CLS]": 2, "[DEC]": len(WORDS), "[ENC]": len(WORDS) + 1}
+    scores = np.empty((len(images), len(texts)))
+    for i, image in enumerate(images):
+        for j, text in enumerate(texts):
+            given: Any = processor(image, text, return_tensors="pt", truncation=True)
+            given["input_ids"][:, 0] = ids[first]
+            with torch.no_grad():
+                unmatched, matched = model(**given).itm_score[0].tolist()
+            scores[i, j] = matched - unmatched
+    return scores
+
+
+def test_texts_begin_with_enc_as_in_the_published_code(tmp_path: Path) -> None:
+    """The first token matters; the cosine is of texts that begin with [CLS], in both codes."""
+    folder, images = make_blip(tmp_path / "blip", published=True), pictures()
+    ours, published = (load_model(f"blip:{folder}", "cpu", first_token=first) for first in ("cls", "enc"))
+    assert (ours.info["first_token"], published.info["first_token"]) == ("cls", "enc")
+    assert ours.key != published.key
+    by_cls, by_enc = (scored(model, images, TEXTS, seed=1) for model in (ours, published))
+    assert by_cls[..., 0] == pytest.approx(_as_published(folder, images, TEXTS, "[CLS]"), abs=1e-4)
+    assert by_enc[..., 0] == pytest.approx(_as_published(folder, images, TEXTS, "[ENC]"), abs=1e-4)
+    assert by_enc[..., 1] == pytest.approx(by_cls[..., 1], abs=1e-6)
+    assert np.abs(by_enc[..., 0] - by_cls[..., 0]).max() > 0.1 * by_cls[..., 0].std()
+
+
+def test_a_tokenizer_may_name_the_token(tmp_path: Path) -> None:
+    folder = make_blip(tmp_path / "blip", published=True)
+    by_place = load_model(f"blip:{folder}", "cpu", first_token="enc")
+    from transformers import BlipProcessor
+
+    processor = BlipProcessor.from_pretrained(folder)
+    processor.tokenizer.add_special_tokens({"additional_special_tokens": ["[DEC]", "[ENC]"]})
+    processor.save_pretrained(folder)
+    named = load_model(f"blip:{folder}", "cpu", first_token="enc")
+    assert scored(named, pictures(), TEXTS) == pytest.approx(scored(by_place, pictures(), TEXTS), abs=1e-6)
+
+
+def test_a_model_without_the_token_is_refused(blip: Path) -> None:
+    with pytest.raises(UserError, match=r"has no token \[ENC\] after its words; leave first_token=enc out"):
+        load_model(f"blip:{blip}", "cpu", first_token="enc")
+    with pytest.raises(UserError, match="input should be 'cls' or 'enc'"):
+        load_model(f"blip:{blip}", "cpu", first_token="dec")
