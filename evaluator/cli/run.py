@@ -6,7 +6,7 @@ import click
 
 from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER, Questions
 from evaluator.protocols.registry import protocol_names
-from evaluator.report.tracking import TRACKERS, Tracker, check_tracker, log_results
+from evaluator.tracking import TRACKERS, Tracker, check_tracker, log_results
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
 

@@ -9,6 +9,7 @@ import pytest
 
 from evaluator.models.registry import FAMILIES, families, load_model
 from generator.dataset.errors import UserError
+from generator.dataset.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
 
@@ -94,3 +95,35 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
         UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
     ):
         load_model("bright:large", "cpu")
+
+
+def test_arguments_of_families_of_other_packages(
+    installed: Callable[[str, str], None], written: Callable[..., str], drawn: Path, tmp_path: Path
+) -> None:
+    """Those that the loader names, read as it says; they are part of the model's name. All are checked before any model is loaded."""
+    written(PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):"), "bright_plugin")
+    installed("bright", "bright = bright_plugin:load")
+    assert load_model("bright:large", "cpu", size="3").info["weights"] == "large"
+    command = (
+        "run",
+        drawn,
+        "--model",
+        "bright:large",
+        "--model-args",
+        "size=3",
+        "--protocol",
+        "binary",
+        "--limit",
+        "2",
+    )
+    done = score_command(*command, "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert read_json(tmp_path / "run" / "run.json")["model"] == "bright:large size=3"
+    other = score_command(*command[:-4], "--out", tmp_path / "more", "--model", "blind:length")
+    assert_one_sentence(other, "blind: has no argument 'size'")
+    assert not (tmp_path / "more").exists()
+    assert_one_sentence(
+        score_command("run", drawn, "--model", "bright:large", "--dtype", "auto"), "bright: has no argument 'dtype'"
+    )
+    with pytest.raises(UserError, match="The argument 'size' of bright: is 'x'"):
+        load_model("bright:large", "cpu", size="x")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator import evaluate
-from evaluator.report.tracking import log_results
+from evaluator.tracking import log_results
 from generator.dataset.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
@@ -39,7 +39,7 @@ def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path)
     """The summary of an offline run, which is on disk when the process has ended, holds the values."""
     pytest.importorskip("wandb")
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=20, out=tmp_path / "run")
-    code = "import json, sys; from pathlib import Path; from evaluator.report.tracking import log_results; "
+    code = "import json, sys; from pathlib import Path; from evaluator.tracking import log_results; "
     code += "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, 'wandb')"
     env = os.environ | {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "run"], env=env, check=True)
