@@ -37,6 +37,9 @@ def training_of(model: Model, world: Images, benchmark: Benchmark, images: Colle
     if any(each.n for each in overlaps):
         return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
+    if not model.exposure.complete:
+        before = "What this model was trained on before that is unknown: it may have seen them."
+        return _record(UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}")
     return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")
 
 

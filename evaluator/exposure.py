@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +27,38 @@ class Exposure:
     """What training images showed and training texts named.
 
     objects: an entry for each value of each object. triples: subject, relation and object of relations, by category. scenes:
-    names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too.
+    names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too. complete: whether
+    this is all that the model was shown; False after fine-tuning a model whose own training is unknown.
     """
 
     objects: frozenset[Seen] = frozenset()
     triples: frozenset[Triple] = frozenset()
     scenes: frozenset[str] = frozenset()
+    complete: bool = True
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def __or__(self, other: "Exposure") -> "Exposure":
+        """What two trainings showed, one after the other."""
+        return Exposure(
+            self.objects | other.objects, self.triples | other.triples, self.scenes | other.scenes,
+            self.complete and other.complete,
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
         """The exposure as JSON-ready data."""
-        return {
-            name: sorted((list(each) if isinstance(each, tuple) else each for each in found), key=json.dumps)
-            for name, found in asdict(self).items()
+        found: dict[str, Any] = {
+            name: sorted(
+                (list(each) if isinstance(each, tuple) else each for each in getattr(self, name)), key=json.dumps
+            )
+            for name in ("objects", "triples", "scenes")
         }
+        return found | {"complete": self.complete}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Exposure":
         """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
         objects = frozenset((kind, value, category) for kind, value, category in data["objects"])
         triples = frozenset((subject, relation, thing) for subject, relation, thing in data["triples"])
-        return cls(objects, triples, frozenset(data["scenes"]))
+        return cls(objects, triples, frozenset(data["scenes"]), bool(data.get("complete", True)))
 
 
 def read_exposure(

@@ -22,7 +22,7 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
     seed = recipe.pop("seed", None)
     drawn = {name: holdout[name] for name in _DRAWN if name != "block_seed" and name in holdout}
     return FactorsRecord(
-        model=f"jackalope:{trained['method']}" if trained else record["model"],
+        model=_model(trained) if trained else record["model"],
         treatment={**recipe, "channel": channel, "training": (record.get("training") or {}).get("status", "unknown")},
         training_seed=seed,
         design={**_design(run.benchmark, run.world), **rules},
@@ -30,6 +30,12 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
         block_seed=holdout.get("block_seed"),
         benchmark=f"{record['benchmark']}/{record['world']}",
     )
+
+
+def _model(trained: dict[str, Any]) -> str:
+    """The method of a training, with the model that it started from."""
+    base = trained.get("base")
+    return f"jackalope:{trained['method']}" + (f" of {base['model']}" if base else "")
 
 
 def _design(benchmark: Benchmark, world: World | None) -> dict[str, Any]:

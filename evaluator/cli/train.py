@@ -1,11 +1,91 @@
 """The commands `score train`."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
+from generator.dataset.errors import UserError
+from generator.dataset.extras import check_installed
+
+if TYPE_CHECKING:
+    from evaluator.training.recipe import Recipe
+    from evaluator.training.source import Source
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Corpus(DatasetFolder):
+    """A dataset, or the file of a corpus made elsewhere."""
+
+    name = "dataset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder, or the file."""
+        if str(value).endswith(".jsonl"):
+            return Path(str(click.Path(exists=True, dir_okay=False, path_type=Path).convert(value, param, ctx)))
+        return super().convert(value, param, ctx)
+
+
+_NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
+_OPTIONS = {
+    "epochs": click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]"),
+    "batch": click.option("--batch", type=click.IntRange(min=2), help="Images of a step.  [default: 96]"),
+    "rate": click.option("--rate", type=click.FloatRange(min=0), help="Learning rate.  [default: 0.001]"),
+    "seed": click.option(
+        "--seed", type=SEED, default=0, help="Seed of new weights, of the data order and of what is drawn."
+    ),
+    "texts": click.option(
+        "--texts",
+        help="Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and relations "
+        "where they are held out]",
+    ),
+    "negatives": click.option("--negatives", help=f"{_NEGATIVES}  [default: swap,flip]"),
+    "positives": click.option(
+        "--positives", help="Kinds of positives to learn from as from captions: swap, replace, converse; or none."
+    ),
+    "images_per_class": click.option(
+        "--images-per-class", type=click.IntRange(min=1),
+        help="At most so many images of each class, drawn by seed. A class is the images with the same captions.  [default: all]",
+    ),
+}  # fmt: skip
+_FURTHER = {
+    **_OPTIONS,
+    "epochs": click.option("--epochs", type=click.IntRange(min=1), help="Passes over the data.  [default: the preset's]"),
+    "batch": click.option("--batch", type=click.IntRange(min=2), help="Images of a step.  [default: the preset's]"),
+    "rate": click.option("--rate", type=click.FloatRange(min=0), help="Learning rate of Adam.  [default: the preset's]"),
+    "negatives": click.option("--negatives", help=f"{_NEGATIVES}  [default: the preset's]"),
+    "negative_loss": click.option(
+        "--negative-loss", type=click.Choice(["negclip", "svlc"]),
+        help="negclip: negatives are more texts of the batch's softmax; svlc: each image chooses between caption and negative.  "
+        "[default: the preset's]",
+    ),
+    "positives": click.option(
+        "--positives",
+        help="Kinds of positives, one of which is drawn with each caption and should score like it: swap, replace, converse; or "
+        "none.  [default: the preset's]",
+    ),
+    "positive_weight": click.option(
+        "--positive-weight", type=click.FloatRange(min=0), help="Weight of the hard-positive loss.  [default: the preset's]"
+    ),
+}  # fmt: skip
+_PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
+_OUT = click.option(
+    "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
+)
+
+
+def _options(named: dict[str, Any], *names: str) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            command = named[name](command)
+        return command
+
+    return decorate
 
 
 @click.group(cls=Commands)
@@ -15,43 +95,158 @@ def train() -> None:
 
 @train.command()
 @click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER.")
+@_OUT
 @BENCHMARK
-@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]")
-@click.option("--seed", type=SEED, default=0, help="Seed of the initial weights and of the data order.")
-@click.option(
-    "--texts",
-    help="Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and relations "
-    "where they are held out]",
-)
-@click.option(
-    "--negatives",
-    help="Kinds of negatives, one of which is added for each caption to the texts of its batch (NegCLIP): swap, replace, flip, "
-    "neg; or none.  [default: swap,flip]",
-)
-@click.option("--positives/--no-positives", default=False, help="Learn from positives as from captions.")
+@_options(_OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class")
 @DEVICE
 @JSON
-def scratch(
-    dataset: Path, out: Path, benchmark: str | None, epochs: int | None, seed: int, texts: str | None, negatives: str | None, positives: bool, device: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def scratch(dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **given: Any) -> None:
     """Train a small dual encoder from scratch on the train split of DATASET.
 
     The model sees no other data, so held-out combinations are certainly unseen.
     """
-    from evaluator.training.scratch import Recipe, train_scratch
+    from evaluator.training.recipe import Recipe
+    from evaluator.training.scratch import train_scratch
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    recipe = Recipe(
-        seed=seed,
-        texts=texts,
-        negatives=Recipe.negatives if negatives is None else "" if negatives == "none" else negatives,
-        positives=positives,
-        epochs=epochs or Recipe.epochs,
+    record = train_scratch(
+        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar()
+    )  # fmt: skip
+    _tell(record, out, dataset, as_json)
+
+
+@train.command()
+@click.argument("datasets", nargs=-1, required=True, type=DatasetFolder())
+@_OUT
+@BENCHMARK
+@_options(_OPTIONS, "epochs", "batch", "rate", "seed")
+@DEVICE
+@JSON
+def pretrain(
+    datasets: tuple[Path, ...], out: Path, benchmark: str | None, device: str | None, as_json: bool, **given: Any
+) -> None:
+    """Train a stand-in for CLIP on all images of DATASETS.
+
+    It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: a text with the
+    words of a true one, in any order, counts as true. Its benchmarks are contaminated for it; score it on another world, or with
+    --allow-contaminated.
+    """
+    from evaluator.training.pretrain import pretrain as run
+    from evaluator.training.recipe import Recipe
+    from generator.dataset.reader import Dataset
+
+    opened = [Dataset.open(each) for each in datasets]
+    record = run(
+        [(each.world, each.benchmark(benchmark)) for each in opened], _changed(Recipe(), given), out, device, Bar()
     )
-    record = train_scratch(opened.world, opened.benchmark(benchmark), recipe, out, device, Bar())
-    first, last = record["losses"][0], record["losses"][-1]
-    say(f"Loss {first:.2f} → {last:.2f}. Next: score run {dataset} --model jackalope:{out}")
-    result({"model": str(out), "losses": record["losses"]}, as_json, str(out))
+    _tell(record, out, datasets[0], as_json)
+
+
+@train.command()
+@click.argument("model")
+@click.argument("dataset", type=_Corpus())
+@_OUT
+@BENCHMARK
+@_PRESET
+@_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
+@DEVICE
+@JSON
+def labclip(
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, device: str | None, as_json: bool,
+    **given: Any,
+) -> None:  # fmt: skip
+    """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
+
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:, and stays as it is but for its text projection. DATASET is a dataset, or a
+    file of JSON lines (docs/training.md).
+    """
+    from evaluator.training.labclip import train_labclip
+    from evaluator.training.presets import find_preset
+
+    chosen = find_preset(preset or "labclip-pug", "labclip")
+    recipe = _changed(chosen.recipe, given)
+    say(chosen.said)
+    record = train_labclip(model, _source(dataset, benchmark, recipe), recipe, out, device, Bar())
+    _tell(record, out, dataset, as_json)
+
+
+@train.command()
+@click.argument("model")
+@click.argument("dataset", type=_Corpus())
+@_OUT
+@BENCHMARK
+@_PRESET
+@_options(
+    _FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "negative_loss", "positives", "positive_weight",
+    "images_per_class",
+)  # fmt: skip
+@click.option(
+    "--negative-weight",
+    metavar="WEIGHTS",
+    help="Weight of the negatives, from 0; several such as 0,0.25,0.5,0.75,1 train one model each, in OUT/negatives-0.25 and so on.  "
+    "[default: the preset's]",
+)
+@click.option("--lora", metavar="RANK/ALPHA", help="Train low-rank changes, such as 16/32, instead of the whole model.")
+@click.option(
+    "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
+)
+@DEVICE
+@JSON
+def finetune(
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
+    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
+
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:. DATASET is a dataset, or a file of JSON lines (docs/training.md). A control
+    without hard texts: --negatives none --positives none.
+    """
+    from evaluator.training.finetune import finetune as run
+    from evaluator.training.lora import parse_lora
+    from evaluator.training.presets import find_preset
+
+    adapted = parse_lora(lora) if lora else None
+    if adapted:
+        check_installed("peft")
+    chosen = find_preset(preset or "bindsplit2026", "finetune")
+    weights = _weights(negative_weight) or [chosen.recipe.negative_weight]
+    say(chosen.said)
+    for weight in weights:
+        recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": "analogy"}), negative_weight=weight)
+        folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
+        record = run(
+            model, _source(dataset, benchmark, recipe), recipe, folder, device, adapted, gradient_checkpointing, Bar()
+        )
+        _tell(record, folder, dataset, as_json)
+
+
+def _changed(recipe: "Recipe", given: dict[str, Any]) -> "Recipe":
+    """The recipe with the options that were given; `none` of kinds is the empty list."""
+    changes: dict[str, Any] = {name: "" if each == "none" else each for name, each in given.items() if each is not None}
+    return replace(recipe, **changes)
+
+
+def _weights(given: str | None) -> list[float]:
+    try:
+        found = [float(each) for each in (given or "").split(",") if each.strip()]
+    except ValueError:
+        raise UserError(f"Expected --negative-weight to be numbers from 0 such as 0,0.5,1, got '{given}'.") from None
+    return list(dict.fromkeys(found))
+
+
+def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":
+    from evaluator.training.corpus import corpus_source
+    from evaluator.training.source import benchmark_source
+    from generator.dataset.reader import Dataset
+
+    if dataset.suffix == ".jsonl":
+        return corpus_source(dataset, recipe)
+    opened = Dataset.open(dataset)
+    return benchmark_source(opened.world, opened.benchmark(benchmark), recipe)
+
+
+def _tell(record: dict[str, Any], out: Path, dataset: Path, as_json: bool) -> None:
+    losses: Sequence[float] = record["losses"]
+    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: score run {dataset} --model jackalope:{out}")
+    result({"model": str(out), "losses": losses}, as_json, str(out))

@@ -3,7 +3,7 @@
 `hf:OWNER/NAME`, `hf:OWNER/NAME@REVISION`, `hf:/path/to/folder`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -75,8 +75,9 @@ class HfEncoder(DualEncoder):
     """A model of transformers as a DualEncoder."""
 
     def __init__(self, loaded: Pretrained, kind: Kind):
-        self._kind, self._model, self._device = kind, loaded.model, loaded.device
-        self._tokenizer, self._image_processor = loaded.tokenizer, loaded.image_processor
+        self._kind, self._model, self.device = kind, loaded.model, loaded.device
+        self.network, self.processors = loaded.model, (loaded.tokenizer, loaded.image_processor)
+        self._tokenizer, self._image_processor = self.processors
         self._tokenizer.padding_side = "right"
         self._length = _text_length(kind, loaded.model.config, loaded.tokenizer)
         self.info = loaded.info | {"text_length": self._length}
@@ -92,10 +93,18 @@ class HfEncoder(DualEncoder):
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit embeddings, float32 (n, d)."""
+        return _unit(self.text_features(self.text_inputs(texts)))
+
+    def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
+        """What the text tower reads: int64 (n, text_length) by name."""
         inputs = self._tokenize(texts)
         if not self._kind.masked:
             inputs.pop("attention_mask", None)
-        return _unit(self._text_features(inputs.to(self._device)))
+        return dict(inputs)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text needs, special ones included."""
+        return [len(row) for row in self._tokenizer(self._texts_to_read(texts))["input_ids"]]
 
     def prepare(self, image: Image.Image) -> Any:
         """An RGB image as the model takes it: tensors by name, each with a first dimension of 1."""
@@ -105,12 +114,11 @@ class HfEncoder(DualEncoder):
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
         ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
-        inputs = {name: self._on_device(torch.cat([each[name] for each in ready])) for name in ready[0]}
-        return _unit(self._image_features(inputs))
+        return _unit(self.image_features(ready))
 
     def _on_device(self, values: torch.Tensor) -> torch.Tensor:
         """Where the model is; numbers that are not whole in its precision."""
-        return values.to(self._device, self._model.dtype if values.is_floating_point() else None)
+        return values.to(self.device, self._model.dtype if values.is_floating_point() else None)
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._kind.lower else list(texts)
@@ -119,6 +127,16 @@ class HfEncoder(DualEncoder):
         padding = "longest" if self._length > _LONG else "max_length"
         return self._tokenizer(
             self._texts_to_read(texts), padding=padding, truncation=True, max_length=self._length, return_tensors="pt"
+        )
+
+    def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they are enabled."""
+        return self._text_features({name: values.to(self.device) for name, values in inputs.items()})
+
+    def image_features(self, images: Sequence[Any]) -> torch.Tensor:
+        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are enabled."""
+        return self._image_features(
+            {name: self._on_device(torch.cat([each[name] for each in images])) for name in images[0]}
         )
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
@@ -172,7 +190,7 @@ class QwenEncoder(HfEncoder):
         chats = [self._chat({"type": "image"})] * len(images)
         sized = [self._resized(image) for image in images]
         inputs = self._processor(text=chats, images=sized, do_resize=False, padding=True, return_tensors="pt")
-        return _unit(self._text_features(inputs.to(self._device)))
+        return _unit(self._text_features(inputs.to(self.device)))
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
         return [self._chat({"type": "text", "text": text}) for text in texts]

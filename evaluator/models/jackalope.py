@@ -1,8 +1,9 @@
-"""`jackalope:` models: folders written by `score train`. They are folders of open_clip with a record of the training."""
+"""`jackalope:` models: folders written by `score train`. They are folders of open_clip or transformers with a record of the training."""
 
 from pathlib import Path
 
-from evaluator.exposure import RECORD
+from evaluator.exposure import RECORD, recorded_exposure
+from evaluator.models.hf import HfEncoder, load_hf
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
 from generator.dataset.errors import UserError
@@ -10,11 +11,17 @@ from generator.dataset.files import read_json
 from generator.dataset.limits import MOST_LIST
 from generator.dataset.paths import check_own_files
 
-_WRITTEN = {"open_clip_model.safetensors", CONFIG, "jackalope.json"}
+_OF_OPEN_CLIP = {"open_clip_model.safetensors", CONFIG}
+_OF_TRANSFORMERS = {
+    "config.json", "model.safetensors", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
+    "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
+}  # fmt: skip
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
+_ALSO = ("base", "certificate")
 
 
-def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
+def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder:
     """Load the folder at `path`.
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
@@ -27,18 +34,27 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder:
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
     check_own_files(folder)
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in _WRITTEN):
+    ours = _OF_TRANSFORMERS if (folder / "config.json").exists() else _OF_OPEN_CLIP
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD}):
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
     record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
-    if (folder / CONFIG).exists():
-        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
-    encoder = load_open_clip(f"local-dir:{folder}", device)
+    encoder = _load(folder, path, device)
     encoder.info |= {
         "weights": str(folder),
-        "trained_on": {key: record[key] for key in _TRAINED_ON},
+        "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
     }
     return encoder
+
+
+def _load(folder: Path, path: str, device: str | None) -> OpenClipEncoder | HfEncoder:
+    if (folder / "config.json").exists():
+        encoder = load_hf(str(folder.absolute()), device)
+        encoder.exposure = recorded_exposure(folder)
+        return encoder
+    if (folder / CONFIG).exists():
+        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
+    return load_open_clip(f"local-dir:{folder}", device)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import pickle
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,10 @@ class OpenClipEncoder(DualEncoder):
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
     ):
-        self._model = model.eval()
+        self._model = self.network = model.eval()
         self._preprocess = preprocess
         self._tokenizer = tokenizer
-        self._device, self._dtype = device, next(model.parameters()).dtype
+        self.config, self.device, self._dtype = config, device, next(model.parameters()).dtype
         digest = weights_digest(model)
         self.info = {
             "weights": weights,
@@ -81,7 +81,28 @@ class OpenClipEncoder(DualEncoder):
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Unit embeddings, float32 (n, d)."""
-        return _unit(self._model.encode_text(self._tokenizer(list(texts)).to(self._device)))
+        return _unit(self.text_features(self.text_inputs(texts)))
+
+    def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
+        """What the text tower reads, by name: token ids, int64 (n, text_length)."""
+        return {"text": self._tokenizer(list(texts))}
+
+    def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they are enabled."""
+        features: torch.Tensor = self._model.encode_text(inputs["text"].to(self.device))
+        return features
+
+    def image_features(self, images: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are enabled."""
+        features: torch.Tensor = self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
+        return features
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text needs, its start and end included."""
+        read = getattr(self._tokenizer, "tokenizer", None)  # of transformers; open_clip's own adds start and end itself
+        return [
+            len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"]) for text in texts
+        ]
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
         """An RGB image as the model takes it, float32 (3, h, w)."""
@@ -92,7 +113,7 @@ class OpenClipEncoder(DualEncoder):
     def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
         pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
-        return _unit(self._model.encode_image(torch.stack(pixels).to(self._device, self._dtype)))
+        return _unit(self.image_features(pixels))
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:

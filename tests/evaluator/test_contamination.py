@@ -22,7 +22,8 @@ from evaluator.contamination import (
 )
 from evaluator.exposure import Exposure, scene_names
 from evaluator.models.registry import load_model
-from evaluator.training.scratch import Recipe, train_scratch
+from evaluator.training.recipe import Recipe
+from evaluator.training.scratch import train_scratch
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.describe.benchmark import describe
 from generator.describe.request import first_request

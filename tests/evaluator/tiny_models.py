@@ -140,3 +140,27 @@ def cramped(model: Any, name: str, room: int, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(model, name, limited)
     return sizes
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz,."
+
+
+def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
+    """Saves a tiny CLIP or SigLIP of 32 pixels that reads letters, with its processor."""
+    import transformers as hf
+
+    wide = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    pieces = [*LETTERS, *(f"{c}</w>" for c in LETTERS), "<|startoftext|>", "<|endoftext|>"]
+    tokenizer = hf.CLIPTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
+    end = tokenizer.eos_token_id
+    text = {**wide, "vocab_size": len(tokenizer), "max_position_embeddings": length}
+    text |= {"eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}
+    own = {"projection_dim": 12} if kind == "CLIP" else {}
+    config = getattr(hf, f"{kind}Config")(
+        text_config=text, vision_config={**wide, "image_size": 32, "patch_size": 8}, **own
+    )
+    torch.manual_seed(0)
+    getattr(hf, f"{kind}Model")(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32).save_pretrained(folder)
+    return folder

@@ -1,16 +1,17 @@
-"""`score train scratch`: its recipe, its record, and what it prints."""
+"""The commands `score train`: their recipes, their records, and what they print."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluator.training import scratch
-from evaluator.training.scratch import Recipe
+from evaluator.training import finetune, labclip, scratch
+from evaluator.training.presets import PRESETS
+from evaluator.training.recipe import Recipe
 from generator.dataset.commands import Bar
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
 
 @pytest.fixture
@@ -23,34 +24,84 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
         return {"losses": [3.5]}
 
     monkeypatch.setattr(scratch, "train_scratch", train)
+    monkeypatch.setattr(labclip, "train_labclip", train)
+    monkeypatch.setattr(finetune, "finetune", train)
     return asked
 
 
 def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    done = score_command(
-        "train",
-        "scratch",
-        drawn,
-        "--out",
-        tmp_path / "m",
-        "--epochs",
-        "1",
-        "--seed",
-        "4",
-        "--texts",
-        "graded",
-        "--negatives",
-        "none",
-        "--positives",
-    )
+    given = ("--epochs", "1", "--seed", "4", "--texts", "graded", "--negatives", "none", "--positives", "swap,replace")
+    more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3")
+    done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
     ((_, benchmark, recipe, out, device, progress),) = trained
-    expected = Recipe(epochs=1, seed=4, texts="graded", negatives="", positives=True)
+    expected = Recipe(
+        epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
+    )
     assert (recipe, out, device) == (expected, tmp_path / "m", None)
     assert benchmark.name
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
     assert f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}" in done.stderr
+
+
+def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
+    trained: list[Sequence[Any]], drawn: Path, tmp_path: Path
+) -> None:
+    done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "m", "--batch", "8")
+    assert done.exit_code == 0, done.stderr
+    assert "Published (Koishigarina et al. 2026): epochs, batch, rate, decay, negatives." in done.stderr
+    assert trained[0][0] == "open_clip:a@b"
+    assert trained[0][2] == Recipe(**{**PRESETS["labclip-pug"].recipe.__dict__, "batch": 8})
+
+
+def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
+    preset = ("--preset", "hard-positives2024", "--negative-weight", "0,0.25,1")
+    done = score_command("train", "finetune", "open_clip:a@b", drawn, "--out", tmp_path / "m", *preset)
+    assert done.exit_code == 0, done.stderr
+    assert [each[2].negative_weight for each in trained] == [0, 0.25, 1]
+    assert [each[3].name for each in trained] == ["negatives-0", "negatives-0.25", "negatives-1"]
+    assert {each[2].positive_loss for each in trained} == {"analogy"}
+    control = ("--negatives", "none", "--positives", "none", "--gradient-checkpointing")
+    done = score_command("train", "finetune", "open_clip:a@b", drawn, "--out", tmp_path / "m", *control)
+    assert done.exit_code == 0, done.stderr
+    assert (trained[-1][2].negatives, trained[-1][2].positives, trained[-1][3]) == ("", "", tmp_path / "m")
+    assert trained[-1][5:7] == (None, True)
+
+
+def test_a_corpus_is_a_file_of_json_lines(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
+    image = next((drawn / "world" / "images").iterdir())
+    (tmp_path / "a.png").write_bytes(image.read_bytes())
+    (tmp_path / "c.jsonl").write_text(json.dumps({"image": "a.png", "caption": "a cube"}))
+    done = score_command("train", "finetune", "open_clip:a@b", tmp_path / "c.jsonl", "--out", tmp_path / "m")
+    assert done.exit_code == 0, done.stderr
+    assert trained[0][1].record["name"] == "c.jsonl"
+
+
+def test_every_recipe_trains_a_few_steps(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path, little: None) -> None:
+    """The real thing, each from the one before."""
+    few = ("--epochs", "1", "--batch", "32", "--device", "cpu")
+    for arguments in (
+        ("scratch", drawn, "--out", tmp_path / "scratch"),
+        ("pretrain", drawn, "--out", tmp_path / "pretrain"),
+        ("labclip", f"jackalope:{tmp_path / 'pretrain'}", drawn, "--out", tmp_path / "labclip"),
+        ("finetune", f"jackalope:{tmp_path / 'labclip'}", drawn, "--out", tmp_path / "finetune"),
+    ):
+        done = score_command("train", *arguments, *few, "--json")
+        assert done.exit_code == 0, done.stderr
+        assert len(json.loads(done.stdout)["losses"]) == 1
+    run = (
+        "run",
+        drawn,
+        "--model",
+        f"jackalope:{tmp_path / 'finetune'}",
+        "--protocol",
+        "binary",
+        "--out",
+        tmp_path / "run",
+    )
+    assert_one_sentence(score_command(*run), "CONTAMINATED: 9 of 9 held-out bindings")
+    assert score_command(*run, "--allow-contaminated").exit_code == 0
 
 
 def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
@@ -59,6 +110,15 @@ def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], dr
     assert trained[0][2] == Recipe()
 
 
-def test_an_unknown_benchmark_is_one_sentence(drawn: Path, tmp_path: Path) -> None:
-    done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--benchmark", "nope")
-    assert_one_sentence(done, "nope")
+def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "m")
+    assert_one_sentence(score_command("train", "scratch", drawn, *out, "--benchmark", "nope"), "nope")
+    finetuned = ("train", "finetune", "blind:length", drawn, *out)
+    assert_one_sentence(score_command(*finetuned, "--negative-weight", "a"), "Expected --negative-weight to be numbers")
+    assert_one_sentence(
+        score_command(*finetuned, "--lora", "x"), "Expected --lora to be rank/alpha such as 16/32, got 'x'"
+    )
+    assert_one_sentence(score_command(*finetuned, "--preset", "x"), "Unknown preset 'x' of `score train finetune`")
+    done = score_command("train", "finetune", "open_clip:nope", tmp_path / "no.jsonl", *out)
+    assert done.exit_code == 2
+    assert "no.jsonl' does not exist" in done.stderr

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.training import scratch
+from evaluator.training import session
 from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.scratch import Recipe, train_scratch
+from evaluator.training.recipe import Recipe
+from evaluator.training.scratch import train_scratch
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -21,16 +22,7 @@ class _StopError(Exception):
     pass
 
 
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network of half a million weights: what is tested are files."""
-    text = {"context_length": 16, "vocab_size": 49408, "width": 8, "heads": 2, "layers": 1}
-    small = {
-        **scratch.SMALL,
-        "vision_cfg": {**scratch.SMALL["vision_cfg"], "width": 8, "head_width": 8},
-        "text_cfg": text,
-    }
-    monkeypatch.setattr(scratch, "SMALL", small)
+pytestmark = pytest.mark.usefixtures("little")
 
 
 def _stopped(world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.MonkeyPatch, epochs: int = 2) -> None:
@@ -60,7 +52,7 @@ def test_a_training_that_was_stopped_ends_in_the_same_model(
     _stopped(world, benchmark, tmp_path / "model", monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name) == [".model.training"]
     again = train_scratch(world, benchmark, QUICK, tmp_path / "model", "cpu")
-    assert "Continuing after 2 of 3 epochs." in caplog.text
+    assert "Continuing after step 8 of 12." in caplog.text
     assert again == whole
     for name in ("open_clip_model.safetensors", "jackalope.json", "open_clip_config.json"):
         assert (tmp_path / "model" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -128,7 +120,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
 ) -> None:
     """The disk fills after the training began: after the first epoch, or before the model is written."""
     train = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
-    owner, name = (Checkpoint, "keep") if writing == "the state" else (scratch, "_save")
+    owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
     inner, calls = getattr(owner, name), []
 
     def fill_first(*arguments: object) -> None:
@@ -149,7 +141,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
     (disk / "ballast").unlink()
     again = score_command(*train)
     assert again.exit_code == 0, again.output
-    assert f"Continuing after {1 if writing == 'the state' else 2} of 2 epochs." in again.stderr
+    assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
     train_scratch(world, benchmark, Recipe(epochs=2), tmp_path / "whole", "cpu")
     name = "open_clip_model.safetensors"
     assert (disk / "model" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

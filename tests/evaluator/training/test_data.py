@@ -3,53 +3,52 @@
 import shutil
 from pathlib import Path
 
-import open_clip
+import numpy as np
 import pytest
 
-from evaluator.training.data import TrainingSet, default_kinds, read_training_texts
+from evaluator.training.data import TrainingData, default_kinds, read_training_data, says_where
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.generator.judge.datasets import Rows, edit
 
-TOKENIZER = open_clip.SimpleTokenizer()
 
-
-def _words(data: TrainingSet, row: int) -> str:
-    text: str = TOKENIZER.decode(data.tokens[row].tolist())
-    return text.replace("<start_of_text>", "").partition("<end_of_text>")[0].strip()
-
-
-def test_the_training_set_is_the_train_split_and_nothing_else(
-    data: TrainingSet, world: World, benchmark: Benchmark
+def test_the_training_data_are_the_train_split_and_nothing_else(
+    data: TrainingData, world: World, benchmark: Benchmark
 ) -> None:
     scenes = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
     plain = {row["item_id"] for row in benchmark.items_of("train").to_pylist() if row["kind"] == "plain"}
     rows = [row for row in benchmark.candidates.to_pylist() if row["item_id"] in plain]
-    assert len(data.images) == len(scenes) == 96
-    assert data.images.shape == (96, 3, 64, 64)
+    assert data.images == [(world, scene) for scene in scenes]
+    assert len(data) == len(scenes) == 96
     assert data.captions.shape == (96, 2)
     assert data.negatives.shape == (96, 2, 1)
+    assert (data.positives == -1).all()
     without = 0
     for i, scene in enumerate(scenes):
-        assert data.images[i].permute(1, 2, 0).numpy().tobytes() == world.image(scene).tobytes()
         of = [r for r in rows if r["scene_id"] == scene]
-        assert [_words(data, t) for t in data.captions[i]] == [
+        assert [data.texts[t] for t in data.captions[i]] == [
             benchmark.text_of[r["text_id"]] for r in of if r["slot"] == "c"
         ]
         swap = {r["of"]: benchmark.text_of[r["text_id"]] for r in of if r["kind"] == "swap" and r["slot"] == "n"}
         expected = [swap.get(r["text_id"]) for r in of if r["slot"] == "c"]
-        assert [_words(data, t) if t >= 0 else None for t in data.negatives[i, :, 0]] == expected
+        assert [data.texts[t] if t >= 0 else None for t in data.negatives[i, :, 0]] == expected
         without += expected == [None, None]
     assert 0 < without < 96
 
 
-def test_nothing_that_is_held_out_reaches_training(data: TrainingSet, benchmark: Benchmark) -> None:
+def test_nothing_that_is_held_out_reaches_training(world: World, benchmark: Benchmark) -> None:
+    """In no kind of caption, negative or positive."""
     assert benchmark.holdout is not None
     held_out = [f"{value} {thing}" for value, thing in benchmark.holdout["bindings"]]
-    texts = [_words(data, row) for row in range(len(data.tokens))]
-    assert len(texts) == len(set(texts))
-    assert not [text for text in texts if any(binding in text for binding in held_out)]
-    assert sorted({*data.true.ravel(), *data.negatives.ravel()} - {-1}) == list(range(len(texts)))
+    data = read_training_data(
+        world, benchmark, KINDS, ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
+    )
+    assert len(data.texts) == len(set(data.texts)) > 100
+    assert not [text for text in data.texts if any(binding in text for binding in held_out)]
+    assert set(data.used()) <= set(range(len(data.texts)))
+
+
+KINDS = ("plain", "relations", "graded", "synonyms")
 
 
 def _retrain(rows: Rows) -> None:
@@ -67,48 +66,94 @@ def test_a_benchmark_that_trains_on_other_splits_is_refused(drawn: Path, tmp_pat
     edit(root / "benchmarks" / Dataset.open(root).benchmark().name, table, _retrain if table == "items" else move)
     opened = Dataset.open(root)
     with pytest.raises(UserError, match="trains on scenes outside its split train"):
-        read_training_texts(opened.benchmark(), ("plain",), ())
+        read_training_data(opened.world, opened.benchmark(), ("plain",))
 
 
 KINDS = ("plain", "relations", "graded", "synonyms")
 
 
 @pytest.mark.parametrize("kinds", [("relations",), ("graded", "synonyms"), KINDS])
-@pytest.mark.parametrize("positives", [False, True])
+@pytest.mark.parametrize("as_captions", [False, True])
 def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
-    benchmark: Benchmark, kinds: tuple[str, ...], positives: bool
+    world: World, benchmark: Benchmark, kinds: tuple[str, ...], as_captions: bool
 ) -> None:
-    texts = read_training_texts(benchmark, kinds, ("replace", "neg"), positives)
+    data = read_training_data(world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), as_captions)
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
     rows = [row for row in benchmark.candidates.to_pylist() if kind_of.get(row["item_id"]) in kinds]
-    expected: dict[str, dict[str, set[str]]] = {}
-    for row in rows:
-        if row["slot"] == "c" or (positives and row["slot"] == "p"):
-            expected.setdefault(row["scene_id"], {}).setdefault(row["text_id"], set())
+    wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in ("swap", "converse")]
+    captions = [row for row in rows if row["slot"] == "c"] + (wanted if as_captions else [])
+    expected: dict[str, dict[str, tuple[set[str], set[str]]]] = {}
+    for row in captions:
+        expected.setdefault(row["scene_id"], {}).setdefault(row["text_id"], (set(), set()))
     for row in rows:
         if row["slot"] == "n" and row["kind"] in ("replace", "neg"):
-            expected[row["scene_id"]][row["of"]].add(row["text_id"])
-    for i, scene in enumerate(texts.scenes):
+            expected[row["scene_id"]][row["of"]][0].add(row["text_id"])
+    for row in () if as_captions else wanted:
+        expected[row["scene_id"]][row["of"]][1].add(row["text_id"])
+    for i, scene in enumerate(data.scenes):
         found = {
-            texts.texts[row]: {texts.texts[n] for n in texts.negatives[i, j] if n >= 0}
-            for j, row in enumerate(texts.captions[i])
+            data.text_ids[row]: tuple(
+                {data.text_ids[n] for n in of[i, j] if n >= 0} for of in (data.negatives, data.positives)
+            )
+            for j, row in enumerate(data.captions[i])
             if row >= 0
         }
         assert found == expected[scene]
         true = {row["text_id"] for row in rows if row["scene_id"] == scene and row["truth"]}
-        assert {texts.texts[row] for row in texts.true[i] if row >= 0} == true
-    assert (texts.tokens[:, 0] > 0).all()
-    assert (texts.tokens == TOKENIZER.eot_token_id).any(1).all()  # no text is cut off
+        assert {data.text_ids[row] for row in data.true[i] if row >= 0} == true
+    assert [benchmark.text_of[text] for text in data.text_ids] == data.texts
+
+
+def test_images_are_mirrored_only_where_no_text_states_a_relation(world: World, benchmark: Benchmark) -> None:
+    assert read_training_data(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
+    assert not read_training_data(world, benchmark, ("relations",)).mirrored
+    assert not read_training_data(world, benchmark, ("plain", "graded")).mirrored
+    forms = benchmark.texts.to_pylist()
+    left = next(row["text_id"] for row in forms if "to the left of" in row["text"])
+    assert says_where(benchmark, [left])
+
+
+def test_so_many_images_of_each_class(data: TrainingData) -> None:
+    """A class is what the same captions describe; equal seeds draw the same images."""
+
+    def classes(of: TrainingData) -> dict[tuple[int, ...], int]:
+        keys = [tuple(sorted(row)) for row in of.captions]
+        return {key: keys.count(key) for key in keys}
+
+    assert max(classes(data).values()) > 1
+    one, again, other = (data.of_each_class(1, seed) for seed in (0, 0, 1))
+    assert classes(one) == dict.fromkeys(classes(data), 1)
+    assert one.images == again.images != other.images
+    assert data.of_each_class(None, 0) is data
+    assert classes(data.of_each_class(2, 0)) == {key: min(2, n) for key, n in classes(data).items()}
+    rows = [data.images.index(image) for image in one.images]
+    assert np.array_equal(one.negatives, data.negatives[rows])
 
 
 def test_usual_training_is_on_plain_captions(benchmark: Benchmark) -> None:
     assert default_kinds(benchmark) == ("plain",)
 
 
-def test_kinds_that_there_are_not_are_refused(benchmark: Benchmark) -> None:
+def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark) -> None:
     with pytest.raises(
         UserError, match=r"no training texts of the kind grated; it has graded, plain, relations, synonyms\."
     ):
-        read_training_texts(benchmark, ("grated",), ())
+        read_training_data(world, benchmark, ("grated",))
     with pytest.raises(UserError, match="Unknown kind of training negatives 'flop'; did you mean 'flip'"):
-        read_training_texts(benchmark, ("plain",), ("flop",))
+        read_training_data(world, benchmark, ("plain",), ("flop",))
+    with pytest.raises(UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"):
+        read_training_data(world, benchmark, ("plain",), (), ("swop",))
+
+
+def test_an_empty_train_split_is_refused(drawn: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(drawn, tmp_path / "dataset"))
+
+    def leave_out(rows: Rows) -> None:
+        for row in rows:
+            if row["protocol"] == "train":
+                row["protocol"] = "binary"
+
+    edit(root / "benchmarks" / Dataset.open(root).benchmark().name, "items", leave_out)
+    opened = Dataset.open(root)
+    with pytest.raises(UserError, match="has no training items: its train split is empty"):
+        read_training_data(opened.world, opened.benchmark())

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +10,14 @@ import numpy as np
 import open_clip
 import pytest
 import torch
-from torch import Tensor
 
 from evaluator.models.registry import load_model
 from evaluator.run import Request, run
 from evaluator.training import scratch
-from evaluator.training.data import TrainingSet
-from evaluator.training.scratch import SMALL, Recipe, _augmented, _batches, _loss, train_scratch
+from evaluator.training.data import TrainingData
+from evaluator.training.recipe import Recipe
+from evaluator.training.saving import new_open_clip
+from evaluator.training.scratch import SMALL, Augmentation, train_scratch
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -34,122 +34,38 @@ def trained(world: World, benchmark: Benchmark, tmp_path_factory: pytest.TempPat
     return folder
 
 
-class _Fixed:
-    """Stands for a model: unit embeddings that are looked up."""
-
-    def __init__(self, images: Tensor, texts: Tensor):
-        self._images, self._texts = images, texts
-        self.logit_scale = torch.tensor(math.log(20.0))
-        self.asked: list[int] = []
-
-    def encode_image(self, images: Tensor) -> Tensor:
-        return self._images
-
-    def encode_text(self, tokens: Tensor) -> Tensor:
-        self.asked = tokens[:, 0].tolist()
-        return self._texts[tokens[:, 0]]
-
-
-def _toy(captions: list[list[int]], negatives: list[list[int]], seed: int = 0) -> tuple[TrainingSet, Tensor, Tensor]:
-    """Images and texts whose token is their own number, and random embeddings of each."""
-    n, m = len(captions), 1 + max(max(row) for row in captions + negatives)
-    generator = torch.Generator().manual_seed(seed)
-    data = TrainingSet(
-        images=torch.zeros((n, 3, 8, 8), dtype=torch.uint8),
-        tokens=torch.arange(m)[:, None].repeat(1, 4),
-        captions=np.array(captions),
-        negatives=np.array(negatives)[:, :, None],
-        true=np.array(captions),
-    )
-    return data, torch.randn((n, 6), generator=generator), torch.randn((m, 6), generator=generator)
-
-
-def _explicit(data: TrainingSet, images: np.ndarray, texts: np.ndarray, orders: list[int]) -> float:
-    """CLIP's loss with swap negatives, from its definition, leaving out every text that is true of the image."""
-    unit_i = images / np.linalg.norm(images, axis=1, keepdims=True)
-    unit_t = texts / np.linalg.norm(texts, axis=1, keepdims=True)
-    n = len(orders)
-    own = [int(data.captions[i, o]) for i, o in enumerate(orders)]
-    shown = [int(data.negatives[i, o, 0]) for i, o in enumerate(orders) if data.negatives[i, o, 0] >= 0]
-    total = 0.0
-    for i in range(n):
-        true = set(data.captions[i].tolist())
-        column = own + shown
-        against = [20 * unit_i[i] @ unit_t[t] for j, t in enumerate(column) if j != i and t not in true]
-        right = 20 * unit_i[i] @ unit_t[own[i]]
-        total -= right - np.log(np.exp(right) + np.exp(against).sum())
-        others = [
-            20 * unit_i[j] @ unit_t[own[i]] for j in range(n) if j != i and own[i] not in data.captions[j].tolist()
-        ]
-        total -= right - np.log(np.exp(right) + np.exp(others).sum())
-    return total / n / 2
-
-
-# 0 and 1 show the same scene; the negative of 2 is true of 0; 3 has none
-_CAPTIONS = [[0, 1], [1, 0], [2, 3], [4, 5]]
-_NEGATIVES = [[6, 7], [7, 6], [0, 1], [-1, -1]]
-_NONE = [[-1, -1]] * 4
-
-
-@pytest.mark.parametrize("negatives", [True, False])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_loss_is_its_definition(negatives: bool, seed: int) -> None:
-    data, images, texts = _toy(_CAPTIONS, _NEGATIVES if negatives else _NONE, seed)
-    model: Any = _Fixed(images, texts)
-    recipe = Recipe(flip=False, shift=0)
-    got = float(_loss(model, data, np.arange(4), recipe, np.random.default_rng(seed), CPU))
-    orders = np.random.default_rng(seed).integers(0, np.full(4, 2)).tolist()
-    assert model.asked[:4] == [_CAPTIONS[i][o] for i, o in enumerate(orders)]
-    assert len(model.asked) == (7 if negatives else 4)
-    assert got == pytest.approx(_explicit(data, images.numpy(), texts.numpy(), orders), abs=1e-5)
-
-
-def test_a_text_that_is_true_of_another_image_does_not_count_against_it() -> None:
-    data, images, texts = _toy([[0, 1], [1, 0]], [[-1, -1], [-1, -1]])
-    model: Any = _Fixed(images, texts)
-    loss = _loss(model, data, np.arange(2), Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)
-    assert float(loss) == pytest.approx(0, abs=1e-6)  # nothing is left to tell apart
-    one = np.array([[0, 0], [1, 1]])
-    data = replace(data, captions=one, true=one)
-    assert float(_loss(model, data, np.arange(2), Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)) > 0.01
-
-
-def test_a_swap_costs_more_when_it_is_preferred() -> None:
-    losses = []
-    for sign in (1, -1):
-        data, images, texts = _toy([[0, 0], [1, 1]], [[2, 2], [3, 3]])
-        texts[2:] = sign * images
-        model: Any = _Fixed(images, texts)
-        losses.append(
-            float(_loss(model, data, np.arange(2), Recipe(flip=False, shift=0), np.random.default_rng(0), CPU))
-        )
-    assert losses[0] > losses[1] + 1
-
-
-def test_images_are_only_normalised_mirrored_and_shifted(data: TrainingSet) -> None:
-    mean, std = (
-        torch.tensor(v).view(1, 3, 1, 1) for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD)
-    )
-    plain = (data.images[:40].float() / 255 - mean) / std
-    still = _augmented(data.images[:40], Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)
-    assert torch.allclose(still, plain, atol=1e-6)
-    moved = _augmented(data.images[:40], Recipe(flip=True, shift=4), np.random.default_rng(0), CPU)
+def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) -> None:
+    model = new_open_clip(SMALL, CPU)
+    plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
+    assert torch.equal(Augmentation(Recipe(flip=False, shift=0), True)(plain, 0), plain)
+    moved = Augmentation(Recipe(flip=True, shift=4), True)(plain, 0)
     mirrored = 0
     for image, original in zip(moved, plain, strict=True):
         fits = [
             flip for flip in (False, True) for dy in range(-4, 5) for dx in range(-4, 5)
-            if torch.allclose(image, torch.roll(original.flip(-1) if flip else original, (dy, dx), (-2, -1)), atol=1e-6)
+            if torch.equal(image, torch.roll(original.flip(-1) if flip else original, (dy, dx), (-2, -1)))
         ]  # fmt: skip
         assert fits
         mirrored += True in fits
     assert 8 < mirrored < 32
+    assert torch.equal(Augmentation(Recipe(), True)(plain, 0), moved)
+    assert not torch.equal(Augmentation(Recipe(), True)(plain, 1), moved)
 
 
-def test_batches_cover_different_images_each_time() -> None:
-    rng = np.random.default_rng(0)
-    first, second = (np.concatenate(list(_batches(10, 3, rng))) for _ in range(2))
-    assert len(set(first)) == len(set(second)) == 9
-    assert first.tolist() != second.tolist()
+def test_nothing_is_mirrored_where_what_is_said_depends_on_it(data: TrainingData, world: World) -> None:
+    model = new_open_clip(SMALL, CPU)
+    plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
+    assert torch.equal(Augmentation(Recipe(shift=0), False)(plain, 0), plain)
+
+
+def test_relations_are_learnt_from_images_that_are_not_mirrored(
+    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: None
+) -> None:
+    asked = []
+    monkeypatch.setattr(scratch, "Augmentation", lambda recipe, mirrored: asked.append(mirrored))
+    for texts in ("plain", "relations"):
+        train_scratch(world, benchmark, Recipe(1, 96, texts=texts, negatives="flip"), tmp_path / texts, "cpu")
+    assert asked == [True, False]
 
 
 def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Path) -> None:
@@ -169,11 +85,14 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
 
 
 def test_every_kind_of_training_text_can_be_learnt_from(
-    world: World, benchmark: Benchmark, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, benchmark: Benchmark, tmp_path: Path, little: None
 ) -> None:
-    small = {**SMALL, "text_cfg": {**SMALL["text_cfg"], "width": 8, "heads": 2, "layers": 1}}
-    monkeypatch.setattr(scratch, "SMALL", small)
-    recipe = Recipe(1, 24, texts="plain,relations,graded,synonyms", negatives="swap,replace,flip,neg", positives=True)
+    kinds: dict[str, Any] = {
+        "texts": "plain,relations,graded,synonyms",
+        "negatives": "swap,replace,flip,neg",
+        "positives": "swap,replace",
+    }
+    recipe = Recipe(1, 24, **kinds)
     record = train_scratch(world, benchmark, recipe, tmp_path / "model", "cpu")
     assert math.isfinite(record["losses"][0])
     config = json.loads((tmp_path / "model/open_clip_config.json").read_text())
@@ -224,13 +143,13 @@ def test_a_trained_model_is_an_open_clip_folder(
 
 
 def test_a_model_is_scored_as_it_was_trained_to_see(
-    trained: Path, data: TrainingSet, world: World, benchmark: Benchmark
+    trained: Path, data: TrainingData, world: World, benchmark: Benchmark
 ) -> None:
     """The preprocessing that is saved is the one of training, but for mirroring and shifting."""
+    model = new_open_clip(SMALL, CPU)
     _, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{trained}")
     scene = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")[0]
-    seen = _augmented(data.images[:1], Recipe(flip=False, shift=0), np.random.default_rng(0), CPU)[0]
-    assert torch.allclose(preprocess(world.image(scene)), seen, atol=1e-6)
+    assert torch.equal(preprocess(world.image(scene)), model.prepare(world.image(scene)))
     tokens = open_clip.get_tokenizer(f"local-dir:{trained}")(["a red cube and a blue cone"])
     assert tokens.tolist() == open_clip.SimpleTokenizer(context_length=16)(["a red cube and a blue cone"]).tolist()
     assert SMALL["text_cfg"]["context_length"] == 16

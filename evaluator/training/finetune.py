@@ -1,0 +1,50 @@
+"""Fine-tune a dual encoder on a benchmark's train split or a corpus, whole or by LoRA (protocols, section 9)."""
+
+from pathlib import Path
+from typing import Any
+
+from evaluator.models.registry import load_model
+from evaluator.training.data import TrainingData
+from evaluator.training.lora import Lora, with_lora
+from evaluator.training.recipe import Recipe
+from evaluator.training.session import Training, train_into
+from evaluator.training.source import Source
+from evaluator.training.towers import Towers, check_trainable
+from generator.dataset.progress import SILENT, Progress
+
+
+def finetune(
+    spec: str,
+    source: Source,
+    recipe: Recipe,
+    out: Path,
+    device: str | None = None,
+    lora: Lora | None = None,
+    checkpointing: bool = False,
+    progress: Progress = SILENT,
+) -> dict[str, Any]:
+    """Train the model that `spec` names further and write its folder `out`; returns the record of the training.
+
+    lora: train low-rank changes of the linear layers instead of the weights; they are added to the weights at the end.
+    checkpointing: compute activations again instead of keeping them, which takes less memory and more time.
+    Raises UserError for a model that cannot be trained so, and as `train_into` does.
+    """
+
+    def make(data: TrainingData) -> Training:
+        model: Any = load_model(spec, device)
+        check_trainable(model)
+        if checkpointing:
+            _checkpoint_activations(model.network)
+        merge = with_lora(model.network, lora, recipe.seed) if lora else lambda: None
+        learner = Towers(model, data)
+        more = (("lora", lora and [lora.rank, lora.alpha]),)
+        return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
+
+    return train_into(out, source, recipe, make, progress)
+
+
+def _checkpoint_activations(network: Any) -> None:
+    if hasattr(network, "set_grad_checkpointing"):
+        network.set_grad_checkpointing(True)
+    else:
+        network.gradient_checkpointing_enable({"use_reentrant": False})

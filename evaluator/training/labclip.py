@@ -1,0 +1,117 @@
+"""LABCLIP (Koishigarina et al. 2026): a linear layer over frozen text embeddings, trained with CLIP's loss.
+
+W starts as the identity and has no bias. It ends in the model's own text projection, so the result is an ordinary model.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluator.models.registry import load_model
+from evaluator.training.data import TrainingData
+from evaluator.training.recipe import Recipe
+from evaluator.training.session import Training, train_into
+from evaluator.training.source import Source
+from evaluator.training.towers import check_length, check_trainable
+from generator.dataset.errors import UserError
+from generator.dataset.progress import SILENT, Progress
+
+_TOGETHER = 64
+
+
+def train_labclip(
+    spec: str, source: Source, recipe: Recipe, out: Path, device: str | None = None, progress: Progress = SILENT
+) -> dict[str, Any]:
+    """Align the texts of the model that `spec` names with its images, and write the folder `out`; returns the record.
+
+    Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
+    """
+
+    def make(data: TrainingData) -> Training:
+        model: Any = load_model(spec, device)
+        check_trainable(model)
+        text_head(model.network, spec)
+        check_length(model, data.texts)
+        learner = Alignment(
+            torch.from_numpy(_encoded(model, data, progress)).to(model.device),
+            torch.from_numpy(_texts(model, data.texts)).to(model.device),
+            torch.as_tensor(model.network.logit_scale).detach().clone(),
+        )
+        return Training("labclip", recipe, model, learner, (spec, model), lambda: learner.give_to(model.network, spec))
+
+    return train_into(out, source, recipe, make, progress)
+
+
+class Alignment(nn.Module):
+    """W (d, d) over the frozen unit embeddings of images (n, d) and texts (m, d), and a temperature."""
+
+    def __init__(self, images: Tensor, texts: Tensor, logit_scale: Tensor):
+        super().__init__()
+        self.matrix = nn.Parameter(torch.eye(texts.shape[1], device=texts.device))
+        self.logit_scale = nn.Parameter(logit_scale)
+        self._images, self._texts = images, texts
+
+    @property
+    def network(self) -> nn.Module:
+        """What is trained: W and the temperature."""
+        return self
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.matrix.device
+
+    def scale(self) -> Tensor:
+        """The inverse of the temperature."""
+        return self.logit_scale.exp().squeeze()
+
+    def settle(self) -> None:
+        """Called after each step: keeps the inverse of the temperature between 1 and 100."""
+        self.logit_scale.data.clamp_(0, 4.6052)
+
+    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        """Unit embeddings: of images as they are frozen, of texts after W."""
+        return self._images[images], F.normalize(self._texts[texts] @ self.matrix.T, dim=-1)
+
+    @torch.no_grad()
+    def give_to(self, network: nn.Module, spec: str) -> None:
+        """Multiply the text projection of the network by W, and give it the temperature."""
+        head = text_head(network, spec)
+        if isinstance(head, nn.Linear):
+            head.weight.copy_(self.matrix @ head.weight)
+            if head.bias is not None:
+                head.bias.copy_(self.matrix @ head.bias)
+        else:
+            head.copy_(head @ self.matrix.T)
+        torch.as_tensor(network.logit_scale).copy_(self.logit_scale)
+
+
+def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
+    """The last, linear step of a text tower: a layer, or a matrix (width, d). Raises UserError where there is none."""
+    places = (network, getattr(network, "text", None), getattr(network, "text_model", None))
+    found = [getattr(place, name, None) for name in ("text_projection", "head") for place in places]
+    for each in found:
+        if isinstance(each, nn.Linear | nn.Parameter):
+            return each
+    raise UserError(
+        f"'{spec}' cannot be aligned: its text tower does not end in a linear layer; give a CLIP or SigLIP model, or use "
+        "`score train finetune`."
+    )
+
+
+def _encoded(model: Any, data: TrainingData, progress: Progress) -> np.ndarray:
+    found = []
+    for start in progress.each(range(0, len(data), _TOGETHER), "encoding images", -(-len(data) // _TOGETHER)):
+        found.append(model.encode_images([where.image(name) for where, name in data.images[start : start + _TOGETHER]]))
+    return np.concatenate(found)
+
+
+def _texts(model: Any, texts: Sequence[str]) -> np.ndarray:
+    return np.concatenate(
+        [model.encode_texts(texts[start : start + _TOGETHER]) for start in range(0, len(texts), _TOGETHER)]
+    )

@@ -1,0 +1,91 @@
+"""A training from its source to its folder: what all recipes share."""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluator.exposure import RECORD
+from evaluator.training.checkpoint import Checkpoint
+from evaluator.training.data import TrainingData
+from evaluator.training.fit import Learner, fit
+from evaluator.training.recipe import Recipe
+from evaluator.training.saving import check_savable, save_model
+from evaluator.training.source import Source, known
+from evaluator.training.towers import Trainable
+from generator.dataset.errors import UserError
+from generator.dataset.files import write_json
+from generator.dataset.lock import Lock
+from generator.dataset.progress import SILENT, Progress
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A recipe of its `method` over a model.
+
+    base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
+    last step, brings what was trained into `model`. bags: see `fit`. more: further hyperparameters, JSON-ready.
+    """
+
+    method: str
+    recipe: Recipe
+    model: Trainable
+    learner: Learner
+    base: tuple[str, Any] | None = None
+    finish: Callable[[], object] = lambda: None
+    bags: bool = False
+    more: tuple[tuple[str, Any], ...] = ()
+
+
+def train_into(
+    out: Path, source: Source, recipe: Recipe, make: Callable[[TrainingData], Training], progress: Progress = SILENT
+) -> dict[str, Any]:
+    """Train on the source and write the model's folder `out`; returns the record of the training.
+
+    The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call.
+    Raises UserError when `out` is not empty, when there is no room for model and state, or when another process trains into `out`.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} is not empty; choose another --out.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
+        data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
+        return _train(make(data), data, source, out, progress)
+
+
+def _train(training: Training, data: TrainingData, source: Source, out: Path, progress: Progress) -> dict[str, Any]:
+    check_savable(training.model)
+    base = training.base and {"model": training.base[0], "weights_sha256": training.base[1].info["weights_sha256"]}
+    about = {
+        "method": training.method, "recipe": {**asdict(training.recipe), **dict(training.more)}, **source.record,
+        **({"base": base} if base else {}),
+    }  # fmt: skip
+    device = training.learner.device
+    checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": device.type})
+    checkpoint.check_space(training.model.network)
+    trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)
+    logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
+    found = known(source.exposure(data), training.base and training.base[1])
+    losses = fit(training.learner, data, training.recipe, checkpoint, progress, training.bags)
+    training.finish()
+    record = {**about, "losses": losses, "images": len(data), "exposure": found and found.to_dict()}
+    _write(training.model, record, out)
+    checkpoint.remove()
+    return record
+
+
+def _write(model: Trainable, record: dict[str, Any], out: Path) -> None:
+    draft = out.with_name(f".{out.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)  # what a kill left
+    draft.mkdir(parents=True)
+    try:
+        save_model(model, draft)
+        write_json(draft / RECORD, record)
+        os.replace(draft, out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

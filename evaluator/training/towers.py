@@ -1,0 +1,107 @@
+"""`Towers`: a dual encoder as a training sees it: embeddings with gradients, over the same code that scores it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluator.models.device import half_precision
+from evaluator.training.data import TrainingData
+from generator.dataset.errors import UserError
+
+_MOST_CACHED = 4 << 30
+"""Bytes of prepared images that are kept in memory; the others are read again in each epoch."""
+_THREADS = 4
+
+
+class Trainable(Protocol):
+    """A dual encoder that can be trained: OpenClipEncoder, or an HfEncoder with a learnable temperature."""
+
+    network: Any
+    device: torch.device
+    info: dict[str, Any]
+
+    def text_inputs(self, texts: Sequence[str]) -> dict[str, Tensor]: ...
+    def text_features(self, inputs: Mapping[str, Tensor]) -> Tensor: ...
+    def prepare(self, image: Any) -> Any: ...
+    def image_features(self, images: Sequence[Any]) -> Tensor: ...
+    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Towers:
+    """The two towers of a model over some data, in training mode.
+
+    augment: called with a batch of images float (n, 3, h, w) and the step's number. Raises UserError where the model has no
+    learnable temperature, and where it would cut a text.
+    """
+
+    def __init__(self, model: Trainable, data: TrainingData, augment: Callable[[Tensor, int], Tensor] | None = None):
+        check_trainable(model)
+        check_length(model, data.texts)
+        self.network: nn.Module = model.network.train()
+        self.device = model.device
+        self._model, self._data, self._augment = model, data, augment
+        self._inputs = model.text_inputs(data.texts)
+        self._kept: dict[int, Any] = {}
+        self._bytes = 0
+
+    def scale(self) -> Tensor:
+        """The inverse of the temperature."""
+        return torch.as_tensor(self.network.logit_scale).exp().squeeze()
+
+    def settle(self) -> None:
+        """Called after each step: keeps the inverse of the temperature between 1 and 100, as CLIP's training does."""
+        torch.as_tensor(self.network.logit_scale).data.clamp_(0, 4.6052)
+
+    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data."""
+        pixels = self._images(images)
+        if self._augment is not None:
+            pixels = list(self._augment(torch.stack(pixels), step))
+        inputs = {name: values[texts] for name, values in self._inputs.items()}
+        with half_precision(self.device):
+            shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
+        return F.normalize(shown.float(), dim=-1), F.normalize(said.float(), dim=-1)
+
+    def _images(self, rows: np.ndarray) -> list[Any]:
+        wanted = rows.tolist()
+        missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            loaded = dict(zip(missing, pool.map(self._load, missing), strict=True))
+        for row, pixels in loaded.items():
+            if self._bytes < _MOST_CACHED:
+                self._kept[row] = pixels
+                self._bytes += sum(
+                    each.nbytes for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
+                )
+        return [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
+
+    def _load(self, row: int) -> Any:
+        where, name = self._data.images[row]
+        return self._model.prepare(where.image(name))
+
+
+def check_trainable(model: Any) -> None:
+    """Raise UserError for a model that is no dual encoder with gradients and a learnable temperature."""
+    if not (hasattr(model, "text_features") and isinstance(getattr(model.network, "logit_scale", None), nn.Parameter)):
+        name = getattr(model, "info", {}).get("weights", type(model).__name__)
+        raise UserError(
+            f"'{name}' cannot be trained this way: it is no dual encoder with a learnable temperature; give an open_clip: model, a "
+            "jackalope: one, or a CLIP, SigLIP or AltCLIP of hf:."
+        )
+
+
+def check_length(model: Trainable, texts: Sequence[str]) -> None:
+    """Raise UserError, with the length that is needed, where the model would cut one of the texts."""
+    counts = model.token_counts(texts) if texts else []
+    longest, most = max(counts, default=0), int(model.info["text_length"])
+    if longest > most:
+        n = sum(count > most for count in counts)
+        raise UserError(
+            f"The model reads {most} tokens and {n:,} of {len(counts):,} training texts need up to {longest}, such as "
+            f"'{texts[counts.index(longest)]}'; give a model that reads {longest} tokens, or choose shorter --texts."
+        )

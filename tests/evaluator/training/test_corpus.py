@@ -1,0 +1,96 @@
+"""Corpora made elsewhere: JSON lines and images."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluator.training.corpus import corpus_source
+from evaluator.training.recipe import Recipe
+from generator.dataset.errors import UserError
+
+LINES: list[dict[str, Any]] = [
+    {"image": "b.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"], "swap": ["car red a"]}},
+    {"image": "a/a.png", "caption": "a dog", "positives": {"replace": ["a hound"], "swap": ["dog a"]}},
+    {"image": "b.jpg", "caption": "one car"},
+]
+
+
+def _write(folder: Path, lines: list[Any]) -> Path:
+    (folder / "a").mkdir(exist_ok=True)
+    for name in ("a/a.png", "b.jpg"):
+        Image.fromarray(np.full((9, 7, 3), len(name), np.uint8)).save(folder / name)
+    path = folder / "corpus.jsonl"
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
+    return path
+
+
+def _texts(source: Any, rows: np.ndarray) -> list[str]:
+    return [source.data.texts[row] for row in rows.ravel() if row >= 0]
+
+
+def test_a_corpus_is_read_with_its_kinds(tmp_path: Path) -> None:
+    recipe = Recipe(negatives="replace", positives="replace", positive_loss="analogy")
+    source = corpus_source(_write(tmp_path, LINES), recipe)
+    assert source.data.scenes == ["a/a.png", "b.jpg"]
+    assert _texts(source, source.data.captions) == ["a dog", "a red car", "one car"]
+    assert _texts(source, source.data.negatives) == ["a blue car"]
+    assert _texts(source, source.data.positives) == ["a hound"]
+    assert set(_texts(source, source.data.true)) == {"a dog", "a hound", "dog a", "a red car", "one car"}
+    assert not source.data.mirrored
+    where, name = source.data.images[1]
+    assert where.image(name).size == (7, 9)
+    as_captions = corpus_source(tmp_path / "corpus.jsonl", Recipe(negatives="", positives="swap,replace"))
+    assert _texts(as_captions, as_captions.data.captions) == ["a dog", "a hound", "dog a", "a red car", "one car"]
+
+
+def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
+    path, recipe = _write(tmp_path, LINES), Recipe()
+    first = corpus_source(path, recipe).record
+    assert corpus_source(path, recipe).record == first
+    Image.fromarray(np.zeros((9, 7, 3), np.uint8)).save(tmp_path / "b.jpg")
+    second = corpus_source(path, recipe)
+    assert second.record["world"] != first["world"]
+    assert second.record["benchmark"] == first["benchmark"]
+    exposure = second.exposure(second.data)
+    assert exposure is not None
+    assert len(exposure.scenes) == 2
+    assert not exposure.complete
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "Line 2 of .* is no JSON"),
+        ("[]", "Line 2 of .* lacks `image` or `caption`"),
+        ({"image": "b.jpg"}, "lacks `image` or `caption`"),
+        ({"image": "b.jpg", "caption": ""}, "lacks `image` or `caption`"),
+        ({**LINES[0], "text": "x"}, "has the unknown key 'text'"),
+        ({**LINES[0], "negatives": ["x"]}, "has negatives that are no lists of texts by kind"),
+        ({**LINES[0], "positives": {"swap": [1]}}, "has positives that are no lists of texts by kind"),
+        ({**LINES[0], "negatives": {"swop": ["x"]}}, "has negatives of the kind 'swop'; did you mean 'swap'"),
+        ({**LINES[0], "image": "../b.jpg"}, "which is no path within that folder"),
+        ({**LINES[0], "image": "c.jpg"}, "which does not exist"),
+    ],
+)
+def test_lines_that_cannot_be_used_are_refused(tmp_path: Path, line: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        corpus_source(_write(tmp_path, [LINES[0], line]), Recipe())
+
+
+def test_empty_files_and_broken_images_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no lines"):
+        corpus_source(_write(tmp_path, []), Recipe())
+    with pytest.raises(UserError, match="cannot be read"):
+        corpus_source(tmp_path / "none.jsonl", Recipe())
+    source = corpus_source(_write(tmp_path, LINES), Recipe())
+    (tmp_path / "b.jpg").write_bytes(b"no image")
+    where, name = source.data.images[1]
+    with pytest.raises(UserError, match=r"b\.jpg is no image that can be read"):
+        where.image(name)
+    Image.new("RGB", (4100, 2)).save(tmp_path / "b.jpg")
+    with pytest.raises(UserError, match="has 4100x2 pixels, expected at most 4096"):
+        where.image(name)

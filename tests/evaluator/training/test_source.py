@@ -1,0 +1,52 @@
+"""What a training's record says of its data."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.exposure import Exposure
+from evaluator.training.recipe import Recipe
+from evaluator.training.source import benchmark_source, describe, known
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, Dataset, World
+
+ONE, OTHER = Exposure(frozenset({("color", "red", "cube")})), Exposure(frozenset({("color", "blue", "cone")}))
+
+
+def _certify(root: Path, status: str) -> Dataset:
+    opened = Dataset.open(root)
+    benchmark = opened.benchmark()
+    certificate = {"status": status, "benchmark": benchmark.digest, "world": opened.world.digest}
+    benchmark.path("verify.json").write_text(json.dumps(certificate))
+    return opened
+
+
+def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
+    opened = _certify(drawn_copy, "as declared")
+    assert describe(opened.world, opened.benchmark())["certificate"] == "as declared, by the certificate in the folder"
+    opened = _certify(drawn_copy, "failed")
+    with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):
+        benchmark_source(opened.world, opened.benchmark(), Recipe())
+
+
+def test_a_benchmark_is_named_with_its_digests(world: World, benchmark: Benchmark) -> None:
+    source = benchmark_source(world, benchmark, Recipe())
+    assert source.record == {
+        "name": benchmark.name, "benchmark": benchmark.digest, "world": world.digest, "certificate": "not verified",
+    }  # fmt: skip
+    exposure = source.exposure(source.data)
+    assert exposure is not None
+    assert exposure.complete
+    assert len(exposure.scenes) >= 96
+
+
+def test_what_is_known_adds_up() -> None:
+    class Base:
+        exposure: Exposure | None = OTHER
+
+    assert known(ONE, None) == ONE
+    assert known(ONE, Base()) == Exposure(ONE.objects | OTHER.objects)
+    Base.exposure = None
+    assert known(ONE, Base()) == Exposure(ONE.objects, complete=False)
+    assert known(None, Base()) is None
