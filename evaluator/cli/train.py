@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
+from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON, NEW_FOLDER, SEED, Questions
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 from generator.dataset.extras import check_installed
@@ -219,6 +219,42 @@ def finetune(
             model, _source(dataset, benchmark, recipe), recipe, folder, device, adapted, gradient_checkpointing, Bar()
         )
         _tell(record, folder, dataset, as_json)
+
+
+@train.command()
+@click.argument("model", type=FOLDER)
+@click.argument("dataset", type=Questions())
+@BENCHMARK
+@click.option("--images", type=FOLDER, help="Folder of the images of a benchmark of others.")
+@click.option("--protocol", "protocols", multiple=True, metavar="NAME", help="Protocol to score. Repeat for several.")
+@click.option("--limit", type=click.IntRange(min=1), help="Score at most so many items of each protocol.")
+@DEVICE
+@JSON
+def forgetting(
+    model: Path, dataset: str, benchmark: str | None, images: Path | None, protocols: tuple[str, ...], limit: int | None,
+    device: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Measure what training changed elsewhere: score MODEL, a folder of `score train labclip` or `finetune`, and the model that it
+    started from on DATASET.
+
+    DATASET is a dataset, or a benchmark of others as NAME:PATH (docs/external.md), that MODEL was not trained for. The shares before and
+    after are added to MODEL/forgetting.json.
+    """
+    from evaluator.dataset import Dataset
+    from evaluator.training.forgetting import measure_forgetting
+
+    opened = Dataset.open(dataset, benchmark, images=images)
+    rows = measure_forgetting(model, opened, protocols, limit, device, Bar())
+    lines = [
+        " ".join(str(row[name]) for name in ("protocol", "kind", "split", "metric") if row[name] is not None)
+        + f": {_percent(row['before'])} → {_percent(row['after'])}"
+        for row in rows
+    ]
+    result({"rows": rows}, as_json, "\n".join(lines))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}%"
 
 
 def _changed(recipe: "Recipe", given: dict[str, Any]) -> "Recipe":

@@ -19,6 +19,7 @@ _OF_TRANSFORMERS = {
 }  # fmt: skip
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
+_FORGETTING = "forgetting.json"
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder:
@@ -35,7 +36,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
         )
     check_own_files(folder)
     ours = _OF_TRANSFORMERS if (folder / "config.json").exists() else _OF_OPEN_CLIP
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD}):
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD, _FORGETTING}):
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
