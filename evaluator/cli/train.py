@@ -128,8 +128,8 @@ def pretrain(
 ) -> None:
     """Train a stand-in for CLIP on all images of DATASETS.
 
-    It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: a text with the
-    words of a true one, in any order, counts as true. Its benchmarks are contaminated for it; score it on another world, or with
+    It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: its captions
+    are texts with the words of true ones, in any order. Its benchmarks are contaminated for it; score it on another world, or with
     --allow-contaminated.
     """
     from evaluator.training.pretrain import pretrain as run

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import time
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from generator.dataset.progress import SILENT, Progress
 from generator.dataset.streams import Stream
 
 logger = logging.getLogger(__name__)
+_WORD = re.compile(r"\w+")
 _SECONDS = 60
 """The state is kept after each epoch, and when so many seconds have passed since the last time."""
 
@@ -42,11 +44,12 @@ def fit(
 ) -> list[float]:  # fmt: skip
     """Train, and return the mean loss of each epoch.
 
-    Continues from the checkpoint's state. bags: a text with the same words as a true one, in any order, counts as true.
+    Continues from the checkpoint's state. bags: a text counts as true of an image if each of its words is in a true text, in any
+    order, so that nothing is learnt of what belongs together.
     Raises UserError where loss or gradient are no longer finite; the state of the last good step that was kept stays.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed)
-    true = _bagged(data) if bags else data.true
+    facts = ByWords(data) if bags else Facts(data)
     network = learner.network
     optimizer = torch.optim.AdamW(
         _groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True, weight_decay=recipe.decay
@@ -59,7 +62,7 @@ def fit(
     with progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
             torch.manual_seed(Stream(recipe.seed, "torch", step).below(2**32))  # dropout
-            loss = step_loss(learner, data, true, steps[step], recipe, step)
+            loss = step_loss(learner, facts, steps[step], recipe, step)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -85,13 +88,8 @@ def fit(
     return losses
 
 
-def step_loss(
-    learner: Learner, data: TrainingData, true: np.ndarray, step: Step, recipe: Recipe, number: int
-) -> Tensor:
-    """The loss of a step: contrastive, with negatives as columns (`negclip`) or against each caption (`svlc`), and analogies.
-
-    true: int64 (images, t), the texts that are true of each image, as in TrainingData.
-    """
+def step_loss(learner: Learner, facts: "Facts", step: Step, recipe: Recipe, number: int) -> Tensor:
+    """The loss of a step: contrastive, with negatives as columns (`negclip`) or against each caption (`svlc`), and analogies."""
     n = len(step.images)
     negated, said = np.flatnonzero(step.negatives >= 0), np.flatnonzero(step.positives >= 0)
     rows = np.concatenate([step.captions, step.negatives[negated], step.positives[said]])
@@ -100,11 +98,9 @@ def step_loss(
     logits = scale * images @ texts.T
     columns = n + len(negated)
     as_columns = recipe.negative_loss == NEGCLIP
-    facts = (rows[None, :columns, None] == true[step.images][:, None, :]).any(-1)
     shown = columns if as_columns else n
-    loss = contrastive(
-        logits[:, :shown], torch.from_numpy(facts[:, :shown]).to(device), recipe.negative_weight if as_columns else 1.0
-    )
+    true = torch.from_numpy(facts.true(step.images, rows[:shown])).to(device)
+    loss = contrastive(logits[:, :shown], true, recipe.negative_weight if as_columns else 1.0)
     if len(negated) and not as_columns:
         pairs = logits[negated, negated], logits[negated, n + np.arange(len(negated))]
         loss = loss + recipe.negative_weight * hard_negative(*pairs)
@@ -114,17 +110,34 @@ def step_loss(
     return loss
 
 
-def _bagged(data: TrainingData) -> np.ndarray:
-    """The texts that have the words of a true text of each image, int64 (n, t)."""
-    bags = [tuple(sorted(text.lower().split())) for text in data.texts]
-    members: dict[tuple[str, ...], list[int]] = {}
-    for i, bag in enumerate(bags):
-        members.setdefault(bag, []).append(i)
-    rows = [sorted({j for i in row[row >= 0] for j in members[bags[i]]}) for row in data.true]
-    found = np.full((len(rows), max(map(len, rows))), -1, np.int64)
-    for i, row in enumerate(rows):
-        found[i, : len(row)] = row
-    return found
+class Facts:
+    """Which texts are true of which images, by their indices in the data."""
+
+    def __init__(self, data: TrainingData):
+        self._true = data.true
+
+    def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """bool (n, m) of n images and m texts."""
+        found: np.ndarray = (texts[None, :, None] == self._true[images][:, None, :]).any(-1)
+        return found
+
+
+class ByWords(Facts):
+    """As `Facts` for a bag of words: a text is true of an image if each of its words is in a text that is."""
+
+    def __init__(self, data: TrainingData):
+        super().__init__(data)
+        words: dict[str, int] = {}
+        rows = [[words.setdefault(word, len(words)) for word in _WORD.findall(text.lower())] for text in data.texts]
+        self._texts = np.zeros((len(rows), len(words)), np.float32)
+        for i, row in enumerate(rows):
+            self._texts[i, row] = 1
+        self._lacks = np.stack([self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]).astype(np.float32)
+
+    def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """bool (n, m) of n images and m texts."""
+        found: np.ndarray = self._lacks[images] @ self._texts[texts].T == 0
+        return found
 
 
 def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> Any:

@@ -10,7 +10,7 @@ import torch
 
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.fit import _bagged, fit, step_loss
+from evaluator.training.fit import ByWords, Facts, fit, step_loss
 from evaluator.training.losses import contrastive, hard_negative, hard_positive
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step, Steps
@@ -47,7 +47,7 @@ def _mask(columns: list[int]) -> torch.Tensor:
 def test_a_step_of_negclip_has_the_negatives_as_columns(weight: float) -> None:
     data, learner = _toy()
     recipe = Recipe(negative_weight=weight)
-    got = step_loss(learner, data, data.true, _STEP, recipe, 0)
+    got = step_loss(learner, Facts(data), _STEP, recipe, 0)
     columns = [0, 1, 2, 4, 6, 7, 0]
     assert learner.asked == [([0, 1, 2, 3], [*columns, 3, 5, 8])]
     expected = contrastive(_cosines(learner)[:, columns], _mask(columns), weight)
@@ -57,7 +57,7 @@ def test_a_step_of_negclip_has_the_negatives_as_columns(weight: float) -> None:
 def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
     data, learner = _toy()
     recipe = Recipe(negative_loss="svlc", positive_loss="analogy", negative_weight=0.25, positive_weight=2.0)
-    got = step_loss(learner, data, data.true, _STEP, recipe, 0)
+    got = step_loss(learner, Facts(data), _STEP, recipe, 0)
     cosines, own = _cosines(learner), [0, 1, 2, 4]
     caption = torch.stack([cosines[i, own[i]] for i in range(3)])
     negative = torch.stack([cosines[i, t] for i, t in enumerate((6, 7, 0))])
@@ -70,7 +70,7 @@ def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
 def test_the_gradient_of_a_step_is_a_finite_difference() -> None:
     data, learner = _toy()
     recipe = Recipe(negative_loss="svlc", positive_loss="analogy")
-    step_loss(learner, data, data.true, _STEP, recipe, 0).backward()
+    step_loss(learner, Facts(data), _STEP, recipe, 0).backward()
     for parameter in (learner.images, learner.texts, learner.logit_scale):
         flat, grad = parameter.data.view(-1), parameter.grad
         assert grad is not None
@@ -78,16 +78,24 @@ def test_the_gradient_of_a_step_is_a_finite_difference() -> None:
             ends = []
             for sign in (1, -1):
                 flat[i] += sign * 1e-6
-                ends.append(step_loss(learner, data, data.true, _STEP, recipe, 0).item())
+                ends.append(step_loss(learner, Facts(data), _STEP, recipe, 0).item())
                 flat[i] -= sign * 1e-6
             assert grad.view(-1)[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
 
 
-def test_a_text_with_the_words_of_a_true_one_counts_as_true_for_a_bag() -> None:
-    texts = ["a red cube and a blue cone", "a blue cone and a red cube", "a blue cube and a red cone", "a red cube"]
+def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
+    texts = [
+        "a red cube and a blue cone",
+        "a blue cone and a red cube",
+        "A blue cube, and a red cone.",
+        "a red cube",
+        "a cyan cone",
+    ]
     none = np.full((2, 1, 1), -1)
     data = TrainingData(texts, np.array([[0], [3]]), none, none, np.array([[0, 1], [3, -1]]), [], True)
-    assert _bagged(data).tolist() == [[0, 1, 2], [3, -1, -1]]
+    rows = np.arange(5)
+    assert Facts(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
+    assert ByWords(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]
 
 
 @pytest.mark.parametrize("bags", [False, True])
