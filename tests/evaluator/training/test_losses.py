@@ -43,7 +43,7 @@ def test_the_contrastive_loss_is_its_definition(seed: int, weight: float) -> Non
 
 
 def test_negatives_of_no_weight_are_as_if_there_were_none() -> None:
-    logits, true = _numbers(N, N + ADDED), _true(1)
+    logits, true = _numbers(N, N + ADDED).detach(), _true(1)
     without = contrastive(logits[:, :N], true[:, :N])
     assert torch.equal(contrastive(logits, true, 0.0), without)
     assert float(contrastive(logits, true, 1.0)) > float(without)
