@@ -1,14 +1,17 @@
 """The command `score run`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER, Questions
 from evaluator.protocols.registry import protocol_names
-from evaluator.tracking import TRACKERS, Tracker, check_tracker, log_results
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluator.tracking import Tracker
 
 
 @click.command()
@@ -98,7 +101,7 @@ from generator.dataset.errors import UserError
 @click.option(
     "--log",
     "trackers",
-    type=click.Choice(TRACKERS),
+    type=click.Choice(["tensorboard", "wandb"]),
     multiple=True,
     help="Also write the results to a tracker: tensorboard (into the folder of the run) or wandb. It needs the extra [log].",
 )
@@ -110,7 +113,7 @@ def run(
     dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
     device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...], dtype: str | None, device_map: str | None,
-    trackers: tuple[Tracker, ...],
+    trackers: tuple["Tracker", ...],
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
 
@@ -128,6 +131,7 @@ def run(
     from evaluator.models.registry import check_model
     from evaluator.pooling import pool_runs
     from evaluator.run_folder import folder_name
+    from evaluator.tracking import check_tracker, log_results
 
     for tracker in trackers:
         check_tracker(tracker)

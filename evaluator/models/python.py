@@ -103,7 +103,8 @@ class _UserModel:
             **self._own_info(),
         }
         self.key = self._own_key()
-        self.fits_texts = callable(self._get("fit_texts", None))
+        # an object that inherits from our contracts has the method, and says whether it uses it
+        self.fits_texts = bool(self._get("fits_texts", callable(self._get("fit_texts", None))))
         self.exposure: Exposure | None = self._get("exposure", None)
         if not isinstance(self.exposure, Exposure | None):
             raise UserError(

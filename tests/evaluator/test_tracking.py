@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from evaluator import evaluate
-from evaluator.tracking import log_results
+from evaluator.cli.run import run
+from evaluator.tracking import TRACKERS, log_results
 from generator.dataset.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
@@ -70,3 +71,8 @@ def test_names_are_those_of_rows(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert events.Tags()["scalars"] == ["binary/accuracy/swap/seen/n=3"]
     assert json.dumps(events.Scalars("binary/accuracy/swap/seen/n=3")[0].value) == "0.25"
+
+
+def test_the_command_offers_every_tracker() -> None:
+    (option,) = (each for each in run.params if each.name == "trackers")
+    assert tuple(option.type.choices) == TRACKERS  # type: ignore[attr-defined]
