@@ -107,7 +107,7 @@ CALLS = {
        "--resolution 3x3x3", "--block-seed x", "--block-seed 5..2", "--block-seed 1,1", "--block-seed -1")},
     "gen plan --resolution 99999999x9": "16 to 4096", "gen plan --objects 5..3": "runs backwards", "gen plan --block-seed 0..99999999": "more than 1,000",
     "gen plan --seed -1": "not in the range", "gen plan --design nonsense": "Unknown design", "gen plan --preset spare --design coverage": "leave one of the two out",
-    "gen plan --pairs --objects 1": "nothing to evaluate", "gen plan --design gzsl --scenes 99999999999": "more than the",
+    "gen plan --pairs --objects 1": "nothing to evaluate", "gen plan --design gzsl --objects 3": "give --holdout objects=3", "gen plan --design gzsl --scenes 99999999999": "more than the",
     "gen render p --scenes 3": "is planned already", "gen render p --quality ultra": "Unknown quality", "gen render p --shard 5/3": "Expected --shard",
     "gen render p --shards -5MB": "Expected a size", "gen render p --workers 0": "not in the range", "gen render p --address auto": "add --farm ray",
     "gen render p --with masks,nope": "unknown output", "gen split d --name ../x": "Expected the benchmark's name", "gen split d --name ''": "Expected the benchmark's name",

@@ -20,7 +20,7 @@ HOLDOUT = click.option(
     multiple=True,
     default=(),
     help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as relation:pair=2x3 (you "
-    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), or a holdout.json.  [default: 3x3, or the design's own]",
+    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), or a holdout.json.  [default: 3x3, or the design's own]",
 )
 DESIGN = click.option(
     "--design",

@@ -13,49 +13,65 @@ from generator.holdout.presets import read_preset
 from generator.vocabulary.schema import Vocabulary
 
 TASKS = ("single", "two-object", "relational")
+"""The published datasets."""
+THREE_OBJECTS = "objects=3"
+"""What `--holdout` takes beside class lists for a dataset more, `three-object`."""
+OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
+"""Objects in a scene of each dataset."""
 LISTS = ("train", "ood_val", "ood_test")
 SPLITS = ("train", "id_val", "id_test", "ood_val", "ood_test")
 PER_LABEL = {
     "single": {"train": 80, "id_val": 20, "id_test": 20, "ood_val": 100, "ood_test": 100},
     "two-object": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
     "relational": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
+    "three-object": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
 }
-"""Images a label, as published (section 3, table 1)."""
+"""Images a label, as published (section 3, table 1). Those of `three-object` are for each label of two objects."""
 SIDES = ("left", "right")
 _CONVERSES = {"left": "right", "right": "left"}
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
 _SHARES = (17, 4, 11)
 _RELATED = (6, 2, 4)
-_LEAST = 4
+_DISTRACTORS = 2
 
 
 def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) -> list[Holdout]:
     """Class lists for the three datasets, chosen by seed: every value and every object is in a training label.
 
+    With `objects=3` in `asked` a fourth dataset has scenes of three objects, over the lists of the other two.
+
     Labels are values of the kind under test, or of the one that is asked for as in `texture:animal=classes`, with objects.
     Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene. Raises
     UserError when the vocabulary is too small, or when the numbers of classes cannot be.
     """
-    match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
+    lists_asked = [spec for spec in asked if spec != THREE_OBJECTS] or ["classes"]
+    asked, tasks = (
+        (lists_asked, TASKS)
+        if THREE_OBJECTS not in asked
+        else ([*lists_asked, THREE_OBJECTS], (*TASKS, "three-object"))
+    )
+    match = _SPEC.fullmatch(asked[0]) if len(lists_asked) == 1 else None
     if not match:
         raise UserError(
-            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, got '{' '.join(asked)}'."
+            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, with {THREE_OBJECTS} beside drawn lists, got '{' '.join(asked)}'."
         )
     kind = _kind_of(match, vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
-    if min(len(values), len(objects)) < _LEAST:
+    # any labels of ood_val make a scene, and two more are its distractors
+    least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
+    if min(len(values), len(objects)) < least:
         raise UserError(
-            f"The design gzsl needs {_LEAST} values of {kind} and {_LEAST} objects at least; '{vocabulary.name}' has {len(values)} "
-            f"and {len(objects)}."
+            f"The design gzsl needs {least} values of {kind} and {least} objects at least{f' with {THREE_OBJECTS}' * (least > 4)}; "
+            f"'{vocabulary.name}' has {len(values)} and {len(objects)}."
         )
     total = len(values) * len(objects)
-    sizes = _sizes(asked[0], match, total, min(len(values), len(objects)), max(len(values), len(objects)))
+    sizes = _sizes(asked[0], match, total, least, min(len(values), len(objects)), max(len(values), len(objects)))
     stream = Stream("classes", block_seed, kind, *sizes)
     lists = _share_out(values, objects, sizes, stream)
     classes = tuple(Class(name, bindings=(binding,)) for name in LISTS for binding in sorted(lists[name]))
     held_out = tuple(sorted(lists["ood_val"] + lists["ood_test"]))
     made = []
-    for task in TASKS:
+    for task in tasks:
         common: dict[str, Any] = {"asked": tuple(asked), "block_seed": block_seed, "task": task}
         if task == "relational":
             if not {*SIDES} <= {*vocabulary.relations}:
@@ -140,18 +156,18 @@ def relational(classes: Sequence[Class], vocabulary: Vocabulary, kind: str, **co
     )  # fmt: skip
 
 
-def _sizes(asked: str, match: re.Match[str], total: int, side: int, longer: int) -> tuple[int, int, int]:
+def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, longer: int) -> tuple[int, int, int]:
     if match["train"]:
         train, val, test = (int(match[name]) for name in ("train", "val", "test"))
     else:
         whole = sum(_SHARES)
-        val = min(max(_LEAST, total * _SHARES[1] // whole), side)
-        test = max(_LEAST, total * _SHARES[2] // whole)
+        val = min(max(least, total * _SHARES[1] // whole), side)
+        test = max(least, total * _SHARES[2] // whole)
         train = total - val - test
-    if train + val + test != total or not longer <= train or not _LEAST <= val <= side or test < _LEAST:
+    if train + val + test != total or not longer <= train or not least <= val <= side or test < least:
         raise UserError(
             f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every value and object "
-            f"is in one), {_LEAST} to {side} for ood_val (no two alike) and {_LEAST} or more for ood_test; together {total}."
+            f"is in one), {least} to {side} for ood_val (no two alike) and {least} or more for ood_test; together {total}."
         )
     return train, val, test
 
@@ -229,21 +245,29 @@ class ClassRule:
                 self._related.setdefault(each.triple, []).append(each.split)
 
     def labels(self, name: str) -> list[tuple[Binding, ...]]:
-        """The labels of a list: a binding, or an ordered pair of bindings that differ in both."""
-        bound = [each.bindings for each in self.holdout.classes if each.split == name and each.bindings]
-        if self.holdout.task == "single":
-            return bound
-        return [a + b for a, b in permutations(bound, 2) if a[0][0] != b[0][0] and a[0][1] != b[0][1]]
+        """The labels of a list: as many bindings as a scene has objects, in any order, that differ in value and object."""
+        return self._bound(name, OBJECTS[str(self.holdout.task)])
+
+    def _bound(self, name: str, n: int) -> list[tuple[Binding, ...]]:
+        bound = [each.bindings[0] for each in self.holdout.classes if each.split == name and each.bindings]
+        return [
+            chosen
+            for chosen in permutations(bound, n)
+            if all(len({*names}) == n for names in zip(*chosen, strict=True))
+        ]
 
     def related_labels(self, name: str) -> list[Triple]:
         """The labels of a list of the relational dataset."""
         return [each.triple for each in self.holdout.classes if each.split == name and each.triple]
 
     def published_counts(self) -> dict[str, int]:
-        """Scenes of each split as published: so many for each label."""
-        shares = PER_LABEL[str(self.holdout.task)]
-        labels = self.related_labels if self.holdout.task == "relational" else self.labels
-        return {name: n * len(labels(list_of(name))) for name, n in shares.items()}
+        """Scenes of each split as published: so many for each label. Of three objects, as many as of two."""
+        task = str(self.holdout.task)
+
+        def labels(name: str) -> int:
+            return len(self.related_labels(name) if task == "relational" else self._bound(name, min(OBJECTS[task], 2)))
+
+        return {name: n * labels(list_of(name)) for name, n in PER_LABEL[task].items()}
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and held-out labels of a scene."""
@@ -254,7 +278,7 @@ class ClassRule:
         return Placing(self._share(scene_id) if split == "train" else split, held_out, True, triples)
 
     def _lists(self, arrangement: Arrangement, facts: Sequence[Fact]) -> list[str]:
-        n = {"single": 1}.get(str(self.holdout.task), 2)
+        n = OBJECTS[str(self.holdout.task)]
         if len(arrangement) != n or len({thing for _, thing in arrangement}) < n:
             return []
         if self.holdout.task == "relational":

@@ -1,7 +1,7 @@
 """Checks benchmarks of class lists (design gzsl): labels of scenes and texts are of the list of their split."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -16,6 +16,7 @@ Label = tuple[str, ...]
 """(value, object), or (subject, relation, object) in the relational dataset."""
 
 LIST_OF = {"train": "train", "id_val": "train", "id_test": "train", "ood_val": "ood_val", "ood_test": "ood_test"}
+_OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
 _DISTRACTORS = 2
 
 
@@ -66,12 +67,14 @@ def _scene_fault(shown: SceneGeometry, split: str, held_out: HeldOut, excepted: 
     """Why a scene does not fit its split; None if it does."""
     own: set[Label] = {*held_out.labels.get(LIST_OF.get(split, ""), ())}
     objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
-    number = 1 if held_out.task == "single" else 2
+    number = _OBJECTS.get(str(held_out.task))
+    if number is None:
+        return f"belongs to the unknown dataset '{held_out.task}'"
     if len(objects) != number or len({category for _, category in objects}) != number:
         return f"shows {len(objects)} objects, not {number} of {number} categories"
     if held_out.task != "relational":
         if len({value for value, _ in objects}) != number:
-            return f"its objects have one {held_out.kind}"
+            return f"two of its objects share a {held_out.kind}"
         strange = [" ".join(label) for label in objects if label not in own]
         return f"shows {' and '.join(strange)}, no label of its list" if strange else None
     holding = {(objects[i][1], name, objects[j][1]) for i, name, j in facts(shown)}
@@ -158,34 +161,37 @@ def _item_faults(
             yield f"its {len(told)} false texts are not the {len(others)} other labels"
         return
     hard = _hard(truth, shown, held_out)
-    for kind, label in hard.items():
-        given = [each for of, each in told if of == kind]
-        if given != [label]:
-            yield f"its hard negative of the kind {kind} is {_words(given)}, expected {' '.join(label)}"
+    for kind, expected in hard.items():
+        given = sorted(each for of, each in told if of == kind)
+        if given != expected:
+            yield f"its hard negatives of the kind {kind} are {_words(given)}, expected {_words(expected)}"
     drawn = [label for kind, label in told if kind not in hard]
     if len(drawn) != _DISTRACTORS or len({*drawn}) != len(drawn):
         yield f"it has the distractors {_words(drawn)}, expected {_DISTRACTORS} different ones"
     for label in drawn:
         if label not in own:
             yield f"its distractor {_words([label])} is no label of its split's list"
-        elif label in (truth, *hard.values()):
+        elif label in (truth, *chain(*hard.values())):
             yield f"its distractor {_words([label])} is the truth or a hard negative"
     for label in zero_shot:
         if label not in own or label == truth:
             yield f"its zero-shot label {_words([label])} is the truth or no label of its split's list"
-        elif label not in (*drawn, *hard.values()):
+        elif label not in (*drawn, *chain(*hard.values())):
             yield f"its zero-shot label {_words([label])} is not among its other wrong labels"
 
 
-def _hard(truth: Label, shown: SceneGeometry, held_out: HeldOut) -> dict[str, Label]:
-    """The expected hard negatives of a label, by kind."""
+def _hard(truth: Label, shown: SceneGeometry, held_out: HeldOut) -> dict[str, list[Label]]:
+    """The expected hard negatives of a label by kind, sorted: of bindings one of each kind for each other object."""
     if held_out.task == "relational":
         subject, name, thing = truth
-        return {"flip": (subject, held_out.opposites[name], thing), "order": (thing, name, subject)}
+        return {"flip": [(subject, held_out.opposites[name], thing)], "order": [(thing, name, subject)]}
     value, thing = truth
     objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
-    other = next((each for each in objects if each != truth), truth)
-    return {held_out.kind: (other[0], thing), held_out.category: (value, other[1])}
+    others = [each for each in objects if each != truth]
+    return {
+        held_out.kind: sorted((other, thing) for other, _ in others),
+        held_out.category: sorted((value, other) for _, other in others),
+    }
 
 
 def _words(found: Sequence[Label]) -> str:

@@ -78,6 +78,7 @@ FORMS: dict[tuple[str, str], Form] = {
     ("gzsl", "single"): _form(None, ("label",), ("attribute",)),
     # a hard negative is named after what differs: the tested kind or the category, in the words of the vocabulary
     ("gzsl", "two-object"): _form(_set(4), ("distractor",), ("attribute",)),
+    ("gzsl", "three-object"): _form(_set(6), ("distractor",), ("attribute",)),
     ("gzsl", "relational"): _form({**_set(4), "zsl": (1, 2)}, ("flip", "order", "distractor"), ("relation",)),
 }
 RAW = ("systematicity", "raw")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.dataset.streams import Stream
-from generator.holdout.class_lists import ClassRule, list_of
+from generator.holdout.class_lists import OBJECTS, ClassRule, list_of
 from generator.holdout.holdout import Binding, Triple
 from generator.plan.content import Content, no_scene
 from generator.scene.layouts import draw_layout, facts
@@ -17,21 +17,21 @@ class ClassScenes:
         self._vocabulary = rule.vocabulary
 
     def draw(self, split: str, n: int, stream: Stream) -> Iterator[Content]:
-        """`n` scenes of a split. The object that a label names first is on the left as often as on the right."""
+        """`n` scenes of a split. The object that a label names first is at each place from left to right as often."""
         if self._rule.holdout.task == "relational":
             related = stream.shuffled(self._rule.related_labels(list_of(split)))
             yield from (self._related(related[i % len(related)], split, stream) for i in range(n))
             return
         labels = stream.shuffled(self._rule.labels(list_of(split)))
         if not labels:
-            raise no_scene(split, 1 if self._rule.holdout.task == "single" else 2)
+            raise no_scene(split, OBJECTS[str(self._rule.holdout.task)])
         for i in range(n):
             rounds, which = divmod(i, len(labels))
-            yield self._bound(labels[which], split, bool((which + rounds) % 2), stream)
+            yield self._bound(labels[which], split, which + rounds, stream)
 
-    def _bound(self, label: tuple[Binding, ...], split: str, backwards: bool, stream: Stream) -> Content:
-        order = tuple(range(len(label)))
-        arrangement, order = (label[::-1], order[::-1]) if backwards else (label, order)
+    def _bound(self, label: tuple[Binding, ...], split: str, turn: int, stream: Stream) -> Content:
+        order = tuple((place + turn) % len(label) for place in range(len(label)))
+        arrangement = tuple(label[order.index(place)] for place in range(len(label)))
         return Content(
             arrangement, draw_layout([thing for _, thing in arrangement], stream, self._vocabulary), split, order
         )

@@ -5,7 +5,7 @@ from itertools import islice
 
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
-from generator.holdout.class_lists import ClassRule
+from generator.holdout.class_lists import THREE_OBJECTS, ClassRule
 from generator.holdout.membership import Rule, arrangements
 from generator.holdout.request import WorldPart, design_of
 from generator.holdout.scene_counts import GRID
@@ -66,6 +66,12 @@ def plan_parts(
 
 def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Content]:
     if isinstance(rule, ClassRule):
+        if objects != (2, 2):
+            raise UserError(
+                f"--objects {objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: the datasets of the "
+                f"design gzsl have their own numbers of objects; leave --objects out, and give --holdout {THREE_OBJECTS} for "
+                f"a dataset of three."
+            )
         return ClassScenes(rule).draw(split, n, stream)
     least, most = objects
     if most < 2:

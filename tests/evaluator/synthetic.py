@@ -124,7 +124,11 @@ def one_of_each(builder: Builder, times: int) -> Builder:
         ]
         builder.add("confusion", None, [*[("c", True, None)] * int(rng.integers(1, 3)), *patterns])
         builder.add("context", "swap", [("c", True, None), false, ("context", True, None), ("context", False, None)])
-        for kind, hard in (("two-object", ("color", "shape")), ("relational", ("flip", "order"))):
+        for kind, hard in (
+            ("two-object", ("color", "shape")),
+            ("three-object", ("color", "color", "shape", "shape")),
+            ("relational", ("flip", "order")),
+        ):
             negatives = [("n", False, k) for k in (*hard, "distractor", "distractor")]
             zero_shot = [("zsl", truth, None if truth else "distractor") for truth in (True, False, False)]
             builder.add("gzsl", kind, [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])])

@@ -22,8 +22,8 @@ Foils = Sequence[tuple[str, Form]]
 class ClassLabels:
     """The label of each image and its wrong labels, as published.
 
-    `single`: wrong labels are all others of every list. `two-object`: two distractors from the split's own list, the
-    target's category with the other object's value, and the target's value on the other category. `relational`: the
+    `single`: wrong labels are all others of every list. `two-object`, `three-object`: two distractors from the split's
+    own list, and for each other object its value on the target's category, and the target's value on its category. `relational`: the
     flipped relation, the exchanged ends, and two distractors from the list. No distractor of these equals a hard
     negative. The zero-shot question about a relation has two labels drawn from the whole list, so they may name the
     objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in any wording.
@@ -37,7 +37,7 @@ class ClassLabels:
     def make(self, scene: DescribedScene, stream: Stream) -> Mapping[str, Item | None]:
         """The item of a scene by kind; None if it cannot be made."""
         order = _label_order(scene, stream)
-        make = {"single": self._single, "two-object": self._two_object, "relational": self._relational}[self._task]
+        make = {"single": self._single, "relational": self._relational}.get(self._task, self._several)
         return {self._task: make(scene, order, stream)}
 
     def training_label(self, scene: DescribedScene, stream: Stream) -> Form | None:
@@ -62,11 +62,12 @@ class ClassLabels:
         every = [_bound(self._kind, each.bindings[0]) for each in self._rule.holdout.classes]
         return self._item(caption, [("label", form) for form in every if form != caption], scene)
 
-    def _two_object(self, scene: DescribedScene, order: Sequence[int], stream: Stream) -> Item | None:
+    def _several(self, scene: DescribedScene, order: Sequence[int], stream: Stream) -> Item | None:
         kind, facts, holdout = self._kind, scene.facts, self._rule.holdout
-        own, other = ((facts.values[i][kind], facts.categories[i]) for i in order)
-        hard = [(kind, (other[0], own[1])), (holdout.category, (own[0], other[1]))]
-        taken = [own, other, *(binding for _, binding in hard)]
+        own, *others = ((facts.values[i][kind], facts.categories[i]) for i in order)
+        hard = [(kind, (value, own[1])) for value, _ in others]
+        hard += [(holdout.category, (own[0], category)) for _, category in others]
+        taken = [own, *others, *(binding for _, binding in hard)]
         listed = [each.bindings[0] for each in holdout.classes if each.split == list_of(scene.split)]
         free: list[Binding] = [binding for binding in listed if binding not in taken]
         drawn = stream.shuffled(free)[:N_DISTRACTORS]

@@ -22,7 +22,7 @@ class Gzsl(Protocol):
     """
 
     name = "gzsl"
-    kinds = ("single", "two-object", "relational")
+    kinds = ("single", "two-object", "three-object", "relational")
 
     def __init__(self, captioner: Captioner):
         super().__init__(captioner)

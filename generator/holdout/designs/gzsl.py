@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from generator.dataset.declarations import whole_number
 from generator.dataset.errors import UserError
-from generator.holdout.class_lists import TASKS, ClassRule, draw_classes, published_classes, shared_labels
+from generator.holdout.class_lists import ClassRule, draw_classes, published_classes, shared_labels
 from generator.holdout.designs.base import Design, FirstTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import preset_names
@@ -16,7 +16,7 @@ _SCENES = 6000
 
 
 class Gzsl(Design):
-    """Shares labels out to lists; one holdout for each of the three datasets. Scenes are made label by label."""
+    """Shares labels out to lists; one holdout for each dataset. Scenes are made label by label."""
 
     name = "gzsl"
     prefix = "gzsl-"
@@ -29,7 +29,8 @@ class Gzsl(Design):
         return ("classes",)
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """A holdout for each dataset: drawn class lists (`classes`, `classes=17/4/11`), or those of a preset."""
+        """A holdout for each dataset: drawn class lists (`classes`, `classes=17/4/11`, with `objects=3`
+        a dataset of three objects), or those of a preset."""
         if len(asked) == 1 and asked[0] in preset_names():
             made = published_classes(asked[0], vocabulary)
         else:
@@ -51,7 +52,7 @@ class Gzsl(Design):
         whole = whole_number(scenes.strip()) if isinstance(scenes, str) else None
         if whole is None:
             raise UserError(
-                f"Expected --scenes of the design gzsl to be a number for its {len(TASKS)} datasets together, got '{asked}'."
+                f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} datasets together, got '{asked}'."
             )
         check_total(whole, str(asked))
         total = sum(sum(counts.values()) for counts in published)

@@ -8,6 +8,7 @@ def expected(q: PlainItem) -> dict[str, Value]:
     """ZSL is asked of the slot of its own where an item has it, else of the distractors; of one object it is not asked."""
     zero_shot = {
         "two-object": lambda: {"ZSL": q.recall(("distractor",))},
+        "three-object": lambda: {"ZSL": q.recall(("distractor",))},
         "relational": lambda: {"ZSL": q.recall(against="zsl")},
         "single": dict,
     }

@@ -1,11 +1,13 @@
 """Class lists: what is drawn, and the published lists and numbers."""
 
+from itertools import product
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from generator.dataset.errors import UserError
-from generator.holdout.class_lists import ClassRule, shared_labels
+from generator.holdout.class_lists import LISTS, ClassRule, shared_labels
 from generator.holdout.designs.registry import find_design
 from generator.holdout.request import draw_holdouts
 from generator.vocabulary.schema import read_vocabulary
@@ -76,6 +78,55 @@ def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
         6,
         20,
     ]
+
+
+def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
+    vocabulary = read_vocabulary("clevr")
+    *published, three = draw_holdouts(("color:shape=classes=70/6/20", "objects=3"), "gzsl", vocabulary, 3)
+    two = published[1]
+    assert [each.task for each in (*published, three)] == ["single", "two-object", "relational", "three-object"]
+    assert (three.classes, three.bindings) == (two.classes, two.bindings)
+    assert find_design("gzsl").benchmark_name(three) == "gzsl-color-shape-three-object-b3"
+    rule, listed = ClassRule(vocabulary, three), {name: [] for name in LISTS}
+    for each in three.classes:
+        listed[each.split].append(each.bindings[0])
+    for name in ("ood_val", "ood_test"):
+        bindings = listed[name]
+        by_hand = {
+            (a, b, c)
+            for a, b, c in product(bindings, repeat=3)
+            if a[0] not in (b[0], c[0]) and b[0] != c[0] and a[1] not in (b[1], c[1]) and b[1] != c[1]
+        }
+        labels = rule.labels(name)
+        assert len(labels) == len(by_hand)
+        assert {*labels} == by_hand
+    assert not {*listed["train"]} & {*three.bindings}
+    assert rule.published_counts() == ClassRule(vocabulary, two).published_counts()
+
+
+def test_a_scene_of_three_objects_is_in_the_split_of_its_labels() -> None:
+    vocabulary = read_vocabulary("clevr")
+    rule = ClassRule(vocabulary, draw_holdouts(("objects=3",), "gzsl", vocabulary, 0)[-1])
+    unseen, familiar = rule.labels("ood_test")[0], rule.labels("train")[0]
+    assert rule.place(unseen).split == "ood_test"
+    assert rule.place(unseen).held_out == list(unseen)
+    assert {rule.place(familiar, scene_id=str(i)).split for i in range(40)} == {"train", "id_val", "id_test"}
+    assert rule.place(unseen[:2]).split is None
+    assert rule.place((*familiar[:2], unseen[2])).split is None
+    assert rule.place((*unseen[:2], (unseen[0][0], unseen[2][1]))).split is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("objects=3",), "needs 5 values of color and 5 objects at least with objects=3; 'pearson2025' has 8 and 4"),
+        (("pearson2025", "objects=3"), "with objects=3 beside drawn lists, got 'pearson2025 objects=3'"),
+        (("classes", "objects=4"), "got 'classes objects=4'"),
+    ],
+)
+def test_three_objects_that_cannot_be_are_refused(asked: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        draw_holdouts(asked, "gzsl", read_vocabulary("pearson2025"), 0)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ CLEAN: dict[str, dict[str, Any]] = {
     "coverage": {"holdout": ["k1..2"], "design": "coverage"},
     "systematicity": {"holdout": ["2x2", "atoms=1x1"], "design": "systematicity"},
     "class lists": {"design": "gzsl", "scenes": "600"},
+    "three objects": {"design": "gzsl", "holdout": ["objects=3"], "scenes": "900"},
     "published": {"design": "gzsl", "family": "pearson2025", "holdout": ["pearson2025"], "scenes": "900"},
     "grid": {"holdout": ["2x2"], "scenes": "grid", "block_seed": (0, 1), "size": (4, 4)},
 }
@@ -139,6 +140,8 @@ ATOMS = planter("systematicity", "systematicity-color-shape-2x2+atoms-1x1-b0")
 TWO = planter("published", "pearson2025-two-object")
 
 RELATED = planter("published", "pearson2025-relational")
+
+THREE = planter("three objects", "gzsl-three-object-b0")
 
 
 def _said(subject: str, relation: str, thing: str, words: dict[str, str] = PHRASES) -> str:
@@ -319,11 +322,42 @@ def a_hard_negative_is_another_label(planted: Planted) -> Fault:
     shown = next(each for each in planted.scenes if each["scene_id"] == row["scene_id"])["objects"]
     absent = planted.choose(sorted({"cube", "sphere", "cone", "cylinder"} - {thing["category"] for thing in shown}))
     row["text_id"] = planted.words(f"{text} {absent}")
-    return "wrong label", f"item {row['item_id']}: its hard negative of the kind color is"
+    return "wrong label", f"item {row['item_id']}: its hard negatives of the kind color are"
 
 
 @TWO
 def a_scene_of_class_lists_is_in_another_split(planted: Planted) -> Fault:
+    scene_id, split = planted.move({"ood_test"}, {"id_val", "ood_val"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
+
+
+@THREE
+def a_hard_negative_of_three_objects_stands_twice(planted: Planted) -> Fault:
+    """Both hard negatives of a kind are of the same other object, so that the item says nothing of the third."""
+    kind = planted.choose(["color", "shape"])
+    row = planted.choose(planted.candidates(protocol="gzsl", truth=False, changed=[kind]))
+    other = next(
+        each for each in planted.candidates(protocol="gzsl", truth=False, changed=[kind])
+        if each["item_id"] == row["item_id"] and each["text_id"] != row["text_id"]
+    )  # fmt: skip
+    row["text_id"] = other["text_id"]
+    return "wrong label", f"item {row['item_id']}: its hard negatives of the kind {kind} are"
+
+
+@THREE
+def a_training_scene_of_three_objects_shows_a_held_out_label(planted: Planted) -> Fault:
+    row = planted.choose(row for row in planted.scenes if planted.split[row["scene_id"]] == "train")
+    scene, at = json.loads(row["scene"]), planted.choose([0, 1, 2])
+    thing = scene["objects"][at]["category"]
+    value = planted.choose(sorted(value for value, other in planted.block["bindings"] if other == thing))
+    scene["objects"][at]["attributes"]["color"] = value
+    row["scene"] = json.dumps(scene)
+    row["objects"][at]["attributes"] = [*{**dict(row["objects"][at]["attributes"]), "color": value}.items()]
+    return "leaked binding", f"training scene {row['scene_id']} shows the held-out {value} {thing}"
+
+
+@THREE
+def a_scene_of_three_objects_is_in_another_split(planted: Planted) -> Fault:
     scene_id, split = planted.move({"ood_test"}, {"id_val", "ood_val"})
     return "wrong split", f"scene {scene_id} is in {split} and shows"
 
@@ -372,7 +406,7 @@ def jobs(draw: st.DrawFn) -> dict[str, Any]:
     common["block_seed"] = draw(st.sampled_from([0, 7, (0, 1)]))
     name = draw(st.sampled_from(["relations", "both", "coverage", "systematicity", "gzsl", "grid"]))
     if name == "gzsl":
-        return {**common, "design": "gzsl", "scenes": "600"}
+        return {**common, "design": "gzsl", "scenes": "900", "holdout": draw(st.sampled_from([[], ["objects=3"]]))}
     if name == "coverage":
         return {**common, "design": "coverage", "holdout": [f"k{draw(st.integers(1, 5))}"], "scenes": "40"}
     if name == "systematicity":

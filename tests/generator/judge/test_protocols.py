@@ -24,6 +24,8 @@ def test_every_protocol_of_the_generator_is_known_with_its_kinds() -> None:
         ("train", "graded", {}, "it has no candidates, expected 1 true in c"),
         ("train", "label", {("c", True): 1, ("n", False): 1}, "expected 1 true in c"),
         ("gzsl", "single", {("c", True): 1, ("n", False): 35}, None),
+        ("gzsl", "three-object", {("c", True): 1, ("n", False): 6}, None),
+        ("gzsl", "three-object", {("c", True): 1, ("n", False): 4}, "it has 1 true in c, 4 false in n, expected"),
         ("integration", "composed", {("c", True): 1, ("n", False): 1, ("d1", True): 1, ("d1", False): 1}, None),
         ("integration", "composed", {("c", True): 1, ("n", False): 1, ("d2", True): 1, ("d2", False): 1}, "in d1"),
     ],

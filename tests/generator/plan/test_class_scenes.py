@@ -11,7 +11,7 @@ from generator.plan.class_scenes import ClassScenes
 from generator.scene.layouts import facts
 from generator.vocabulary.schema import read_vocabulary
 
-VOCABULARY = read_vocabulary("pearson2025")
+VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
 RULES = {str(holdout.task): ClassRule(VOCABULARY, holdout) for holdout in draw_holdouts((), "gzsl", VOCABULARY, 0)}
 
 
@@ -24,6 +24,17 @@ def test_labels_are_equally_frequent_and_in_either_order(task: str) -> None:
     assert shown == dict.fromkeys(labels, 2)
     if task == "two-object":
         assert Counter(scene.named for scene in scenes) == {(0, 1): len(labels), (1, 0): len(labels)}
+
+
+def test_the_named_one_of_three_objects_is_at_each_place_as_often() -> None:
+    rule = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", CLEVR, 0)[-1])
+    labels = rule.labels("ood_val")
+    scenes = list(ClassScenes(rule).draw("ood_val", 3 * len(labels), Stream("x")))
+    shown = Counter(tuple(scene.arrangement[i] for i in scene.named) for scene in scenes)
+    assert shown == dict.fromkeys(labels, 3)
+    places = Counter((scene.arrangement[scene.named[0]], scene.named[0]) for scene in scenes)
+    assert len({*places.values()}) == 1
+    assert {place for _, place in places} == {0, 1, 2}
 
 
 def test_labels_of_a_relation_hold_in_the_layout() -> None:

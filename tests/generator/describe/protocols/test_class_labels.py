@@ -7,13 +7,14 @@ from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.protocols.class_labels import TrainingLabels
 from generator.describe.protocols.gzsl import Gzsl
-from generator.holdout.class_lists import TASKS, draw_classes, published_classes
+from generator.holdout.class_lists import OBJECTS, TASKS, draw_classes, published_classes
+from generator.holdout.holdout import Binding
 from generator.language.form import Form
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.describe.samples import by_slot
 from tests.generator.scenes import VOCABULARY, facts_of, scene_of
 
-HOLDOUTS = dict(zip(TASKS, draw_classes(["classes"], VOCABULARY, 0), strict=True))
+HOLDOUTS = {str(each.task): each for each in draw_classes(["objects=3"], VOCABULARY, 0)}
 
 
 def language(task: str) -> Captioner:
@@ -32,8 +33,10 @@ def scene(task: str, split: str, n: int) -> DescribedScene:
         shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
     else:
         bindings = [each.bindings[0] for each in labels]
-        second = next(b for b in bindings if b[0] != bindings[0][0] and b[1] != bindings[0][1])
-        chosen = [bindings[0], second][:n]
+        chosen: list[Binding] = []
+        for binding in bindings:
+            if len(chosen) < n and all(binding[0] != one[0] and binding[1] != one[1] for one in chosen):
+                chosen.append(binding)
         shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
     return DescribedScene("0", facts_of(shown), split, (True,) * n, label_order=tuple(range(n)))
 
@@ -55,13 +58,39 @@ def test_two_objects_have_two_hard_negatives_and_two_distractors_of_their_list()
     assert kinds("two-object", 2) == [holdout.kind, holdout.category, "distractor", "distractor"]
 
 
+def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
+    shown = scene("three-object", "ood_test", 3)
+    (item,) = Gzsl(language("three-object")).items(shown, Stream(0))
+    assert item.kind == "three-object"
+
+    def said(form: Form) -> tuple[str, str]:
+        (mention,) = form.objects
+        ((_, value),) = mention.attributes
+        return value, str(mention.category)
+
+    (own,) = (said(c.text.form) for c in by_slot(item, "c"))
+    objects = [
+        (values["color"], thing) for values, thing in zip(shown.facts.values, shown.facts.categories, strict=True)
+    ]
+    assert own == objects[0]
+    false = [(c.kind, said(c.text.form)) for c in by_slot(item, "n")]
+    assert Counter(false[:4]) == Counter(
+        [("color", (value, own[1])) for value, _ in objects[1:]]
+        + [("shape", (own[0], thing)) for _, thing in objects[1:]]
+    )
+    listed = {each.bindings[0] for each in HOLDOUTS["three-object"].classes if each.split == "ood_test"}
+    drawn = [label for kind, label in false[4:] if kind == "distractor"]
+    assert len({*drawn}) == 2
+    assert {*drawn} <= listed - {*objects} - {label for _, label in false[:4]}
+
+
 def test_related_objects_have_a_flip_exchanged_ends_and_two_distractors() -> None:
     assert kinds("relational", 2) == ["flip", "order", "distractor", "distractor"]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", HOLDOUTS)
 def test_training_captions_are_the_label_of_the_image_alone(task: str) -> None:
-    shown = scene(task, "train", 1 if task == "single" else 2)
+    shown = scene(task, "train", OBJECTS[task])
     (item,) = TrainingLabels(language(task)).items(shown, Stream(0))
     (caption,) = item.candidates
     assert shown.decide(caption.text.form) is True
