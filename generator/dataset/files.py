@@ -225,7 +225,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed or nested too deeply."""
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or has a number that is too long."""
     if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
         raise tomllib.TOMLDecodeError(
             f"a line has more than {_MOST_DOTS} dots"
@@ -234,6 +234,10 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of Python's numbers
+        raise tomllib.TOMLDecodeError("it has a number of thousands of digits") from None
 
 
 def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:

@@ -68,7 +68,7 @@ def check(folder: Path, name: str, file: str, data: bytes) -> None:
         each: each.read_bytes() for each in root.rglob("*") if each.is_file() and (each == path or each.name in _SEALED)
     }
     before = (peak(), peak())[1]
-    started = time.monotonic()
+    started = time.process_time()  # of a busy machine the clock on the wall says nothing
     try:
         path.write_bytes(data)
         if reader.seal:
@@ -78,7 +78,7 @@ def check(folder: Path, name: str, file: str, data: bytes) -> None:
     finally:
         for each, whole in kept.items():
             each.write_bytes(whole)
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert peak() - before < MEBIBYTES
 
 

@@ -107,6 +107,11 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
     assert not (tmp_path / "d" / "x").is_symlink()
 
 
+def test_toml_with_a_number_that_python_refuses_is_no_toml() -> None:
+    with pytest.raises(tomllib.TOMLDecodeError, match="a number of thousands of digits"):
+        parse_toml("a = " + "9" * 5_000)
+
+
 def test_toml_that_takes_its_square_is_refused() -> None:
     assert parse_toml("a.b = 1\n[c]\nd = 'x.y'") == {"a": {"b": 1}, "c": {"d": "x.y"}}
     for text in ("a" + ".a" * 50_000 + " = 1", "[" + "a." * 300 + "a]", "a = " + "[" * 2_000 + "]" * 2_000, "a ="):
