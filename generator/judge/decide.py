@@ -119,17 +119,18 @@ def _matching(domains: list[int]) -> bool:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
     owner: dict[int, int] = {}
+    return all(_placed(domains, owner, mention, [0]) for mention in range(len(domains)))
 
-    def place(mention: int, tried: list[int]) -> bool:
-        for i in _bits(domains[mention]):
-            if not tried[0] >> i & 1:
-                tried[0] |= 1 << i
-                if i not in owner or place(owner[i], tried):
-                    owner[i] = mention
-                    return True
-        return False
 
-    return all(place(mention, [0]) for mention in range(len(domains)))
+def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list[int]) -> bool:
+    """Whether a mention can have an object of its own; those that have one already move if that makes room."""
+    for i in _bits(domains[mention]):
+        if not tried[0] >> i & 1:
+            tried[0] |= 1 << i
+            if i not in owner or _placed(domains, owner, owner[i], tried):
+                owner[i] = mention
+                return True
+    return False
 
 
 def _possible(domains: list[int], ties: list[Tie]) -> bool:

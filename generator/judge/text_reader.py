@@ -19,7 +19,7 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
             try:
                 meaning = read(text, words, lexicon)
             except UnreadableError as error:
-                fault = fault or error
+                fault = fault or error.with_traceback(None)  # which would hold this frame, and the frame it
                 continue
             if found is not None and meaning != found:
                 raise UnreadableError(f"'{text}': expected one reading, got two")

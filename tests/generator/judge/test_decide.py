@@ -1,5 +1,6 @@
 """Texts are true, false or undecided of a scene, as trying every assignment of objects says."""
 
+import gc
 import itertools
 import random
 import time
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.judge.decide import decide
+from generator.judge.decide import _matching, decide
 from generator.judge.geometry import SceneGeometry
 from generator.judge.meaning import Meaning, Thing
 from tests.generator.judge.hand_made_scenes import TERMS, decided, scene
@@ -207,3 +208,15 @@ def test_crowded_scenes_do_not_explode() -> None:
         links = tuple((i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8))
         decide(Meaning(things, links), random_scene(draw, 10))
     assert time.perf_counter() - begun < 10
+
+
+def test_matching_leaves_no_cycles_behind() -> None:
+    """`gen verify` runs without the collector of cycles, so what is left would fill the memory."""
+    gc.collect()
+    gc.disable()
+    try:
+        assert _matching([0b001, 0b011, 0b111])
+        assert not _matching([0b011, 0b011, 0b011])
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -1,5 +1,6 @@
 """Texts that the judge reads, and texts that it refuses."""
 
+import gc
 import json
 import time
 import tomllib
@@ -414,3 +415,15 @@ def test_a_word_more_or_less_or_elsewhere_changes_what_is_said_or_is_refused(tex
     except UnreadableError:
         return
     assert named(words) == named(text.split(" ")) or json.loads(said.to_json()) != READ[text]
+
+
+def test_reading_leaves_no_cycles_behind() -> None:
+    """`gen verify` runs without the collector of cycles, so what is left would fill the memory."""
+    gc.collect()
+    gc.disable()
+    try:
+        for text in READ:
+            read_text(text, LEXICON)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
