@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import open_clip
+import pyarrow as pa
 import torch
 from PIL import Image
 from safetensors.torch import save_file
@@ -20,7 +21,7 @@ from bench.figures import Figure, repeated, seconds
 from bench.worlds import BENCHMARK, write_texts, write_world
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
-from evaluator.scoring.needs import Needs, collect_needs
+from evaluator.scoring.needs import Needs, collect_needs, make_needs, words
 from evaluator.scoring.score import score
 from generator.dataset.reader import Benchmark, Dataset, World
 
@@ -58,13 +59,13 @@ def figures() -> list[Figure]:
         batched = repeated(
             "CLIP_benchmark's way",
             "pairs/s",
-            lambda: len(needs.pairs) / seconds(lambda: _batched(model, world, benchmark, needs)),
+            lambda: needs.pairs.shape[1] / seconds(lambda: _batched(model, world, benchmark, needs)),
         )
         whole = collect_needs(benchmark, ["retrieval"])
         cells = sum(len(images) * len(texts) for images, texts in whole.pools.values())
         pool = cells / seconds(_scorer(model, world, benchmark, whole, Path(folder)))
     pairs = Figure(
-        f"{len(needs.pairs):,} pairs, score run", "pairs/s", tuple(len(needs.pairs) / run for _, run in timed)
+        f"{needs.pairs.shape[1]:,} pairs, score run", "pairs/s", tuple(needs.pairs.shape[1] / run for _, run in timed)
     )
     ratios, over_batched = (tuple(value / other.median for value in pairs.values) for other in (loop, batched))
     over = tuple(100 * (run / alone - 1) for alone, run in timed)
@@ -81,8 +82,10 @@ def _ten_texts(benchmark: Benchmark) -> Needs:
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     images, texts = whole.pools["grid"]
     few = texts[:IMAGES]
-    pairs = {(image, few[(i + k) % len(few)]) for i, image in enumerate(images[:IMAGES]) for k in range(TEXTS)}
-    return Needs(sorted(pairs), {})
+    place = np.repeat(np.arange(min(IMAGES, len(images))), TEXTS)
+    texts = few[(place + np.tile(np.arange(TEXTS), len(place) // TEXTS)) % len(few)]
+    sides = (whole.images.take(pa.array(images[place])), whole.texts.take(pa.array(texts)))
+    return make_needs(*map(pa.chunked_array, ([side] for side in sides)), place, {})
 
 
 def _model(folder: Path) -> DualEncoder:
@@ -109,8 +112,8 @@ def _scorer(model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs
 
 def _encoders(model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs) -> Callable[[], object]:
     """The encoders alone, on the distinct images and texts, in batches of the same size; images are in memory."""
-    pictures = [world.image(image) for image in needs.images]
-    texts = [benchmark.text_of[text] for text in needs.texts]
+    pictures = [world.image(image) for image in needs.images.to_pylist()]
+    texts = words(benchmark, needs.texts).to_pylist()
 
     def run() -> None:
         for start in range(0, len(pictures), BATCH):
@@ -141,7 +144,7 @@ def _batched(model: DualEncoder, world: World, benchmark: Benchmark, needs: Need
 
 def _texts_of_images(needs: Needs) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for scene_id, text_id in needs.pairs:
+    for scene_id, text_id in zip(*(side.to_pylist() for side in needs.ids()), strict=True):
         found.setdefault(scene_id, []).append(text_id)
     return found
 

@@ -27,7 +27,7 @@ from evaluator.report.latex import write_latex
 from evaluator.run_folder import RunRecord
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
-from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools
+from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
 from evaluator.scoring.preflight import describe_cost, describe_limits
 from evaluator.scoring.score import score, settings_for
 from generator.dataset.errors import UserError, did_you_mean
@@ -111,7 +111,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
     training = _training(model, dataset, benchmark, needs, request)
     if model.fits_texts:
-        model.fit_texts([benchmark.text_of[text] for text in needs.texts], text_groups(needs, benchmark))
+        model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
     settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
@@ -213,7 +213,7 @@ def _model(request: Request) -> tuple[Model, Path | None]:
 
 def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
     """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
-    training = training_of(model, dataset.world, benchmark, needs.images)
+    training = training_of(model, dataset.world, benchmark, needs.images.to_pylist())
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
             f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train split it was trained on, or "

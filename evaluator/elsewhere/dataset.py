@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.elsewhere.table import require, scores, texts
 from evaluator.protocols.items import positions
-from evaluator.scoring.needs import Needs, Pair, collect_needs
+from evaluator.scoring.needs import Needs, collect_needs
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark
 
@@ -21,13 +21,14 @@ logger = logging.getLogger(__name__)
 class DatasetScores:
     """The scores that a benchmark's items need, as far as a file has them.
 
-    protocols: those of which the file scores an item. pairs: the scored pairs of candidates, with scores (pairs,). pools: the
+    protocols: those of which the file scores an item. images, texts: ids of the scored pairs of candidates, with scores (pairs,). pools: the
     scores of pools, float32 (images, texts), a row nan where the file lacks one of its texts. raw_retrieval: folds by protocol,
     of protocols whose folds are whole. left_out: the other protocols that have folds.
     """
 
     protocols: list[str]
-    pairs: list[Pair]
+    images: pa.Array
+    texts: pa.Array
     scores: np.ndarray
     pools: dict[str, np.ndarray]
     raw_retrieval: list[str]
@@ -54,9 +55,9 @@ def dataset_scores(
     if absent:
         logger.info(f"Not measured, because {path.name} has no score of their items: {', '.join(absent)}.")
     needs = collect_needs(benchmark, scored)
-    values = known.pairs(needs.pairs)
-    there = [i for i, value in enumerate(values) if not np.isnan(value)]
-    matrices = {name: known.matrix(*pool) for name, pool in needs.pools.items()}
+    values = known.pairs(needs)
+    there = np.flatnonzero(~np.isnan(values))
+    matrices = {name: known.matrix(needs, name) for name in needs.pools}
     folds = {name: names for name, names in needs.folds.items() if not any(np.isnan(matrices[f]).any() for f in names)}
     for name in set(needs.folds) - set(folds):
         for fold in needs.folds[name]:
@@ -70,7 +71,8 @@ def dataset_scores(
             f"{path.name} lacks {missing:,} of the {wanted:,} scores that the items need; their items are unscored."
         )
     left_out = [name for name in needs.folds if name not in folds]
-    return DatasetScores(scored, [needs.pairs[i] for i in there], values[there], matrices, list(folds), left_out)
+    images, texts = needs.ids(there)
+    return DatasetScores(scored, images, texts, values[there], matrices, list(folds), left_out)
 
 
 class _Known:
@@ -83,7 +85,8 @@ class _Known:
         )
         self._texts = benchmark.texts["text_id"]
         columns = {name: texts(table, name) for name in ("scene_id", "text_id")}
-        keys = self._keys(columns["scene_id"].tolist(), columns["text_id"].tolist())
+        image, text = self._places(*(pa.array(column, pa.string()) for column in columns.values()))
+        keys = np.where((image < 0) | (text < 0), -1, image * len(self._texts) + text)
         if (keys < 0).any():
             row = int(np.flatnonzero(keys < 0)[0])
             pair = ", ".join(f"{name} '{column[row]}'" for name, column in columns.items())
@@ -98,22 +101,20 @@ class _Known:
             raise UserError(f"Row {row + 1} of {path} scores a pair that an earlier row scores; keep one of them.")
         self._scores = scores(table, path, probabilities)
 
-    def pairs(self, pairs: list[Pair]) -> np.ndarray:
-        """The score of each pair, float64, nan where there is none."""
-        return self._of(self._keys([image for image, _ in pairs], [text for _, text in pairs]))
+    def pairs(self, needs: Needs) -> np.ndarray:
+        """The score of each pair of candidates, float64, nan where there is none."""
+        image, text = self._places(needs.images, needs.texts)
+        return self._of(image[needs.pairs[0]] * len(self._texts) + text[needs.pairs[1]])
 
-    def matrix(self, images: list[str], texts: list[str]) -> np.ndarray:
-        """The scores of every pair, float32 (images, texts), nan where there is none."""
-        image, text = self._places(images, texts)
-        return self._of(image[:, None] * len(self._texts) + text).astype(np.float32)
+    def matrix(self, needs: Needs, pool: str) -> np.ndarray:
+        """The scores of every pair of a pool, float32 (images, texts), nan where there is none."""
+        image, text = self._places(needs.images, needs.texts)
+        images, texts = needs.pools[pool]
+        return self._of(image[images][:, None] * len(self._texts) + text[texts]).astype(np.float32)
 
-    def _keys(self, images: list[str], texts: list[str]) -> np.ndarray:
-        image, text = self._places(images, texts)
-        return np.where((image < 0) | (text < 0), -1, image * len(self._texts) + text)
-
-    def _places(self, images: list[str], texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        columns = (pa.chunked_array([ids], pa.string()) for ids in (images, texts))
-        return positions(next(columns), self._images), positions(next(columns), self._texts)
+    def _places(self, images: pa.Array, texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+        """The places of ids among those of the benchmark, −1 where it lacks one."""
+        return positions(pa.chunked_array([images]), self._images), positions(pa.chunked_array([texts]), self._texts)
 
     def _of(self, keys: np.ndarray) -> np.ndarray:
         place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
@@ -123,8 +124,7 @@ class _Known:
 def _found(known: _Known, needs: Needs) -> bool:
     """Whether there is a score of a pair of candidates, or all scores of an image with a pool."""
     folds = {name for names in needs.folds.values() for name in names}
-    if not np.isnan(known.pairs(needs.pairs)).all():
+    if not np.isnan(known.pairs(needs)).all():
         return True
-    return any(
-        not np.isnan(known.matrix(*pool)).any(axis=1).all() for name, pool in needs.pools.items() if name not in folds
-    )
+    pools = (name for name in needs.pools if name not in folds)
+    return any(not np.isnan(known.matrix(needs, name)).any(axis=1).all() for name in pools)

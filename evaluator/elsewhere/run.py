@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evaluator.certificate import found_certificate
 from evaluator.elsewhere.candidates import COLUMNS, benchmark_tables
@@ -92,9 +93,10 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     parts = {"items": tables.items, "candidates": tables.candidates, "texts": tables.texts}
     folder = write_benchmark(out, name, parts, None, {})
     scored = np.flatnonzero(~np.isnan(tables.scores))
-    ids = (tables.candidates[column].to_pylist() for column in ("scene_id", "text_id"))
-    pairs = list(zip(*ids, strict=True))
-    write_scores(out, [pairs[i] for i in scored], tables.scores[scored][:, None], [_CHANNEL])
+    images, texts = (
+        tables.candidates[name].combine_chunks().take(pa.array(scored)) for name in ("scene_id", "text_id")
+    )
+    write_scores(out, images, texts, tables.scores[scored][:, None], [_CHANNEL])
     return {
         "dataset": None, "world": None, "benchmark_name": name, "benchmark": Benchmark(folder).digest,
         "certificate": "not verified", "protocols": [name for name in protocol_names() if name in tables.protocols],
@@ -106,7 +108,7 @@ def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: B
     protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
     found = dataset_scores(table, source.items, benchmark, protocols, source.probabilities)
     _clear(out)
-    write_scores(out, found.pairs, found.scores[:, None], [_CHANNEL])
+    write_scores(out, found.images, found.texts, found.scores[:, None], [_CHANNEL])
     for name, matrix in found.pools.items():
         write_pool(out, name, _CHANNEL, 0, matrix)
     return {

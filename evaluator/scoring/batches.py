@@ -51,20 +51,22 @@ class Settings:
 class Job:
     """Inputs that are each computed to one vector, under a name.
 
-    item: what one input is, such as "text". names: of the inputs; a row is a place in this list. plan: the rows of each
-    batch for a batch size; all batches but the first two have that size or less. images: ids of the images that rows
-    need. load: one of them, called in threads. compute: vectors, float32 (n, d), of n rows, given {id: loaded image}.
+    item: what one input is, such as "text". total: their number; a row is one of them, 0 … total − 1. names: of some rows,
+    all distinct. plan: the rows of each batch for a batch size; all batches but the first two have that size or less.
+    images: ids of the images that rows need. load: one of them, called in threads. compute: vectors, float32 (n, d), of n
+    rows, given {id: loaded image}. Rows are arrays of integers.
     """
 
     item: str
-    names: list[str]
-    plan: Callable[[int], list[list[int]]]
-    images: Callable[[list[int]], list[str]]
+    total: int
+    names: Callable[[np.ndarray], list[str]]
+    plan: Callable[[int], Sequence[np.ndarray]]
+    images: Callable[[np.ndarray], list[str]]
     load: Callable[[str], Any]
-    compute: Callable[[list[int], Mapping[str, Any]], np.ndarray]
+    compute: Callable[[np.ndarray, Mapping[str, Any]], np.ndarray]
 
 
-def plan_batches(n: int, batch: int) -> list[list[int]]:
+def plan_batches(n: int, batch: int) -> list[np.ndarray]:
     """Rows 0 … n − 1 in order: two batches of at most 8, then batches of the given size.
 
     >>> [len(part) for part in plan_batches(40, 16)]
@@ -73,7 +75,8 @@ def plan_batches(n: int, batch: int) -> list[list[int]]:
     first = min(FIRST, batch)
     starts = [0, first, *range(2 * first, n, batch)]
     ends = [*starts[1:], n]
-    return [list(range(a, min(b, n))) for a, b in zip(starts, ends, strict=True) if a < n]
+    rows = np.arange(n)
+    return [rows[a:b] for a, b in zip(starts, ends, strict=True) if a < n]
 
 
 class BatchRunner:
@@ -84,11 +87,11 @@ class BatchRunner:
 
     def __init__(self, job: Job, store: VectorStore, process: Process, settings: Settings):
         self._job, self._store, self._process, self._settings = job, store, process, settings
-        self._known = store.known(job.names)
+        self._known = store.known(job.names, job.total)
         self._batch = BatchSize(settings.batch or DEFAULT, job.item)
         self._seconds_per_row = math.nan
-        self.total = len(job.names)
-        self.known = sum(name in self._known for name in job.names)
+        self.total = job.total
+        self.known = int(self._known.sum())
 
     def warm_up(self) -> None:
         """Run the first two batches: they give the pace and, on a GPU where no batch size was asked for, the batch size."""
@@ -130,24 +133,25 @@ class BatchRunner:
         if self._process.is_main:
             logger.info(f"{left:,} {self._job.item}s in {duration(seconds)}: {_rate(left / seconds)} a second.")
 
-    def _open_batches(self) -> list[list[int]]:
+    def _open_batches(self) -> list[np.ndarray]:
         """This process's batches at the present batch size, without rows that are known."""
         batches = self._job.plan(self._batch.size)
         mine = (rows for i, rows in enumerate(batches) if self._process.owns(i))
-        left = ([row for row in rows if self._job.names[row] not in self._known] for rows in mine)
-        return [rows for rows in left if rows]
+        left = (rows[~self._known[rows]] for rows in mine)
+        return [rows for rows in left if len(rows)]
 
-    def _run(self, batches: Sequence[list[int]], done: Callable[[int], None] = lambda n: None) -> None:
+    def _run(self, batches: Sequence[np.ndarray], done: Callable[[int], None] = lambda n: None) -> None:
         for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
-            for rows, vectors in self._batch.run(partial(self._compute, images=images), batch, planned=True):
-                names = [self._job.names[row] for row in rows]
-                self._store.put(names, vectors)
-                self._known.update(names)
-                done(len(names))
+            compute = partial(self._compute, batch, images)
+            for places, vectors in self._batch.run(compute, range(len(batch)), planned=True):
+                rows = batch[list(places)]
+                self._store.put(self._job.names(rows), vectors)
+                self._known[rows] = True
+                done(len(rows))
 
-    def _compute(self, rows: Sequence[int], images: Mapping[str, Any]) -> np.ndarray:
+    def _compute(self, batch: np.ndarray, images: Mapping[str, Any], places: Sequence[int]) -> np.ndarray:
         with autocast(self._settings.device, self._settings.precision):
-            return self._job.compute(list(rows), images)
+            return self._job.compute(batch[list(places)], images)
 
 
 def fitting_batch(device: torch.device, before: int, rows: int) -> int:

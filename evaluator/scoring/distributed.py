@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +13,12 @@ import numpy as np
 from evaluator.scoring.cache import VectorCache
 from generator.dataset.errors import UserError
 
+Names = Callable[[np.ndarray], list[str]]
+"""The names of rows, which are an array of integers."""
 PARTS = ".parts"
 """Folder in a run's folder where each process writes its results."""
+_ROWS = 4096
+"""Rows whose names, or vectors by name, are in memory at once."""
 _PATIENCE = 1800.0
 """Seconds without a new result after which the main process stops waiting for the others."""
 
@@ -78,40 +82,69 @@ class VectorStore:
                     found |= part.get(missing)
         return found
 
-    def known(self, names: Sequence[str]) -> set[str]:
-        """Those names whose vectors any process has computed; the vectors are not kept in memory."""
-        found = self._cache.known(names)
-        for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
-            if missing := [name for name in names if name not in found]:
-                with VectorCache(path) as part:
-                    found |= part.known(missing)
-        return found
+    def known(self, names: Names, total: int) -> np.ndarray:
+        """Which of the rows 0 … total − 1 have vectors that any process has computed, bool (total,); the vectors are not
+        kept in memory."""
+        there = np.zeros(total, bool)
+        for rows in _parts(np.arange(total)):
+            part = names(rows)
+            found = self._cache.known(part)
+            for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
+                if missing := [name for name in part if name not in found]:
+                    with VectorCache(path) as own:
+                        found |= own.known(missing)
+            there[rows] = [name in found for name in part]
+        return there
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
         self._own.put(names, vectors)
 
-    def gather(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Wait until all names have vectors, and put those of other processes into the cache. Only for the main process.
+    def gather(self, names: Names, total: int) -> np.ndarray:
+        """Wait until the rows 0 … total − 1 have vectors, and put those of other processes into the cache. Only for the main
+        process. Returns the vectors, float32 (total, d).
 
         Raises UserError when the other processes give nothing for 30 minutes.
         """
-        found, since = self.get(names), time.monotonic()
-        while len(found) < len(set(names)):
+        vectors = np.empty((total, 0), np.float32)
+        missing, since = np.arange(total), time.monotonic()
+        while True:
+            before, left = len(missing), [missing[:0]]
+            for rows in _parts(missing):
+                part = names(rows)
+                found = self.get(part)
+                here = np.array([name in found for name in part])
+                if found:
+                    values = np.stack([found[name] for name in part if name in found])
+                    if not vectors.size:
+                        vectors = np.empty((total, values.shape[1]), np.float32)
+                    vectors[rows[here]] = values.reshape(-1, vectors.shape[1])
+                left.append(rows[~here])
+            missing = np.concatenate(left)
+            if not len(missing):
+                break
+            if len(missing) < before:
+                since = time.monotonic()
             if self._process.count == 1 or time.monotonic() - since > _PATIENCE:
                 raise UserError(
-                    f"The other processes have not given {len(set(names)) - len(found):,} of the {self._kind} for {_PATIENCE / 60:.0f} minutes; "
+                    f"The other processes have not given {len(missing):,} of the {self._kind} for {_PATIENCE / 60:.0f} minutes; "
                     "run the same command again to continue."
                 )
             time.sleep(0.2)
-            new = self.get([name for name in names if name not in found])
-            if new:
-                found, since = found | new, time.monotonic()
         if self._folder.exists():
-            own = self._cache.get(names)
-            if fresh := [name for name in found if name not in own]:
-                self._cache.put(fresh, np.stack([found[name] for name in fresh]))
-        return found
+            for rows in _parts(np.arange(total)):
+                part = names(rows)
+                kept = self._cache.known(part)
+                fresh = np.array([name not in kept for name in part])
+                if fresh.any():
+                    self._cache.put(names(rows[fresh]), vectors[rows[fresh]])
+        return vectors
+
+
+def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows, a few at a time."""
+    for start in range(0, len(rows), _ROWS):
+        yield rows[start : start + _ROWS]
 
 
 def remove_parts(folder: Path) -> None:

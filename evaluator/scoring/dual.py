@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evaluator.images import Images
 from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
+from evaluator.scoring.distinct import Distinct
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.needs import Needs
+from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_embeddings, write_scores
 from generator.dataset.reader import Benchmark
@@ -24,20 +26,19 @@ _ROWS = 65_536
 
 
 def score_dual(
-    model: DualEncoder, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
+    model: DualEncoder, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None, on_batch_size: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
 
-    names: the name of each text in the cache, by text_id. Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
+    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
     should tie must not differ by rounding, while an image's rounding affects all its texts alike.
     """
-    images, texts = needs.images, needs.texts
-    image_name = {image: f"image:{world.image_digest(image)}" for image in images}
-    text_name = {text: f"text:{names[text]}" for text in texts}
+    texts = Distinct([f"text:{name}" for name in names])
+    images = Distinct([f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()])
     jobs = [
-        (_texts(model, benchmark, text_name), replace(settings, precision="float32"), model.key),
-        (_images(model, world, image_name), settings, cache_key(model.key, settings.precision)),
+        (_texts(model, words(benchmark, needs.texts), texts), replace(settings, precision="float32"), model.key),
+        (_images(model, world, needs.images, images), settings, cache_key(model.key, settings.precision)),
     ]
     with (
         VectorStore(EmbeddingCache(jobs[0][2], cache_folder), out, "texts", process) as text_store,
@@ -52,11 +53,11 @@ def score_dual(
         for runner in runners:
             runner.finish()
         if process.is_main:
-            text_vectors, image_vectors = (
-                _matrix(store.gather(list(dict.fromkeys(names.values()))), list(names.values()))
-                for store, names in zip(stores, (text_name, image_name), strict=True)
+            gathered = (
+                (each, store.gather(each.of, len(each))) for each, store in zip((texts, images), stores, strict=True)
             )
-            _write(out, needs, image_vectors, text_vectors)
+            (text_row, text_vectors), (image_row, image_vectors) = ((each.place, vectors) for each, vectors in gathered)
+            _write(out, needs, (image_vectors, image_row), (text_vectors, text_row))
 
 
 def cache_key(key: str, precision: str) -> str:
@@ -64,48 +65,42 @@ def cache_key(key: str, precision: str) -> str:
     return key if precision == "float32" else f"{key}-{precision}"
 
 
-def _texts(model: DualEncoder, benchmark: Benchmark, names: dict[str, str]) -> Job:
-    text_of = {name: benchmark.text_of[text] for text, name in names.items()}
-    distinct = list(text_of)
+def _texts(model: DualEncoder, texts: pa.ChunkedArray, names: Distinct) -> Job:
+    def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
+        return model.encode_texts(texts.take(pa.array(names.first[rows])).to_pylist())
 
-    def compute(rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
-        return model.encode_texts([text_of[distinct[row]] for row in rows])
-
-    plan = partial(plan_batches, len(distinct))
-    return Job("text", distinct, plan, lambda rows: [], lambda image: None, compute)
+    plan = partial(plan_batches, len(names))
+    return Job("text", len(names), names.of, plan, lambda rows: [], lambda image: None, compute)
 
 
-def _images(model: DualEncoder, world: Images, names: dict[str, str]) -> Job:
-    scene_of = {name: scene for scene, name in names.items()}
-    distinct = list(scene_of)
+def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -> Job:
+    def scenes(rows: np.ndarray) -> list[str]:
+        found: list[str] = ids.take(pa.array(names.first[rows])).to_pylist()
+        return found
 
-    def compute(rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
-        return model.encode_images([images[scene_of[distinct[row]]] for row in rows])
+    def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
+        return model.encode_images([images[scene] for scene in scenes(rows)])
 
     return Job(
-        "image", distinct, partial(plan_batches, len(distinct)), lambda rows: [scene_of[distinct[row]] for row in rows],
+        "image", len(names), names.of, partial(plan_batches, len(names)), scenes,
         lambda scene: model.prepare(world.image(scene)), compute,
     )  # fmt: skip
 
 
-def _matrix(vectors: dict[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
-    """The vectors of names, float32 (n, d)."""
-    return np.stack([vectors[name] for name in names]).astype(np.float32)
-
-
-def _write(out: Path, needs: Needs, images: np.ndarray, texts: np.ndarray) -> None:
-    image_row, text_row = ({name: row for row, name in enumerate(names)} for names in (needs.images, needs.texts))
-    left = np.array([image_row[image] for image, _ in needs.pairs], dtype=np.int64)
-    right = np.array([text_row[text] for _, text in needs.pairs], dtype=np.int64)
+def _write(
+    out: Path, needs: Needs, images: tuple[np.ndarray, np.ndarray], texts: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Write the files from the distinct vectors of either side, float32 (m, d), and the vector of each of its rows, (n,)."""
+    (image_vectors, image_row), (text_vectors, text_row) = images, texts
+    left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)
     with np.errstate(invalid="ignore"):
         for start in range(0, len(left), _ROWS):
             part = slice(start, start + _ROWS)
-            scores[part, 0] = np.einsum("nd,nd->n", images[left[part]], texts[right[part]])
-        write_scores(out, needs.pairs, scores, (CHANNEL,))
+            scores[part, 0] = np.einsum(
+                "nd,nd->n", image_vectors[image_row[left[part]]], text_vectors[text_row[right[part]]]
+            )
+        write_scores(out, *needs.ids(), scores, (CHANNEL,))
         for pool, (pool_images, pool_texts) in needs.pools.items():
-            for of, vectors, row_of, names in (
-                ("images", images, image_row, pool_images),
-                ("texts", texts, text_row, pool_texts),
-            ):
-                write_embeddings(out, pool, of, vectors, np.array([row_of[name] for name in names], np.int64))
+            write_embeddings(out, pool, "images", image_vectors, image_row[pool_images])
+            write_embeddings(out, pool, "texts", text_vectors, text_row[pool_texts])

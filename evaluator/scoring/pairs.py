@@ -3,19 +3,23 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from evaluator.images import Images
 from evaluator.models.contracts import PairScorer
 from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
+from evaluator.scoring.distinct import Distinct
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.dual import cache_key
-from evaluator.scoring.needs import Needs, Pair
+from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
@@ -23,12 +27,12 @@ from generator.dataset.reader import Benchmark
 
 
 def score_pairs(
-    model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str], out: Path, settings: Settings, process: Process,
+    model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str], out: Path, settings: Settings, process: Process,
     cache_folder: Path | None,
 ) -> None:  # fmt: skip
     """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    names: the name of each text in the cache, by text_id. The model's own batch has the size that was asked for; results are
+    names: the name of each text in the cache, in the order of the needs. The model's own batch has the size that was asked for; results are
     kept after each batch of that size, by default of DEFAULT pairs.
     """
     if settings.batch is not None:
@@ -38,85 +42,90 @@ def score_pairs(
     cache = ScoreCache(cache_key(model.key, settings.precision), cache_folder)
     with VectorStore(cache, out, "pairs", process) as store:
         load = world.image if model.reads_images else str
-        job = Job("pair", pairs.names, pairs.plan, pairs.images, load, pairs.compute)
+        job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
         runner = BatchRunner(job, store, process, settings)
         runner.warm_up()
         announce_time([runner], process)
         runner.finish()
         if process.is_main:
-            found = store.gather(pairs.names)
-            _write(out, needs, pairs, found, model.channels)
+            scores = store.gather(pairs.names, pairs.total)
+            _write(out, needs, pairs, scores, model.channels)
             if getattr(model, "asks_again", False):
-                cache.forget([name for name, scores in found.items() if np.isnan(scores).all()])
+                cache.forget(pairs.names(np.flatnonzero(np.isnan(scores).all(axis=1))))
 
 
 class _DistinctPairs:
     """The distinct pairs in scoring order: sorted by image, with the pairs of a contest together.
 
-    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order.
+    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order. All is kept in arrays
+    of integers; names and words are made for the rows that are asked for.
     """
 
-    def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Mapping[str, str]):
-        self._model, self._text_of = model, benchmark.text_of
-        contests = [*needs.contests, *(
-            [(image, text) for text in texts] for images, texts in needs.pools.values() for image in images
-        )]  # fmt: skip
-        spare = set(needs.pairs).difference(*contests)
-        self._digest = {image: world.image_digest(image) for image in needs.images}
-        self._text = names
-        image_of = {digest: image for image, digest in sorted(self._digest.items(), reverse=True)}
-        self._row: dict[str, int] = {}
-        self._pairs: list[Pair] = []
-        self._contests: list[list[int]] = []
-        self._contests_of: list[list[int]] = []
-        blocks = [*sorted(contests, key=lambda contest: min(contest)), *([pair] for pair in sorted(spare))]
-        for block in blocks:
-            for image, text in block:
-                name = self._name(image, text)
-                if name not in self._row:
-                    self._row[name] = len(self._pairs)
-                    self._pairs.append((image_of[self._digest[image]], text))
-                    self._contests_of.append([])
-            rows = sorted({self.row(pair) for pair in block})
-            for row in rows:
-                self._contests_of[row].append(len(self._contests))
-            self._contests.append(rows)
-        self._components = self._connected()
+    def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str]):
+        self._model, self._image_ids = model, needs.images
+        self._words = words(benchmark, needs.texts)
+        self._images = Distinct([world.image_digest(image) for image in needs.images.to_pylist()])
+        self._texts = Distinct(names)
+        members, sizes = _blocks(needs)
+        image, text = np.divmod(members, len(needs.texts))
+        self._keys, first, place = np.unique(
+            self._keys_of(image, text), return_index=True, return_inverse=True
+        )  # of each pair the first time that it comes
+        order = np.argsort(first)
+        self._row_of = np.empty(len(order), np.int32)
+        self._row_of[order] = np.arange(len(order))
+        self._image = self._images.first[self._images.place[image[first[order]]]].astype(np.int32)
+        self._text = text[first[order]].astype(np.int32)
+        self.total = len(order)
+        contest = np.repeat(np.arange(len(sizes)), sizes)
+        self._starts, self._contests = _contests_of(self._row_of[place], contest, self.total)
+        self._order, self._ends = self._components(image, contest)
         self._contested = model.contested
-        self.names = self._contested_names() if self._contested else list(self._row)
+        self._members = self._member_digests() if self._contested else None
 
-    def row(self, pair: Pair) -> int:
-        """The row of a pair of image and text."""
-        return self._row[self._name(*pair)]
+    def rows(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """The rows of pairs, given by the rows of their images and texts in the needs."""
+        return self._row_of[np.searchsorted(self._keys, self._keys_of(images, texts))]
 
-    def plan(self, batch: int) -> list[list[int]]:
+    def names(self, rows: np.ndarray) -> list[str]:
+        """The names of some rows in the cache. Those of a model that is `contested` include the whole component, so that a
+        component is taken from the cache whole or not at all."""
+        names = self._plain_names(rows)
+        if self._members is None:
+            return names
+        return [f"{name}:{self._members[each]}" for name, each in zip(names, self._component[rows], strict=True)]
+
+    def plan(self, batch: int) -> list[np.ndarray]:
         """Packs connected components into batches. One of more than DEFAULT pairs is split unless the model is `contested`;
         a smaller one never is, so that what depends on its images alone is computed once."""
         most = max(batch, DEFAULT)
-        batches: list[list[int]] = []
-        filling: list[int] = []
-        for component in self._components:
-            room = batch if len(batches) >= 2 else min(FIRST, batch)  # the first two are small, since they are timed
-            if filling and len(filling) + len(component) > room:
-                batches.append(filling)
-                filling = []
-            filling = filling + component
-            while len(filling) > most and not self._contested:
-                batches.append(filling[:most])
-                filling = filling[most:]
-        return [*batches, filling] if filling else batches
+        cuts = [0]
+        start = 0
+        for end in self._ends.tolist():
+            room = batch if len(cuts) > 2 else min(FIRST, batch)  # the first two are small, since they are timed
+            if start > cuts[-1] and end - cuts[-1] > room:
+                cuts.append(start)
+            while end - cuts[-1] > most and not self._contested:
+                cuts.append(cuts[-1] + most)
+            start = end
+        return [self._order[a:b] for a, b in pairwise([*cuts, self.total]) if a < b]
 
-    def images(self, rows: list[int]) -> list[str]:
+    def images(self, rows: np.ndarray) -> list[str]:
         """The distinct images of some rows."""
-        return list(dict.fromkeys(self._pairs[row][0] for row in rows))
+        shown: list[str] = self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
+        return shown
 
-    def compute(self, rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
+    def compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         """Scores, float32 (rows, channels). Raises UserError when the model gives another shape."""
-        shown = self.images(rows)
-        place_of = {image: place for place, image in enumerate(shown)}
-        pairs = [(place_of[self._pairs[row][0]], self._text_of[self._pairs[row][1]]) for row in rows]
+        place_of: dict[int, int] = {}
+        places = [place_of.setdefault(image, len(place_of)) for image in self._image[rows].tolist()]
+        said = self._words.take(pa.array(self._text[rows])).to_pylist()
         scores = np.asarray(
-            self._model.score_pairs([images[image] for image in shown], pairs, self._contests_among(rows)),
+            self._model.score_pairs(
+                [images[image] for image in self.images(rows)],
+                list(zip(places, said, strict=True)),
+                self._contests_among(rows),
+            ),
             dtype=np.float32,
         )
         expected = (len(rows), len(self._model.channels))
@@ -126,43 +135,81 @@ class _DistinctPairs:
             )
         return scores
 
-    def _contests_among(self, rows: list[int]) -> list[list[int]]:
+    def _contests_among(self, rows: np.ndarray) -> list[list[int]]:
         """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left out."""
-        place_of = {row: place for place, row in enumerate(rows)}
-        contests = sorted({contest for row in rows for contest in self._contests_of[row]})
-        found = ([place_of[row] for row in self._contests[contest] if row in place_of] for contest in contests)
-        return [places for places in found if len(places) > 1]
+        sizes = self._starts[rows + 1] - self._starts[rows]
+        contests = self._contests[_ranges(self._starts[rows], sizes)]
+        places = np.repeat(np.arange(len(rows)), sizes)
+        order = np.lexsort((places, contests))
+        groups = np.split(places[order], np.flatnonzero(np.diff(contests[order])) + 1)
+        return [group.tolist() for group in groups if len(group) > 1]
 
-    def _contested_names(self) -> list[str]:
-        """Names that include the whole component, so that a component is taken from the cache whole or not at all."""
-        names = list(self._row)
-        for component in self._components:
-            members = hashlib.sha256("\n".join(sorted(names[row] for row in component)).encode()).hexdigest()[:16]
-            for row in component:
-                names[row] += f":{members}"
-        return names
+    def _member_digests(self) -> list[str]:
+        """For each component the digest of its names; fills `_component`, the component of each row."""
+        self._component = np.empty(self.total, np.int32)
+        digests = []
+        for i, (start, end) in enumerate(pairwise([0, *self._ends.tolist()])):
+            rows = self._order[start:end]
+            self._component[rows] = i
+            digests.append(hashlib.sha256("\n".join(sorted(self._plain_names(rows))).encode()).hexdigest()[:16])
+        return digests
 
-    def _connected(self) -> list[list[int]]:
-        """Components of rows that share an image or a contest, each sorted, in the order of their first row."""
-        graph = nx.Graph()
-        graph.add_nodes_from(range(len(self._pairs)))
-        first: dict[str, int] = {}
-        for row, (image, _) in enumerate(self._pairs):
-            graph.add_edge(first.setdefault(image, row), row)
-        for contest in self._contests:
-            nx.add_path(graph, contest)
-        return sorted(sorted(component) for component in nx.connected_components(graph))
+    def _components(self, image: np.ndarray, contest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Components of rows that share an image or a contest, each sorted, in the order of their first row: the rows one
+        component after the other, int32 (rows,), and where each component ends. Rows of an image belong together, so the
+        images of contests are what is connected."""
+        shown = self._images.place[image]
+        linked = np.flatnonzero((contest[1:] == contest[:-1]) & (shown[1:] != shown[:-1]))
+        n = len(self._images)
+        graph = csr_array((np.ones(len(linked), np.int8), (shown[linked], shown[linked + 1])), (n, n))
+        label = connected_components(graph, directed=False)[1][self._images.place[self._image]]
+        _, first, found = np.unique(label, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int32)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return np.argsort(rank[found], kind="stable").astype(np.int32), np.cumsum(np.bincount(rank[found]))
 
-    def _name(self, image: str, text: str) -> str:
-        return f"{self._digest[image]}:{self._text[text]}"
+    def _keys_of(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        return self._images.place[images] * len(self._texts) + self._texts.place[texts]
+
+    def _plain_names(self, rows: np.ndarray) -> list[str]:
+        sides = (
+            self._images.of(self._images.place[self._image[rows]]),
+            self._texts.of(self._texts.place[self._text[rows]]),
+        )
+        return [f"{image}:{text}" for image, text in zip(*sides, strict=True)]
 
 
-def _write(
-    out: Path, needs: Needs, pairs: _DistinctPairs, found: dict[str, np.ndarray], channels: Sequence[str]
-) -> None:
-    scores = np.stack([found[name] for name in pairs.names]).astype(np.float32)
-    write_scores(out, needs.pairs, scores[[pairs.row(pair) for pair in needs.pairs]], channels)
+def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
+    """Contests, and the texts of each image of a pool, by their first pair: the keys of their pairs one after another, int64,
+    and how many each has."""
+    pools = [needs.pool_keys(name) for name in needs.pools]
+    members = np.concatenate([needs.keys(*needs.pairs)[needs.contests], *(keys.ravel() for keys in pools)])
+    sizes = np.concatenate([np.diff(needs.offsets), *(np.full(len(keys), keys.shape[1]) for keys in pools)])
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(np.minimum.reduceat(members, starts), kind="stable")
+    return members[_ranges(starts[order], sizes[order])], sizes[order]
+
+
+def _contests_of(rows: np.ndarray, contests: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
+    """The contests of each row: one row's after another, each once, int32, and where those of a row start, int64 (total + 1,)."""
+    most = int(contests[-1]) + 1
+    row, contest = np.divmod(np.unique(rows.astype(np.int64) * most + contests), most)
+    return np.searchsorted(row, np.arange(total + 1)), contest.astype(np.int32)
+
+
+def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The integers from each start on, as many as its size, one range after another.
+
+    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+
+
+def _write(out: Path, needs: Needs, pairs: _DistinctPairs, scores: np.ndarray, channels: Sequence[str]) -> None:
+    """Write the files from the scores of the distinct pairs, float32 (rows, channels)."""
+    write_scores(out, *needs.ids(), scores[pairs.rows(*needs.pairs)], channels)
     for pool, (images, texts) in needs.pools.items():
-        rows = np.array([[pairs.row((image, text)) for text in texts] for image in images])
+        rows = pairs.rows(images[:, None], texts)
         for i, channel in enumerate(channels):
             write_pool(out, pool, channel, i, scores[rows, i])

@@ -3,15 +3,16 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
+Rows = TypeVar("Rows")
 _AHEAD = 2
 """Batches that are loaded ahead."""
 
 
 def prefetch(
-    batches: Sequence[list[int]], images: Callable[[list[int]], list[str]], load: Callable[[str], Any], threads: int
-) -> Iterator[tuple[list[int], dict[str, Any]]]:
+    batches: Sequence[Rows], images: Callable[[Rows], list[str]], load: Callable[[str], Any], threads: int
+) -> Iterator[tuple[Rows, dict[str, Any]]]:
     """Yield each batch with its images, loaded: {image: what `load` returned}.
 
     `images` names the images of a batch. With 0 threads images are loaded when their batch is due.
@@ -21,7 +22,7 @@ def prefetch(
             yield rows, {image: load(image) for image in images(rows)}
         return
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[list[int], dict[str, Future[Any]]]] = deque()
+        waiting: deque[tuple[Rows, dict[str, Future[Any]]]] = deque()
         try:
             for rows in batches:
                 waiting.append((rows, {image: pool.submit(load, image) for image in images(rows)}))
@@ -33,5 +34,5 @@ def prefetch(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _loaded(rows: list[int], futures: dict[str, Future[Any]]) -> tuple[list[int], dict[str, Any]]:
+def _loaded(rows: Rows, futures: dict[str, Future[Any]]) -> tuple[Rows, dict[str, Any]]:
     return rows, {image: future.result() for image, future in futures.items()}

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 def describe_cost(model: Model, needs: Needs) -> str:
     """One sentence: what a model computes, and how many forward passes that takes if nothing is cached."""
     if isinstance(model, PairScorer):
-        pairs = len(set(needs.all_pairs()))
+        pairs = needs.count()
         if own := getattr(model, "describe_cost", None):
             return str(own(pairs))
         return f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} each ({pairs * model.passes:,} forward passes, fewer where cached)."

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import torch
 
 from evaluator.images import Images
@@ -13,7 +14,7 @@ from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
-from evaluator.scoring.needs import Needs
+from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.pairs import score_pairs
 from generator.dataset.reader import Benchmark
 
@@ -57,10 +58,11 @@ def settings_for(
 
 @dataclass(frozen=True)
 class TextNames:
-    """Names of texts by text_id. text: by content and tokens, for the cache. tokens: by tokens alone."""
+    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache. tokens: by tokens alone."""
 
-    text: dict[str, str]
-    tokens: dict[str, str]
+    ids: pa.Array
+    text: list[str]
+    tokens: list[str]
 
 
 def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
@@ -69,23 +71,19 @@ def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
     The tokens are part of a text's name in the cache, so that a model with the same weights and another tokenizer, which the
     model's key may not tell, never gets another one's results.
     """
-    names = TextNames({}, {})
-    texts = needs.texts
+    names = TextNames(needs.texts, [], [])
+    texts = words(benchmark, needs.texts)
     for start in range(0, len(texts), _TOKENIZED):
-        part = texts[start : start + _TOKENIZED]
-        for text, row in zip(part, model.tokens([benchmark.text_of[t] for t in part]), strict=True):
+        part = texts[start : start + _TOKENIZED].to_pylist()
+        for text, row in zip(part, model.tokens(part), strict=True):
             read = f"{row.dtype} {row.shape} ".encode() + row.tobytes()
-            names.tokens[text] = hashlib.sha256(read).hexdigest()[:_DIGITS]
-            names.text[text] = hashlib.sha256(benchmark.text_of[text].encode() + b"\0" + read).hexdigest()[:_DIGITS]
+            names.tokens.append(hashlib.sha256(read).hexdigest()[:_DIGITS])
+            names.text.append(hashlib.sha256(text.encode() + b"\0" + read).hexdigest()[:_DIGITS])
     return names
 
 
 def indistinct_texts(names: TextNames) -> dict[str, str]:
     """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier one}."""
-    first: dict[str, str] = {}
-    same: dict[str, str] = {}
-    for text, read in names.tokens.items():
-        original = first.setdefault(read, text)
-        if original != text:
-            same[text] = original
-    return same
+    first: dict[str, int] = {}
+    original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
+    return {names.ids[row].as_py(): names.ids[of].as_py() for row, of in enumerate(original) if of != row}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.run_folder import pool_path
-from evaluator.scoring.needs import Pair
 from generator.dataset.files import draft_of, write_table
 from generator.dataset.schema import SCORES
 
@@ -17,21 +17,20 @@ _ROWS = 4096
 """Rows of an array that are written at once."""
 
 
-def write_scores(out: Path, pairs: Sequence[Pair], scores: np.ndarray, channels: Sequence[str]) -> None:
-    """Write scores.parquet, one row per channel and pair, from scores, float32 (pairs, channels).
+def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarray, channels: Sequence[str]) -> None:
+    """Write scores.parquet, one row per channel and pair, from the ids of n pairs and scores, float32 (n, channels).
 
     Scores that are not finite are written as null, with the reason in the column `unscored`.
     """
-    columns: dict[str, pa.Array] = {}
-    unscored = ~np.isfinite(scores)
-    n = len(pairs)
-    for i, name in enumerate(("image_id", "text_id")):
-        columns[name] = pa.array([pair[i] for pair in pairs] * len(channels), pa.string())
-    columns["channel"] = pa.array([channel for channel in channels for _ in range(n)], pa.string())
-    columns["score"] = pa.array(scores.T.reshape(-1).astype(np.float32), mask=unscored.T.reshape(-1))
-    columns["unscored"] = pa.array(
-        [NOT_A_NUMBER if each else None for each in unscored.T.reshape(-1).tolist()], pa.string()
-    )
+    values = scores.T.reshape(-1).astype(np.float32)
+    unscored = ~np.isfinite(values)
+    columns = {
+        "image_id": pa.concat_arrays([images] * len(channels)),
+        "text_id": pa.concat_arrays([texts] * len(channels)),
+        "channel": pa.concat_arrays([pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]),
+        "score": pa.array(values, mask=unscored),
+        "unscored": pc.if_else(pa.array(unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
+    }
     write_table(out / "scores.parquet", pa.table(columns, schema=SCORES), SCORES)
 
 

@@ -10,6 +10,7 @@ from evaluator.elsewhere.dataset import dataset_scores
 from evaluator.scoring.needs import Needs, collect_needs
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark
+from tests.evaluator.needs import all_pairs, pair_ids, pool_ids
 
 PATH = Path("scores.csv")
 PROTOCOLS = ["binary", "retrieval"]
@@ -26,14 +27,15 @@ def table(pairs: list[tuple[str, str]], scores: list[float | None]) -> pa.Table:
 
 
 def test_every_pair_and_pool_gets_its_own_score(benchmark: Benchmark, needs: Needs) -> None:
-    pairs = sorted(set(needs.all_pairs()))
+    pairs = sorted(all_pairs(needs))
     shuffled = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))]
     score = {pair: float(i) for i, pair in enumerate(pairs)}
     found = dataset_scores(table(shuffled, [score[pair] for pair in shuffled]), PATH, benchmark, PROTOCOLS, False)
     assert found.protocols == PROTOCOLS
-    assert dict(zip(found.pairs, found.scores.tolist(), strict=True)) == {pair: score[pair] for pair in needs.pairs}
+    scored = zip(found.images.to_pylist(), found.texts.to_pylist(), strict=True)
+    assert dict(zip(scored, found.scores.tolist(), strict=True)) == {pair: score[pair] for pair in pair_ids(needs)}
     (matrix,) = found.pools.values()
-    ((images, texts),) = needs.pools.values()
+    images, texts = pool_ids(needs, "grid")
     for i, j in ((0, 0), (3, 17), (len(images) - 1, len(texts) - 1)):
         assert matrix[i, j] == np.float32(score[images[i], texts[j]])
 
@@ -41,7 +43,7 @@ def test_every_pair_and_pool_gets_its_own_score(benchmark: Benchmark, needs: Nee
 def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ((images, texts),) = needs.pools.values()
+    images, texts = pool_ids(needs, "grid")
     pairs = [(image, text) for image in images[:3] for text in texts if (image, text) != (images[1], texts[5])]
     found = dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
     assert "retrieval" in found.protocols
@@ -52,15 +54,15 @@ def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
 def test_a_protocol_without_a_score_is_not_measured(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = dataset_scores(table(needs.pairs[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False)
+    found = dataset_scores(table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False)
     assert found.protocols == ["binary"]
     assert found.pools == {}
-    assert len(found.pairs) == 3
+    assert len(found.images) == len(found.texts) == 3
     assert "Not measured, because scores.csv has no score of their items: retrieval." in caplog.text
 
 
 def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(benchmark: Benchmark, needs: Needs) -> None:
-    image, text = needs.pairs[0]
+    image, text = pair_ids(needs)[0]
     for pairs, said in (
         ([(image, text), ("999999", text)], "Row 2 of scores.csv has scene_id '999999'"),
         ([(image, "no text")], "text_id 'no text'"),

@@ -10,11 +10,12 @@ import pytest
 
 from evaluator.models.contracts import DualEncoder, PairScorer, fingerprints
 from evaluator.models.registry import load_model
-from evaluator.scoring.needs import Needs, collect_needs
+from evaluator.scoring.needs import collect_needs
 from evaluator.scoring.score import score
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.diffusers_folders import stable_diffusion
 from tests.evaluator.models.test_vqa import make_llava
+from tests.evaluator.needs import needs_of, pool_ids
 from tests.evaluator.scorers import Reader, TorchBag
 from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt
 
@@ -74,8 +75,8 @@ def test_every_family_computes_as_many_at_once_as_asked(
     tmp_path: Path,
 ) -> None:
     """As many rows stand in one pass of its network; more than the default would be a larger pass, fewer a smaller."""
-    images, texts = collect_needs(benchmark, ["retrieval"]).pools["grid"]
-    needs = Needs([], {"grid": (images[:2], texts[:40])})
+    images, texts = pool_ids(collect_needs(benchmark, ["retrieval"]), "grid")
+    needs = needs_of([], {"grid": (images[:2], texts[:40])})
     folder = make(tmp_path / "model")
     for batch in (3, 17):
         model, rows = load_model(spec.format(folder), "cpu"), []

@@ -17,12 +17,13 @@ from safetensors.torch import save_file
 
 from evaluator.models.open_clip import activation_of, weights_digest
 from evaluator.models.registry import load_model
-from evaluator.scoring.needs import Needs, collect_needs
+from evaluator.scoring.needs import collect_needs
 from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.encoders import Counting
+from tests.evaluator.needs import needs_of, pair_ids, pool_ids
 from tests.evaluator.synthetic import pool_matrix
 
 TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
@@ -82,31 +83,32 @@ def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
     model = Counting(load_model(f"open_clip:tiny@{path}", "cpu"))
     full = collect_needs(benchmark, ["binary", "retrieval"])
     rng = np.random.default_rng(batch)
-    (images, texts) = full.pools["grid"]
+    images, texts = pool_ids(full, "grid")
     images, texts = (
         [images[i] for i in rng.permutation(len(images))[:5]],
         [texts[i] for i in rng.permutation(len(texts))[:9]],
     )
-    pairs = [full.pairs[i] for i in rng.permutation(len(full.pairs))[:20]]
-    needs = Needs(pairs, {"grid": (images, texts)})
+    every = pair_ids(full)
+    pairs = [every[i] for i in rng.permutation(len(every))[:20]]
+    needs = needs_of(pairs, {"grid": (images, texts)})
 
-    scenes, words = needs.images, needs.texts
+    scenes, words = needs.images.to_pylist(), needs.texts.to_pylist()
     pictures = [Image.open(world.image_path(scene)).convert("RGB") for scene in scenes]
     plain = _plainly(path, "tiny", pictures, [benchmark.text_of[t] for t in words])
     expected = {(s, t): plain[i, j] for i, s in enumerate(scenes) for j, t in enumerate(words)}
 
-    half = Needs(pairs[:10], {"grid": (images[:2], texts[:4])})
+    half = needs_of(pairs[:10], {"grid": (images[:2], texts[:4])})
     for i, asked in enumerate((half, needs, needs)):  # nothing cached, some, all
         out = tmp_path / f"run{i}"
         out.mkdir()
         seen = len(model.texts) + len(model.images)
         score(model, world, benchmark, asked, out, batch, tmp_path / "embeddings")
         rows = pq.read_table(out / "scores.parquet").to_pylist()
-        assert [(r["image_id"], r["text_id"]) for r in rows] == asked.pairs
-        assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in asked.pairs], abs=1e-5)
+        assert [(r["image_id"], r["text_id"]) for r in rows] == pair_ids(asked)
+        assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in pair_ids(asked)], abs=1e-5)
         matrix = pool_matrix(out, "grid")
         assert matrix.dtype == np.float32
-        pool_images, pool_texts = asked.pools["grid"]
+        pool_images, pool_texts = pool_ids(asked, "grid")
         assert matrix == pytest.approx(np.array([[expected[s, t] for t in pool_texts] for s in pool_images]), abs=1e-5)
     assert len(model.texts) + len(model.images) == seen
 
@@ -116,7 +118,7 @@ def test_architectures_of_equal_tensors_keep_their_embeddings_apart(
 ) -> None:
     two, four = tiny(), tiny("tiny-four-heads", heads=4)
     path = two.save(tmp_path / "tiny.pt")
-    needs = Needs(collect_needs(benchmark, ["binary"]).pairs[:8], {})
+    needs = needs_of(pair_ids(collect_needs(benchmark, ["binary"]))[:8])
     scores = []
     for name in ("tiny", "tiny-four-heads"):
         out = tmp_path / name

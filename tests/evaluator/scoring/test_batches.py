@@ -23,18 +23,19 @@ class Squares:
     def __init__(self, room: int = N):
         self.batches: list[list[int]] = []
         self._room = room
-        self.job = Job(
-            "number", [f"n{i}" for i in range(N)], partial(plan_batches, N), self._images, int, self._compute
-        )
+        self.job = Job("number", N, self._names, partial(plan_batches, N), self._images, int, self._compute)
 
-    def _images(self, rows: list[int]) -> list[str]:
+    def _names(self, rows: np.ndarray) -> list[str]:
+        return [f"n{row}" for row in rows]
+
+    def _images(self, rows: np.ndarray) -> list[str]:
         return [str(row) for row in rows]
 
-    def _compute(self, rows: list[int], images: Mapping[str, Any]) -> np.ndarray:
+    def _compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         if len(rows) > self._room:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        assert [images[str(row)] for row in rows] == rows
-        self.batches.append(rows)
+        assert [images[str(row)] for row in rows] == rows.tolist()
+        self.batches.append(rows.tolist())
         return np.array([[row**2] for row in rows], dtype=np.float32)
 
 
@@ -58,7 +59,7 @@ def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> N
         runner.finish()
         assert list(map(len, squares.batches)) == [8, 8, 16, 16, 2]
         assert runner.seconds == 0
-        found = store.get(squares.job.names)
+        found = store.get(squares.job.names(np.arange(N)))
     assert [found[f"n{i}"].item() for i in range(N)] == [i**2 for i in range(N)]
 
 

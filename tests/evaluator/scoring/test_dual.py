@@ -16,6 +16,7 @@ from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.encoders import Counting, Cramped, Sharp, WordBag, Wrapped, captions_by_image
+from tests.evaluator.needs import needs_of, pair_ids, pool_ids
 from tests.evaluator.synthetic import find, pool_matrix
 
 
@@ -45,7 +46,7 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
 ) -> None:
     model = Counting(bag)
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
-    assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts})
+    assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts.to_pylist()})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
     before = (tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes()
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
@@ -91,7 +92,8 @@ def test_batches_are_halved_when_memory_runs_out(
     caplog: pytest.LogCaptureFixture,
     room: int,
 ) -> None:
-    few = Needs(needs.pairs[:40], {"grid": (needs.pools["grid"][0][:8], needs.pools["grid"][1][:50])})
+    images, texts = pool_ids(needs, "grid")
+    few = needs_of(pair_ids(needs)[:40], {"grid": (images[:8], texts[:50])})
     plenty = _scored(bag, world, benchmark, few, tmp_path / "plenty")
     caplog.clear()
     cramped = Cramped(bag, room)
@@ -140,9 +142,9 @@ def test_an_image_that_is_not_the_one_of_its_sum_is_refused(
 ) -> None:
     captions = captions_by_image(drawn)
     dataset = Dataset.open(drawn_copy)
-    path = dataset.world.image_path(needs.images[0])
+    path = dataset.world.image_path(needs.images[0].as_py())
     whole = path.read_bytes()
-    for damage in (whole[: len(whole) // 2], dataset.world.image_path(needs.images[1]).read_bytes(), None):
+    for damage in (whole[: len(whole) // 2], dataset.world.image_path(needs.images[1].as_py()).read_bytes(), None):
         path.unlink()
         if damage is not None:
             path.write_bytes(damage)

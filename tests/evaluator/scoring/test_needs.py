@@ -4,6 +4,7 @@ import pytest
 
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, without_pools
 from generator.dataset.reader import Benchmark
+from tests.evaluator.needs import pair_ids, pool_ids
 
 
 @pytest.fixture(scope="module")
@@ -17,14 +18,14 @@ def test_needs_are_the_evaluation_items_and_no_more(benchmark: Benchmark, needs:
     rows = benchmark.candidates.to_pylist()
     binary = {(r["scene_id"], r["text_id"]) for r in rows if protocol[r["item_id"]] == "binary"}
     asked = {r["scene_id"] for r in rows if protocol[r["item_id"]] == "retrieval"}
-    assert needs.pairs == sorted(binary)
+    assert pair_ids(needs) == sorted(binary)
     assert list(needs.pools) == ["grid"]
-    assert needs.pools["grid"] == (sorted(asked), benchmark.pools["text_id"].to_pylist())
-    assert {split[scene] for scene in needs.images} == {"val", "seen", "partial", "unseen"}
+    assert pool_ids(needs, "grid") == (sorted(asked), benchmark.pools["text_id"].to_pylist())
+    assert {split[scene] for scene in needs.images.to_pylist()} == {"val", "seen", "partial", "unseen"}
     assert len(needs.images) == 40
-    assert set(needs.texts) == set(benchmark.pools["text_id"].to_pylist()) | {t for _, t in binary}
+    assert set(needs.texts.to_pylist()) == set(benchmark.pools["text_id"].to_pylist()) | {t for _, t in binary}
     assert collect_needs(benchmark, ["binary"]).pools == {}
-    assert collect_needs(benchmark, ["retrieval"]).pairs == []
+    assert pair_ids(collect_needs(benchmark, ["retrieval"])) == []
 
 
 def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchmark: Benchmark) -> None:
@@ -33,7 +34,7 @@ def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchma
     assert not needs.folds
     groups = text_groups(needs, benchmark)
     images = [image for group in groups for image in group.images]
-    assert sorted(images) == sorted({image for image, _ in needs.pairs})
+    assert sorted(images) == sorted({image for image, _ in pair_ids(needs)})
     group_of = {image: i for i, group in enumerate(groups) for image in group.images}
     cluster_of = {
         row["item_id"]: row["cluster_id"] for row in benchmark.items.to_pylist() if row["protocol"] == "binary"

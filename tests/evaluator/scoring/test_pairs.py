@@ -3,11 +3,15 @@
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import NOT_A_NUMBER
@@ -18,8 +22,11 @@ from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.dataset.errors import UserError
+from generator.dataset.files import write_table
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.schema import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.needs import all_pairs, contest_ids, needs_of, pair_ids, pool_ids
 from tests.evaluator.scorers import Reader, score_of
 from tests.evaluator.synthetic import find
 
@@ -28,8 +35,8 @@ from tests.evaluator.synthetic import find
 def needs(benchmark: Benchmark) -> Needs:
     """Binary pairs of all images, and a pool of few."""
     whole = collect_needs(benchmark, ["binary", "retrieval"])
-    images, texts = whole.pools["grid"]
-    return Needs(whole.pairs, {"grid": (images[:3], texts[:40])}, whole.contests)
+    images, texts = pool_ids(whole, "grid")
+    return needs_of([], {"grid": (images[:3], texts[:40])}, contest_ids(whole))
 
 
 def _run(model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
@@ -48,20 +55,35 @@ def test_scores_are_those_of_a_loop_over_pairs(
 ) -> None:
     model = Reader()
     score(model, world, benchmark, needs, tmp_path / "run", batch, tmp_path / "cache")
-    rows = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
-    assert [(r["image_id"], r["text_id"]) for r in rows] == needs.pairs * 2
-    assert [r["channel"] for r in rows] == ["match"] * len(needs.pairs) + ["length"] * len(needs.pairs)
-    images, texts = needs.pools["grid"]
+    rows, n = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist(), needs.pairs.shape[1]
+    assert [(r["image_id"], r["text_id"]) for r in rows] == pair_ids(needs) * 2
+    assert [r["channel"] for r in rows] == ["match"] * n + ["length"] * n
+    images, texts = pool_ids(needs, "grid")
     pools = [np.load(tmp_path / "run" / "pools" / name) for name in ("grid.npy", "grid.length.npy")]
     for place, channel in enumerate(model.channels):
-        for row in rows[place * len(needs.pairs) :][: len(needs.pairs)]:
+        for row in rows[place * n :][:n]:
             expected = score_of(world.image(row["image_id"]), benchmark.text_of[row["text_id"]], True)[place]
             assert (row["channel"], row["score"], row["unscored"]) == (channel, expected, None)
         for i, image in enumerate(images):
             picture = world.image(image)
             assert pools[place][i].tolist() == [score_of(picture, benchmark.text_of[t], True)[place] for t in texts]
     assert max(Counter(model.scored).values()) == 1
-    assert len(model.scored) == len(set(needs.all_pairs()))
+    assert len(model.scored) == len(all_pairs(needs)) == needs.count()
+
+
+def test_scores_are_the_bytes_of_a_plain_table(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+    score(Reader(), world, benchmark, collect_needs(benchmark, ["binary"]), tmp_path / "run", 16, tmp_path / "cache")
+    binary = set(benchmark.items_of("binary")["item_id"].to_pylist())
+    candidates = benchmark.candidates.to_pylist()
+    pairs = sorted({(row["scene_id"], row["text_id"]) for row in candidates if row["item_id"] in binary})
+    scores = [score_of(world.image(image), benchmark.text_of[text], True) for image, text in pairs]
+    rows = [
+        {"image_id": image, "text_id": text, "channel": channel, "score": of[place], "unscored": None}
+        for place, channel in enumerate(Reader.channels)
+        for (image, text), of in zip(pairs, scores, strict=True)
+    ]
+    write_table(tmp_path / "plain.parquet", pa.Table.from_pylist(rows, SCORES), SCORES)
+    assert (tmp_path / "run" / "scores.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
 
 
 def test_what_is_compared_comes_together_and_images_once(
@@ -73,7 +95,7 @@ def test_what_is_compared_comes_together_and_images_once(
     assert max(names.values()) == 1  # no image is in two calls
     asked = {
         frozenset((world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest)
-        for contest in needs.contests
+        for contest in contest_ids(needs)
     }
     found = {frozenset(pairs[i] for i in contest) for _, pairs, contests in model.calls for contest in contests}
     assert asked <= found
@@ -96,8 +118,7 @@ def test_a_model_whose_scores_depend_on_the_company_never_gets_half_of_it(
     before = len(model.scored)
     score(model, world, benchmark, needs, tmp_path / "run", 2, tmp_path / "cache")
     assert len(model.scored) == before
-    image = needs.pairs[0][0]
-    fewer = Needs([p for p in needs.pairs if p[0] == image][:1], {}, [])
+    fewer = needs_of(pair_ids(needs)[:1])
     score(model, world, benchmark, fewer, tmp_path / "other", 2, tmp_path / "cache")
     assert len(model.scored) == before + 1  # alone it is another question
 
@@ -106,13 +127,13 @@ def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
     world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
     model = Reader()
-    half = Needs(needs.pairs[: len(needs.pairs) // 2], {}, [])
+    half = needs_of(pair_ids(needs)[: needs.pairs.shape[1] // 2])
     score(model, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
     score(model, world, benchmark, needs, tmp_path / "run", 16, tmp_path / "cache")
     assert max(Counter(model.scored).values()) == 1
     other = Reader("another")
     score(other, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
-    assert len(other.scored) == len(set(half.pairs))
+    assert len(other.scored) == half.pairs.shape[1]
 
 
 @pytest.mark.parametrize("room", [1, 3, 31])
@@ -164,9 +185,10 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     whole = collect_needs(benchmark, ["binary", "retrieval"])
-    texts = whole.pools["grid"][1]
+    texts = pool_ids(whole, "grid")[1]
     assert 40 * 900 * Reader.passes > LIMIT > 40 * 900
-    assert within_limit(whole, benchmark, 1) == whole
+    same = within_limit(whole, benchmark, 1)
+    assert (contest_ids(same), all_pairs(same)) == (contest_ids(whole), all_pairs(whole))
     results = _run(Reader(), drawn, tmp_path / "run", monkeypatch, protocols=())
     assert "The pool 'grid' is sampled" in (said := caplog.text)
     assert "--full-pools" in said
@@ -195,7 +217,7 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
             right.append(all(top - s > 1e-5 * max(1, abs(top), abs(s)) for t, s in of.items() if t not in true[scene]))
         row = find(results, "retrieval", name, error=None)
         assert row["value"] == pytest.approx(sum(right) / len(right), abs=1e-6)
-    asked = len(set(within_limit(whole, benchmark, Reader.passes).all_pairs()))
+    asked = within_limit(whole, benchmark, Reader.passes).count()
     assert f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward passes" in said
 
     full = _run(Reader(), drawn, tmp_path / "full", monkeypatch, protocols=("retrieval",), batch=2000, full_pools=True)
@@ -207,7 +229,7 @@ def test_scores_that_are_no_number_leave_named_items_unscored(
     drawn: Path, world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    bad = collect_needs(benchmark, ["binary"]).pairs[0]
+    bad = pair_ids(collect_needs(benchmark, ["binary"]))[0]
     pixels, text = world.image(bad[0]).tobytes(), benchmark.text_of[bad[1]]
 
     class Broken(Reader):
@@ -244,17 +266,62 @@ def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, m
 def test_components_are_rows_that_share_an_image_or_a_contest(world: World, benchmark: Benchmark, needs: Needs) -> None:
     """Against a plain closure, for random contests."""
     rng = np.random.default_rng(0)
-    asked = needs.pairs[:40]
+    asked = pair_ids(needs)[:40]
     contests = [sorted(asked[i] for i in rng.choice(40, 2, replace=False)) for _ in range(8)]
-    pairs = _DistinctPairs(Reader(), world, benchmark, Needs(asked, {}, contests), {text: text for text in needs.texts})
-    groups = [{i for i, pair in enumerate(pairs._pairs) if pair[0] == image} for image, _ in pairs._pairs]
-    groups += [set(contest) for contest in pairs._contests]
+    few = needs_of(asked, {}, contests)
+    pairs = _DistinctPairs(Reader(), world, benchmark, few, few.texts.to_pylist())
+    rows = pairs.rows(*few.pairs).tolist()
+    assert sorted(rows) == list(range(40))
+    row_of = dict(zip(pair_ids(few), rows, strict=True))
+    groups = [{row for (image, _), row in row_of.items() if image == shown} for shown, _ in asked]
+    groups += [{row_of[pair] for pair in contest} for contest in contests]
     expected = []
-    for row in range(len(pairs._pairs)):
+    for row in range(40):
         reached = {row}
         while more := set().union(*(g for g in groups if g & reached)) - reached:
             reached |= more
         if min(reached) == row:
             expected.append(sorted(reached))
-    assert pairs._components == expected
+    assert [part.tolist() for part in np.split(pairs._order, pairs._ends[:-1])] == expected
     assert 1 < len(expected) < len({image for image, _ in asked})
+
+
+@pytest.mark.parametrize("contested", [False, True])
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwxyz")), min_size=1, max_size=4),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(deadline=None)
+def test_distinct_pairs_are_those_of_a_plain_loop(contested: bool, contests: list[list[tuple[str, str]]]) -> None:
+    """Images a and b, and texts u and v, have the same contents; the contests among any rows are found."""
+    images, texts = dict(zip("abcdef", "aacdef", strict=True)), dict(zip("uvwxyz", "uuwxyz", strict=True))
+    needs = needs_of([], {"pool": (["f", "a"], ["z", "u", "v"])}, contests)
+
+    class Named:
+        def image_digest(self, image: str) -> str:
+            return images[image]
+
+    model = Reader()
+    model.contested = contested
+    named = [texts[text] for text in needs.texts.to_pylist()]
+    table = pa.table({"text_id": needs.texts, "text": needs.texts})
+    pairs = _DistinctPairs(model, Named(), SimpleNamespace(texts=table), needs, named)
+
+    blocks = [*(sorted(set(contest)) for contest in contests), *([(i, t) for t in "zuv"] for i in "fa")]
+    names: dict[str, int] = {}
+    for block in sorted(blocks, key=min):
+        for image, text in block:
+            names.setdefault(f"{images[image]}:{texts[text]}", len(names))
+    assert [name.split(":m")[0] for name in pairs._plain_names(np.arange(pairs.total))] == list(names)
+    row_of = {(i, t): names[f"{images[i]}:{texts[t]}"] for i in images for t in texts}
+    assert pairs.rows(*needs.pairs).tolist() == [row_of[pair] for pair in pair_ids(needs)]
+    expected = sorted({tuple(sorted({row_of[pair] for pair in block})) for block in blocks})
+    found = pairs._contests_among(np.arange(pairs.total))
+    assert sorted({tuple(contest) for contest in found}) == [rows for rows in expected if len(rows) > 1]
+    if contested:
+        parts = [{pairs.names(np.array([row]))[0].split(":")[-1] for row in rows} for rows in expected]
+        assert all(len(part) == 1 for part in parts)
+        assert len({part for each in parts for part in each}) == len(pairs._ends)

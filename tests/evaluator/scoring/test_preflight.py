@@ -1,16 +1,17 @@
 """What is said before a run."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evaluator.scoring.distributed import Process
-from evaluator.scoring.needs import Needs
 from evaluator.scoring.preflight import announce_time, describe_cost, describe_limits
+from tests.evaluator.needs import needs_of
 from tests.evaluator.scorers import Reader, TorchBag
 
-NEEDS = Needs([("a", "s"), ("a", "t")], {"grid": (["a", "b"], ["t", "u"])})
+NEEDS = needs_of([("a", "s"), ("a", "t")], {"grid": (["a", "b"], ["t", "u"])})
 
 
 def test_passes_are_counted_by_kind_of_model() -> None:
@@ -21,7 +22,7 @@ def test_passes_are_counted_by_kind_of_model() -> None:
 
 def test_what_is_not_asked_is_said_with_its_option() -> None:
     assert describe_limits(NEEDS) == []
-    sampled, left_out = describe_limits(Needs([], {}, sampled={"grid": 99}, left_out=("systematicity",)))
+    sampled, left_out = describe_limits(replace(NEEDS, sampled={"grid": 99}, left_out=("systematicity",)))
     assert "'grid' is sampled" in sampled
     assert "'systematicity' is left out" in left_out
     assert all("--full-pools" in said for said in (sampled, left_out))

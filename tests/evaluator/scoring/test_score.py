@@ -21,6 +21,7 @@ from evaluator.scoring.score import indistinct_texts, score, settings_for, text_
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.encoders import WordBag, captions_by_image
+from tests.evaluator.needs import pair_ids
 from tests.evaluator.scorers import Reader, TorchBag
 from tests.evaluator.synthetic import find, pool_matrix
 
@@ -72,7 +73,7 @@ def test_texts_that_are_read_alike_are_not_scored(
     for text, first in same.items():
         assert read(benchmark.text_of[text]) == read(benchmark.text_of[first])
         assert text != first
-    groups = [group for group in alike.values() if set(group) & set(needs.texts)]
+    groups = [group for group in alike.values() if set(group) & set(needs.texts.to_pylist())]
     assert len(same) == len(needs.texts) - len(groups)
 
     monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
@@ -105,7 +106,7 @@ def test_what_the_cases_above_cover(benchmark: Benchmark, needs: Needs) -> None:
 
     def distinct(read: Callable[[str], list[str]]) -> set[bool]:
         texts: dict[str, list[str]] = {}
-        for image, text in needs.pairs:
+        for image, text in pair_ids(needs):
             texts.setdefault(image, []).append(" ".join(read(benchmark.text_of[text])))
         return {len(set(t)) == len(t) for t in texts.values()}
 
@@ -123,7 +124,7 @@ def test_a_real_tokenizers_truncation_is_seen(
     assert model.info["text_length"] == 5
     same = indistinct_texts(text_names(model, benchmark, needs))
     encode = open_clip.SimpleTokenizer().encode
-    head = {t: tuple(encode(benchmark.text_of[t])[:3]) for t in needs.texts}
+    head = {t: tuple(encode(benchmark.text_of[t])[:3]) for t in needs.texts.to_pylist()}
     assert (
         len(needs.texts) - len(same) == len(set(head.values())) == 31
     )  # "cyan" is two tokens: its six shapes are lost

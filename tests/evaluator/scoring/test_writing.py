@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evaluator.protocols.items import NOT_A_NUMBER
@@ -11,7 +12,7 @@ from evaluator.scoring.writing import pool_path, write_pool, write_scores
 
 def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
     scores = np.array([[1.5, 2.5], [np.nan, -np.inf]], dtype=np.float32)
-    write_scores(tmp_path, [("a", "s"), ("b", "t")], scores, ("itm", "itc"))
+    write_scores(tmp_path, pa.array(["a", "b"]), pa.array(["s", "t"]), scores, ("itm", "itc"))
     rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "scores.parquet").to_pylist()]
     assert rows == [
         ("a", "s", "itm", 1.5, None),
