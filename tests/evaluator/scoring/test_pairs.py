@@ -316,7 +316,7 @@ def test_distinct_pairs_are_those_of_a_plain_loop(contested: bool, contests: lis
         for image, text in block:
             names.setdefault(f"{images[image]}:{texts[text]}", len(names))
     assert [name.split(":m")[0] for name in pairs._plain_names(np.arange(pairs.total))] == list(names)
-    row_of = {(i, t): names[f"{images[i]}:{texts[t]}"] for i in images for t in texts}
+    row_of = {(i, t): names.get(f"{images[i]}:{texts[t]}", -1) for i in images for t in texts}
     assert pairs.rows(*needs.pairs).tolist() == [row_of[pair] for pair in pair_ids(needs)]
     expected = sorted({tuple(sorted({row_of[pair] for pair in block})) for block in blocks})
     found = pairs._contests_among(np.arange(pairs.total))
