@@ -29,6 +29,7 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     assert (objects[:, 10 + column * 3 :] == 255).all()
 
 
+@pytest.mark.full
 def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
     marks = 'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { srgb = "#808080" }'
     (tmp_path / "mine.toml").write_text(f'paints = ["color", "marks"]\n{SWATCHES}\n[attributes.marks]\n{marks}\n')
