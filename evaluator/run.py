@@ -143,9 +143,8 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
         "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
-    if (
-        dataset.source.name is not None
-    ):  # whoever measures the run has the questions, wherever the files of others are then
+    if dataset.source.name is not None:
+        # whoever measures the run has the questions, wherever the files of others are then
         write_questions(out, benchmark.name, {name: getattr(whole, name) for name in BENCHMARK_TABLES})
     write_json(out / "run.json", record)
     (out / _BEGUN).unlink()

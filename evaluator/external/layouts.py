@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.external.pictures import Box, CellBytes, FileBytes, Picture, Pictures
+from evaluator.external.pictures import Box, CellBytes, FileBytes, ParquetCells, Picture, Pictures
 from evaluator.external.questions import External, Question, candidates_of
 from evaluator.external.records import Cell, Record, read_records
 from generator.dataset.errors import UserError
@@ -81,16 +81,16 @@ class _Finder:
 
     def __init__(self, path: Path, images: Path | None):
         beside = path if path.is_dir() else path.parent
-        if images is not None and not images.is_dir():
-            raise UserError(f"There is no folder {images}; give the folder of the images with --images.")
         self.folder = images or (beside / "images" if (beside / "images").is_dir() else beside)
+        self._cells: dict[Path, ParquetCells] = {}
 
     def picture(self, record: Record, column: str, boxed: bool) -> tuple[str, Picture]:
         """The id and the place of an image."""
         value, box = record.value(column), _box(record) if boxed else None
         if isinstance(value, Cell):
-            source, name = CellBytes(value.file, value.row, column), value.digest[:16]
-            return name, Picture(source, box)
+            if value.file not in self._cells:
+                self._cells[value.file] = ParquetCells(value.file)
+            return value.digest[:16], Picture(CellBytes(self._cells[value.file], value.row, column), box)
         name = str(value)
         edges = "@" + ",".join(map(str, box)) if box else ""
         return name + edges, Picture(FileBytes(self._file(name, record)), box)

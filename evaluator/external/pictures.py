@@ -44,34 +44,40 @@ class FileBytes:
         return read_bytes(self.path, MOST_IN_SCENE)
 
 
+class ParquetCells:
+    """The images in the cells of a Parquet file, as Hugging Face's datasets store them: `bytes` in columns of structs.
+
+    The last row groups are kept, since images are read in the order of the questions; another object reads the file anew.
+    """
+
+    def __init__(self, path: Path):
+        metadata = pq.read_metadata(path)
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        self._path, self._starts = path, list(accumulate(sizes[:-1], initial=0))
+        self._group = lru_cache(maxsize=4)(self._read_group)
+
+    def cell(self, row: int, column: str) -> bytes:
+        """The bytes of the image in a row, from 0, of a column."""
+        group = bisect_right(self._starts, row) - 1
+        image: bytes = self._group(group, column)[row - self._starts[group]].as_py()
+        return image
+
+    def _read_group(self, group: int, column: str) -> pa.Array:
+        with pq.ParquetFile(self._path) as file:
+            return file.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
+
+
 @dataclass(frozen=True)
 class CellBytes:
-    """A cell of a Parquet file, as Hugging Face's datasets store images: `bytes` in a column of structs."""
+    """A cell of a Parquet file."""
 
-    path: Path
+    cells: ParquetCells
     row: int
     column: str
 
     def read(self) -> bytes:
-        """The bytes of the cell; the last row groups are kept, since images are read in the order of the questions."""
-        starts = _starts(self.path)
-        group = bisect_right(starts, self.row) - 1
-        image: bytes = _cells(self.path, group, self.column)[self.row - starts[group]].as_py()
-        return image
-
-
-@lru_cache(maxsize=16)
-def _starts(path: Path) -> list[int]:
-    """The number of the first row of each row group, from 0."""
-    metadata = pq.read_metadata(path)
-    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    return list(accumulate(sizes[:-1], initial=0))
-
-
-@lru_cache(maxsize=4)
-def _cells(path: Path, group: int, column: str) -> pa.Array:
-    with pq.ParquetFile(path) as file:
-        return file.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
+        """The bytes of the cell."""
+        return self.cells.cell(self.row, self.column)
 
 
 @dataclass(frozen=True)

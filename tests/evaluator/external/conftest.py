@@ -101,10 +101,11 @@ def _cells(colors: Sequence[str]) -> pa.Array:
     return pa.array([{"bytes": encoded(square(color)), "path": None} for color in colors])
 
 
-def write_bivlc(folder: Path) -> Path:
+def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] | None = None) -> Path:
     """Parquet with images in it, in the folder `data`, in two files and several row groups."""
     (folder / "data").mkdir(parents=True)
-    for n, pairs in enumerate((_pairs()[:2], _pairs()[2:])):
+    shown = shown or _pairs()
+    for n, pairs in enumerate((shown[:2], shown[2:])):
         table = pa.table(
             {
                 "image": _cells([a for a, _ in pairs]), "caption": [f"a {a} hat" for a, _ in pairs],

@@ -1,6 +1,7 @@
 """Benchmarks of others: read as published, scored by a model whose answers are known, run and measured again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,16 @@ from evaluator.external.layouts import LAYOUTS, read_layout
 from evaluator.measure import measure
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
-from tests.evaluator.external.conftest import COLORS, WRITERS, Colors, encoded, square, write_aro, write_sugarcrepe
+from tests.evaluator.external.conftest import (
+    COLORS,
+    WRITERS,
+    Colors,
+    encoded,
+    square,
+    write_aro,
+    write_bivlc,
+    write_sugarcrepe,
+)
 from tests.evaluator.synthetic import find
 
 
@@ -51,6 +61,18 @@ def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(tmp
     square("gray").save(folder / "images" / "000000000002.jpg")
     with pytest.raises(UserError, match="holds a run of another world"):
         evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+
+
+def test_cells_of_a_file_that_was_written_again_are_read_again(tmp_path: Path) -> None:
+    """As in a notebook, where one process opens a benchmark before and after."""
+    write_bivlc(tmp_path / "files")
+    first = Dataset.open(f"bivlc:{tmp_path / 'files'}")
+    assert first[0]["images"][0].getpixel((0, 0)) == COLORS["red"]
+    shutil.rmtree(tmp_path / "files")
+    write_bivlc(tmp_path / "files", [("gray", "red"), ("blue", "green"), ("red", "blue")])
+    second = first.reopened()
+    assert second[0]["images"][0].getpixel((0, 0)) == COLORS["gray"]
+    assert second.benchmark.digest != first.benchmark.digest
 
 
 def test_negatives_of_one_image_are_one_cluster(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from evaluator.external import pictures
-from evaluator.external.pictures import CellBytes, FileBytes, Picture, Pictures
+from evaluator.external.pictures import CellBytes, FileBytes, ParquetCells, Picture, Pictures
 from generator.dataset.errors import UserError
 from tests.evaluator.external.conftest import COLORS, encoded, square
 
@@ -49,9 +49,8 @@ def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path)
 def test_cells_are_read_from_every_row_group(tmp_path: Path) -> None:
     cells = pa.array([{"bytes": encoded(square(color)), "path": f"{color}.png"} for color in COLORS])
     pq.write_table(pa.table({"n": range(len(COLORS)), "image": cells}), tmp_path / "a.parquet", row_group_size=3)
-    found = Pictures(
-        tmp_path, {color: Picture(CellBytes(tmp_path / "a.parquet", n, "image")) for n, color in enumerate(COLORS)}
-    )
+    cells_of = ParquetCells(tmp_path / "a.parquet")
+    found = Pictures(tmp_path, {color: Picture(CellBytes(cells_of, n, "image")) for n, color in enumerate(COLORS)})
     for color in COLORS:
         assert found.image(color).getpixel((0, 0)) == COLORS[color]
     assert len({found.image_digest(color) for color in COLORS}) == len(COLORS)
