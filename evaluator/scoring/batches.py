@@ -87,7 +87,7 @@ class BatchRunner:
 
     def __init__(self, job: Job, store: VectorStore, process: Process, settings: Settings):
         self._job, self._store, self._process, self._settings = job, store, process, settings
-        self._known = store.known(job.names, job.total)
+        self._known = store.known(job.names, np.arange(job.total))
         self._batch = BatchSize(settings.batch or DEFAULT, job.item)
         self._seconds_per_row = math.nan
         self.total = job.total
@@ -132,6 +132,16 @@ class BatchRunner:
         seconds = time.perf_counter() - start
         if self._process.is_main:
             logger.info(f"{left:,} {self._job.item}s in {duration(seconds)}: {_rate(left / seconds)} a second.")
+
+    def gather(self) -> np.ndarray:
+        """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main process."""
+        return self._store.gather(self._job.names, self.total, self._again)
+
+    def _again(self, rows: np.ndarray) -> None:
+        wanted = np.zeros(self.total, bool)
+        wanted[rows] = True
+        batches = (batch[wanted[batch]] for batch in self._job.plan(self._batch.size))
+        self._run([batch for batch in batches if len(batch)])
 
     def _open_batches(self) -> list[np.ndarray]:
         """This process's batches at the present batch size, without rows that are known."""

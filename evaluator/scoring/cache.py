@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -47,31 +48,26 @@ class VectorCache:
         self._database.close()
 
     def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
-        """The vectors of those inputs that are in the cache, float32 (d,) each."""
-        return dict(self._read(inputs))
-
-    def known(self, inputs: Sequence[str]) -> set[str]:
-        """Those inputs whose vectors are in the cache and whole; no more than a few vectors are in memory."""
-        return {name for name, _ in self._read(inputs)}
-
-    def _read(self, inputs: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        damaged = 0
-        for start in range(0, len(inputs), 500):
-            part = inputs[start : start + 500]
-            with self._explained():
-                rows = self._database.execute(
-                    f"SELECT input, vector FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
-                ).fetchall()
-            for name, kept in rows:
-                vector = _checked(name, kept)
-                if vector is None:
-                    damaged += 1
-                else:
-                    yield name, vector
-        if damaged:
+        """The vectors of those inputs that are in the cache and whole, float32 (d,) each."""
+        found = {name: _checked(name, kept) for name, kept in self._select("input, vector", inputs)}
+        whole = {name: vector for name, vector in found.items() if vector is not None}
+        if damaged := len(found) - len(whole):
             logger.warning(
                 f"{damaged:,} entries of the {self.kind} {self._path} do not agree with their checksums and are computed again."
             )
+        return whole
+
+    def known(self, inputs: Sequence[str]) -> set[str]:
+        """Those inputs that have entries in the cache. The entries are not read; `get` leaves out those that are damaged."""
+        return {name for (name,) in self._select("input", inputs)}
+
+    def _select(self, columns: str, inputs: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        for start in range(0, len(inputs), 500):
+            part = inputs[start : start + 500]
+            with self._explained():
+                yield from self._database.execute(
+                    f"SELECT {columns} FROM embeddings WHERE input IN ({','.join('?' * len(part))})", part
+                ).fetchall()
 
     def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n inputs."""

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ class VectorStore:
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
-        self._folder, self._kind = folder / PARTS, kind
+        self._run, self._folder, self._kind = folder, folder / PARTS, kind
         own = self._folder / f"{kind}-{process.rank}.sqlite"
         self._own = VectorCache(own) if process.count > 1 else cache
 
@@ -82,28 +83,29 @@ class VectorStore:
                     found |= part.get(missing)
         return found
 
-    def known(self, names: Names, total: int) -> np.ndarray:
-        """Which of the rows 0 … total − 1 have vectors that any process has computed, bool (total,); the vectors are not
-        kept in memory."""
-        there = np.zeros(total, bool)
-        for rows in _parts(np.arange(total)):
-            part = names(rows)
+    def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
+        """Which of some rows any process has written a vector of, bool (n,). The vectors are not read: `gather` finds the
+        damaged ones."""
+        there = [np.zeros(0, bool)]
+        for some in _parts(rows):
+            part = names(some)
             found = self._cache.known(part)
             for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
                 if missing := [name for name in part if name not in found]:
                     with VectorCache(path) as own:
                         found |= own.known(missing)
-            there[rows] = [name in found for name in part]
-        return there
+            there.append(np.array([name in found for name in part]))
+        return np.concatenate(there)
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
         self._own.put(names, vectors)
 
-    def gather(self, names: Names, total: int) -> np.ndarray:
+    def gather(self, names: Names, total: int, again: Callable[[np.ndarray], None]) -> np.ndarray:
         """Wait until the rows 0 … total − 1 have vectors, and put those of other processes into the cache. Only for the main
-        process. Returns the vectors, float32 (total, d).
+        process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
 
+        again: computes some rows and puts them; called with those whose vectors are damaged.
         Raises UserError when the other processes give nothing for 30 minutes.
         """
         vectors = np.empty((total, 0), np.float32)
@@ -117,7 +119,7 @@ class VectorStore:
                 if found:
                     values = np.stack([found[name] for name in part if name in found])
                     if not vectors.size:
-                        vectors = np.empty((total, values.shape[1]), np.float32)
+                        vectors = _mapped(self._run, (total, values.shape[1]))
                     vectors[rows[here]] = values.reshape(-1, vectors.shape[1])
                 left.append(rows[~here])
             missing = np.concatenate(left)
@@ -125,6 +127,10 @@ class VectorStore:
                 break
             if len(missing) < before:
                 since = time.monotonic()
+            if len(damaged := missing[self.known(names, missing)]):
+                self._cache.forget(names(damaged))
+                again(damaged)
+                continue
             if self._process.count == 1 or time.monotonic() - since > _PATIENCE:
                 raise UserError(
                     f"The other processes have not given {len(missing):,} of the {self._kind} for {_PATIENCE / 60:.0f} minutes; "
@@ -133,12 +139,28 @@ class VectorStore:
             time.sleep(0.2)
         if self._folder.exists():
             for rows in _parts(np.arange(total)):
-                part = names(rows)
-                kept = self._cache.known(part)
-                fresh = np.array([name not in kept for name in part])
-                if fresh.any():
-                    self._cache.put(names(rows[fresh]), vectors[rows[fresh]])
+                fresh = rows[~self._in_cache(names(rows))]
+                if len(fresh):
+                    self._cache.put(names(fresh), vectors[fresh])
         return vectors
+
+    def _in_cache(self, part: Sequence[str]) -> np.ndarray:
+        kept = self._cache.known(part)
+        return np.array([name in kept for name in part])
+
+
+def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
+    """An array of float32, mapped from a file without a name, so that a process that is killed leaves nothing.
+
+    Its space is reserved at once: a full disk is an error here, where it would end the process later.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        size = max(1, 4 * shape[0] * shape[1])
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+        return np.memmap(file, np.float32, "r+", shape=shape)
 
 
 def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -53,11 +53,8 @@ def score_dual(
         for runner in runners:
             runner.finish()
         if process.is_main:
-            gathered = (
-                (each, store.gather(each.of, len(each))) for each, store in zip((texts, images), stores, strict=True)
-            )
-            (text_row, text_vectors), (image_row, image_vectors) = ((each.place, vectors) for each, vectors in gathered)
-            _write(out, needs, (image_vectors, image_row), (text_vectors, text_row))
+            text_vectors, image_vectors = (runner.gather() for runner in runners)
+            _write(out, needs, (image_vectors, images.place), (text_vectors, texts.place))
 
 
 def cache_key(key: str, precision: str) -> str:

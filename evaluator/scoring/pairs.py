@@ -48,7 +48,7 @@ def score_pairs(
         announce_time([runner], process)
         runner.finish()
         if process.is_main:
-            scores = store.gather(pairs.names, pairs.total)
+            scores = runner.gather()
             _write(out, needs, pairs, scores, model.channels)
             if getattr(model, "asks_again", False):
                 cache.forget(pairs.names(np.flatnonzero(np.isnan(scores).all(axis=1))))

@@ -4,7 +4,9 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -131,7 +133,8 @@ def test_two_processes_give_the_bytes_of_one(make: Make, drawn: Path, tmp_path: 
     assert not (tmp_path / "two" / ".parts").exists()
 
 
-def test_what_two_processes_left_one_goes_on_with(make: Make, drawn: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_two_processes_left_others_go_on_with(make: Make, drawn: Path, tmp_path: Path, ranks: int) -> None:
     _finish(_start(make, tmp_path / "one.log", drawn, tmp_path / "one", tmp_path / "a"))
     processes = _start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b", 2)
     while not (tmp_path / "log").exists() or len((tmp_path / "log").read_text().splitlines()) < 4 * BATCH:
@@ -140,10 +143,27 @@ def test_what_two_processes_left_one_goes_on_with(make: Make, drawn: Path, tmp_p
         os.kill(process.pid or 0, signal.SIGKILL)
         process.join()
     assert not (tmp_path / "run" / "run.json").exists()
-    _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b"))
+    _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b", ranks))
     assert _scores(tmp_path / "run") == _scores(tmp_path / "one")
     often = Counter((tmp_path / "log").read_text().splitlines())
     assert sum(often.values()) - len(often) <= 2 * DEFAULT
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_is_damaged_in_the_cache_is_computed_again_and_nothing_else(
+    make: Make, drawn: Path, tmp_path: Path, ranks: int
+) -> None:
+    _finish(_start(make, tmp_path / "log", drawn, tmp_path / "one", tmp_path / "cache"))
+    (tmp_path / "log").unlink()
+    files = sorted((tmp_path / "cache").rglob("*.sqlite"))
+    for file in files:
+        with sqlite3.connect(file) as database:
+            database.execute("UPDATE embeddings SET vector = zeroblob(20) WHERE rowid IN (1, 5)")
+    for _ in range(2):
+        _finish(_start(make, tmp_path / "log", drawn, tmp_path / "again", tmp_path / "cache", ranks))
+        assert _scores(tmp_path / "again") == _scores(tmp_path / "one")
+        shutil.rmtree(tmp_path / "again")
+        assert len((tmp_path / "log").read_text().splitlines()) == 2 * len(files)
 
 
 @pytest.mark.full
@@ -179,6 +199,10 @@ def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
             Process.from_environment()
 
 
+def never(rows: np.ndarray) -> None:
+    raise AssertionError(f"{rows} were computed again")
+
+
 def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
     def names(rows: np.ndarray) -> list[str]:
         return ["abcd"[row] for row in rows]
@@ -192,8 +216,9 @@ def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
         first.put(["b"], np.full((1, 2), 2.0))
         second.put(["c"], np.full((1, 2), 3.0))
         assert set(first.get(["a", "b", "c", "d"])) == set(second.get(["a", "b", "c"])) == {"a", "b", "c"}
-        assert first.known(names, 4).tolist() == second.known(names, 4).tolist() == [True, True, True, False]
-        gathered = first.gather(names, 3)
+        rows = np.arange(4)
+        assert first.known(names, rows).tolist() == second.known(names, rows).tolist() == [True, True, True, False]
+        gathered = first.gather(names, 3, never)
     assert (gathered.dtype, gathered.tolist()) == (np.float32, [[1, 1], [2, 2], [3, 3]])
     remove_parts(tmp_path)
     with store(0, 1) as alone:
@@ -209,4 +234,4 @@ def test_processes_that_give_nothing_are_not_waited_for_forever(
         VectorStore(cache, tmp_path, "texts", Process(0, 2)) as store,
         pytest.raises(UserError, match=r"have not given 2 of the texts for .*; run the same command again to continue"),
     ):
-        store.gather(lambda rows: ["ab"[row] for row in rows], 2)
+        store.gather(lambda rows: ["ab"[row] for row in rows], 2, never)
