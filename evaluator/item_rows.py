@@ -51,7 +51,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     """A row of COLUMNS for each question of a run.
 
     images, texts, truth, scores: lists with an entry for each candidate: the scene, the words, whether they are true of it, and the
-    score (None where there is none). A question against a pool has two candidates, the best true and the best false text.
+    score (None where there is none). A question against a pool has up to six candidates, the three best true and the three best false texts.
     margin: score of the best true text less that of the best false one; of two images, for the first. metric, value, tie: the main
     metric of the protocol, the outcome and whether a tie decided it. unscored: the reason where there is no outcome, else None; the
     margin, value and tie are None then.

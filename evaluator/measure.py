@@ -291,5 +291,5 @@ def _marked(table: pa.Table, marks: Mapping[str, str | int | None]) -> pa.Table:
     """The table with a first column for each mark that there is, which holds it in every row."""
     for name, mark in marks.items():
         if mark and table.num_columns:
-            table = table.add_column(0, name, pa.array([mark] * table.num_rows))
+            table = table.add_column(0, name, pa.repeat(pa.scalar(mark), table.num_rows))
     return table

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from evaluator.protocols.items import Items
+from evaluator.protocols.items import TOP, Items
 
-TOP = 3
 SCHEMA = pa.schema([
     *((name, pa.string()) for name in ("protocol", "item_id", "scene_id", "kind", "split")),
     ("rank", pa.int32()), ("truth", pa.bool_()), ("score", pa.float64()), ("text", pa.string()), ("text_id", pa.string()),

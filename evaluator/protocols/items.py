@@ -21,6 +21,8 @@ SPLITS = ("seen", "partial", "unseen")
 """The splits that are reported; `val` is measured and left out of figures and papers' tables."""
 SPLIT_ORDER = ("val", *SPLITS)
 COUNTS = ("n_objects", "n_attributes", "n_relations")
+TOP = 3
+"""How many of the best texts of an item are told."""
 
 
 @dataclass(frozen=True)

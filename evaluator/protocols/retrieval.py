@@ -11,6 +11,7 @@ from evaluator.protocols.errors import N_DIRECTIONS, candidate_errors, error_dir
 from evaluator.protocols.items import (
     MISSING,
     NOT_A_NUMBER,
+    TOP,
     TRUNCATED,
     Items,
     item_columns,
@@ -52,8 +53,8 @@ class Retrieval(Protocol):
 
 
 def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
-    """The items with the best true and the best false text of their pool as candidates, the chance (n,) of each, and the
-    directions of their errors (`error_directions`), zeros where texts have no form."""
+    """The items with the TOP best true and the TOP best false texts of their pool as candidates, the chance (n,) of each, and
+    the directions of their errors (`error_directions`), zeros where texts have no form."""
     benchmark = scores.benchmark
     table = benchmark.items.take(pa.array(sorted_rows(benchmark, protocol)))
     rows = benchmark.candidates
@@ -84,13 +85,15 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
             parts.append(part.best(images[few], here))
         order.append(members)
     back = np.argsort(np.concatenate(order))
-    best, names, reasons, by_chance, directions = (np.concatenate(column)[back] for column in zip(*parts, strict=True))
+    best, names, there, reasons, by_chance, directions = (
+        np.concatenate(column)[back] for column in zip(*parts, strict=True)
+    )
     n = table.num_rows
-    places = np.tile([True, False], (n, 1))
+    is_true = np.arange(2 * TOP) < TOP
     items = Items(
         **item_columns(table), scene_id=scene_of, level=np.full(n, "", dtype=object), counts=np.full((n, 3), -1), scores=best,
-        truth=places, false=~places, slot=np.tile(np.array(["c", "n"], dtype=object), (n, 1)),
-        candidate_kind=np.full((n, 2), "", dtype=object), text_id=names, unscored=reasons, tolerance=scores.tolerance,
+        truth=there & is_true, false=there & ~is_true, slot=np.tile(np.where(is_true, "c", "n").astype(object), (n, 1)),
+        candidate_kind=np.full((n, 2 * TOP), "", dtype=object), text_id=names, unscored=reasons, tolerance=scores.tolerance,
     )  # fmt: skip
     return scores.for_intervals(items), by_chance, directions
 
@@ -108,8 +111,9 @@ class _PoolReader:
 
     def best(
         self, images: np.ndarray, true: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Scores (n, 2) and text ids (n, 2) of the best true and best false text, reasons (n,), chance (n,) and directions of errors.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Scores and text ids, (n, 2 TOP), of the best true and of the best false texts, and which there are, bool (n, 2 TOP);
+        reasons (n,), chance (n,) and directions of errors.
 
         images: rows of the pool, (n,). true: pairs of a place in `images` and a true text's column, (t, 2).
         """
@@ -119,7 +123,8 @@ class _PoolReader:
         few = replace(self._pool, images=[self._pool.images[image] for image in images])
         asked = sample_mask(few, self._true_of)
         false = asked & ~truth
-        best = [np.where(mask, matrix, -np.inf).argmax(axis=1) for mask in (truth, false)]
+        best = np.concatenate([_best(matrix, mask) for mask in (truth, false)], axis=1)
+        there = best >= 0
         reasons = np.where((np.isfinite(matrix) | ~asked).all(axis=1), "", NOT_A_NUMBER).astype(object)
         reasons[np.isnan(matrix).all(axis=1)] = MISSING
         if self._reading is not None:
@@ -131,9 +136,23 @@ class _PoolReader:
             columns, tolerance = np.arange(len(self._texts)), self._scores.tolerance
             directions = error_directions(matrix, truth, false, columns, self._said, tolerance)
         return (
-            np.stack([matrix[rows, column] for column in best], axis=1),
-            np.stack([self._texts[column] for column in best], axis=1),
+            np.where(there, matrix[rows[:, None], best], np.float32(np.nan)),
+            np.where(there, self._texts[best], ""),
+            there,
             reasons,
             chance(truth.sum(axis=1), false.sum(axis=1)),
             directions,
         )
+
+
+def _best(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The columns of the TOP highest scores of each row (n, m) where the mask is true, highest first and of equal ones the first:
+    int64 (n, TOP), −1 where there are no more."""
+    left = np.where(mask, matrix, -np.inf)
+    found = np.full((len(matrix), TOP), -1)
+    for i in range(TOP):
+        column = left.argmax(axis=1)
+        rows = np.flatnonzero(mask.sum(axis=1) > i)
+        found[rows, i] = column[rows]
+        left[np.arange(len(left)), column] = -np.inf
+    return found

@@ -97,6 +97,25 @@ def test_items_name_the_best_texts_and_why_they_are_unscored(
             assert score == max(row[pool.texts.index(each)] for each in true[scene])
 
 
+def test_the_best_three_texts_of_a_pool_are_told(
+    drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
+) -> None:
+    import pandas as pd
+
+    true = true_texts(benchmark)
+    folder = write(drawn, tmp_path / "run", pool, matrix)
+    measure(folder)
+    table = pd.read_csv(folder / "tables" / "top.csv", dtype={"scene_id": str, "text_id": str})
+    assert len(table) == 3 * (len(pool.images) - 1)  # one image has a score that is no number
+    for image, rows in table.groupby("scene_id"):
+        scores = dict(zip(pool.texts, matrix[pool.images.index(str(image))], strict=True))
+        best = sorted(scores, key=lambda text: (-scores[text], text in true[str(image)]))[:3]
+        assert [(scores[t], t in true[str(image)]) for t in best] == list(
+            zip(rows["score"], rows["truth"], strict=True)
+        )
+        assert [scores[text] for text in rows["text_id"]] == rows["score"].tolist()
+
+
 def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
     drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
 ) -> None:
