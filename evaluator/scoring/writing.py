@@ -25,9 +25,9 @@ def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarra
     values = scores.T.reshape(-1).astype(np.float32)
     unscored = ~np.isfinite(values)
     columns = {
-        "image_id": pa.concat_arrays([images] * len(channels)),
-        "text_id": pa.concat_arrays([texts] * len(channels)),
-        "channel": pa.concat_arrays([pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]),
+        "image_id": pa.chunked_array([images] * len(channels), pa.string()),
+        "text_id": pa.chunked_array([texts] * len(channels), pa.string()),
+        "channel": pa.chunked_array([pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]),
         "score": pa.array(values, mask=unscored),
         "unscored": pc.if_else(pa.array(unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
     }
