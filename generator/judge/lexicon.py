@@ -11,7 +11,7 @@ PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "ei
 COUNTS = {word: n for n, word in enumerate(NUMBERS) if n != 1}
 ORDINALS = {word: n for n, word in enumerate(PLACES, 1)}
 IN_IMAGE = "in the image"
-_GRAMMAR = frozenset({"a", "an", "and", "the", "is", "are", "that", "not", "there", ",", ".", *COUNTS, *ORDINALS})
+_GRAMMAR = frozenset({"a", "an", "and", "the", "is", "are", "that", "not", "there", "it", ",", ".", *COUNTS, *ORDINALS})
 _BARE = "{value}"  # placeholder of the value in the phrase of a kind
 _READINGS = 64  # most divisions of a text into words that are tried
 

@@ -18,7 +18,8 @@ _MISSING = "\0"  # no category
 class Reader:
     """A text being read: its words, the current position `at`, and what was read so far.
 
-    `words` end in empty ones, so that looking ahead never runs out. `things`: mentions so far. `links`: relations so far.
+    `words` end in empty ones, so that looking ahead never runs out. `things`: mentions so far. `links`: relations so far. `named`:
+    those of them that are joined to the one before and name their object.
     """
 
     def __init__(self, text: str, words: list[str], lexicon: Lexicon):
@@ -27,6 +28,7 @@ class Reader:
         self.at = 0
         self.things: list[Thing] = []
         self.links: list[tuple[Reference, str, Reference, bool]] = []
+        self.named: list[int] = []
         self.keys: dict[Key, int] = {}
 
     def fault(self, expected: str, at: int | None = None) -> UnreadableError:
@@ -201,26 +203,36 @@ class Reader:
         words, relations = self.words, self.lexicon.relations
         return words[self.at] in relations or (words[self.at] == "not" and words[self.at + 1] in relations)
 
-    def relation(self, subject: Reference, definite: bool = False) -> None:
-        """Read a relation, with "not" or without, and its object."""
+    def relation(self, subject: Reference, definite: bool = False, joined: bool = False) -> None:
+        """Read a relation, with "not" or without, and its object: "it" if that is the one of the relation that it is `joined` to."""
         holds = not self.comes("not")
         name = self.lexicon.relations.get(self.words[self.at])
         if name is None:
             raise self.fault("a relation of this world")
         self.at += 1
+        if joined and self.comes("it"):
+            self.links.append((subject, name, self.links[-1][2], holds))
+            return
+        if joined:
+            self.named.append(len(self.links))
         self.links.append((subject, name, self.definite() if definite else self.thing(), holds))
 
     def relations(self, subject: Reference, definite: bool = False) -> None:
-        """Read relations of a subject, joined by "and"."""
+        """Read relations of a subject as a list: "left of a cube, behind it and near a cone"."""
         self.relation(subject, definite)
-        while self.words[self.at] == "and":
+        commas, last = 0, False
+        while not last and self.words[self.at] in (",", "and"):
             joint = self.at
+            last = self.words[joint] == "and"
+            commas += not last
             self.at += 1
-            self.relation(subject, definite)
+            self.relation(subject, definite, joined=True)
             if not self.joins(len(self.links) - 1):
                 raise self.fault(
                     "a new sentence after 'that is not …', and between 'not' and a relation that holds", joint
                 )
+        if commas and not last:
+            raise self.fault("'and' before the last of a list")
 
     def joins(self, place: int) -> bool:
         """Whether "and" may join a relation to the one before it if they share their subject.
@@ -263,6 +275,8 @@ class Reader:
         )
         if len({link[:3] for link in links}) < len(links):
             raise UnreadableError(f"'{self.text}': expected each relation of two objects once")
+        if any(links[k][2] == links[k - 1][2] for k in self.named):
+            raise UnreadableError(f"'{self.text}': expected 'it' for the object of the relation before")
         for subject, _, thing, _ in links:
             if subject == thing:
                 raise UnreadableError(

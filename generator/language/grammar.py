@@ -147,6 +147,10 @@ class FormPhrases:
             return self.grammar.definite(noun, kind, self.wording.get((i, kind)) or mention.values[kind])
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
+    def end(self, i: int, introduced: bool) -> str:
+        """Mention i as an end of a relation: definite if it was introduced before."""
+        return self.definite(i) if introduced else self.indefinite(i)
+
     def relation(self, k: int) -> str:
         """The words of relation k, after "not" if it is denied."""
         link = self.form.relations[k]
@@ -292,7 +296,7 @@ def _say_that_is(phrases: FormPhrases) -> str:
     steps = [
         f"{phrases.relation(k)} {phrases.indefinite(link.object)}" for k, link in enumerate(phrases.form.relations)
     ]
-    return f"{phrases.indefinite(0)} that is {' and '.join(steps)}"
+    return f"{phrases.indefinite(0)} that is {_join(steps)}"
 
 
 def _say_there_is(phrases: FormPhrases) -> str:
@@ -322,6 +326,7 @@ class _Clauses:
         self._phrases, self._that, self._introduced = phrases, that, introduced
         self._sentences: list[str] = []
         self._joins_to: int | None = None
+        self._head, self._steps = "", list[str]()
 
     def say(self) -> str:
         phrases = self._phrases
@@ -347,21 +352,25 @@ class _Clauses:
 
     def _relate(self, k: int, link: Link) -> None:
         phrases, objects = self._phrases, self._phrases.form.objects
-        subject_introduced = link.subject < self._introduced
         object_introduced = link.object < self._introduced
-        target = phrases.definite(link.object) if object_introduced else phrases.indefinite(link.object)
-        step = f"{phrases.relation(k)} {target}"
-        if self._joins_to == link.subject and not (link.holds and k and not phrases.form.relations[k - 1].holds):
-            self._sentences[-1] += f" and {step}"
-        elif subject_introduced:
-            self._sentences.append(f"{_capital(phrases.definite(link.subject))} is {step}")
-        elif self._that and not objects[link.subject].without:
-            subject = _there_is(phrases, phrases.indefinite(link.subject), link.subject, bool(self._sentences))
-            self._sentences.append(f"{subject} that is {step}")
+        before = phrases.form.relations[k - 1] if self._joins_to == link.subject else None
+        if before is not None and (before.holds or not link.holds):
+            target = "it" if before.object == link.object else phrases.end(link.object, object_introduced)
+            self._steps.append(f"{phrases.relation(k)} {target}")
+            self._sentences[-1] = f"{self._head} {_join(self._steps)}"
         else:
-            self._sentences.append(f"{_capital(phrases.indefinite(link.subject))} is {step}")
+            self._head = f"{self._subject(link.subject)} is"
+            self._steps = [f"{phrases.relation(k)} {phrases.end(link.object, object_introduced)}"]
+            self._sentences.append(f"{self._head} {self._steps[0]}")
         self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
         self._joins_to = None if not object_introduced and objects[link.object].without else link.subject
+
+    def _subject(self, i: int) -> str:
+        """Mention i at the beginning of a sentence, up to "is"."""
+        phrases = self._phrases
+        if self._that and i >= self._introduced and not phrases.form.objects[i].without:
+            return f"{_there_is(phrases, phrases.indefinite(i), i, bool(self._sentences))} that"
+        return _capital(phrases.end(i, i < self._introduced))
 
 
 def _say_list_then_relate(phrases: FormPhrases) -> str:
@@ -453,13 +462,16 @@ NATURAL = (
 
 
 def reads_well(form: Form, template: str) -> bool:
-    """Whether a list in the template ends with what it denies: "no cube and a cone" may be heard as neither of the two.
+    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone" may be
+    heard as neither of the two, and no relation is of "the second cube".
 
     >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")
     True
     """
     if template not in _LISTS:
         return True
+    if form.relations and not _distinguishable(form):
+        return False
     counts = [mention.count for mention in form.objects]
     return 0 not in counts or not any(counts[counts.index(0) :])
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from generator.dataset.declarations import Declared
 
 ADJECTIVE = "{value}"
-_GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "in the image")
+_GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")
 
 
 class Phrasing(Declared):

@@ -74,7 +74,7 @@ READ = {
     "A cube is not behind a sphere. The cube is in front of a cone.": form(
         "cube", "sphere", "cone", relations=[[0, "behind", 1, False], [0, "front", 2, True]]
     ),
-    "A cube is to the left of a sphere and behind the sphere.": form(
+    "A cube is to the left of a sphere and behind it.": form(
         "cube", "sphere", relations=[[0, "left", 1, True], [0, "behind", 1, True]]
     ),
     "A red cube is to the left of a blue cube. The blue cube is behind the red cube.": form(
@@ -248,7 +248,7 @@ A red cube is behind a cone. The red cube is to the left of a star.
 A cube is behind a cone. The cube is to the left of a star.
 A cube is behind a cone. The cube is to the left of the cone.
 A cube is not behind a cone. The cube is not to the left of the cone.
-A cube is not behind a cone and to the left of the cone.
+A cube is not behind a cone and to the left of it.
 A cube is behind a cone that is not red and to the left of a star.
 There is a cube. The cube is behind a cone.
 There is a cube. There is also a cone. The cone is behind the cube.
@@ -256,7 +256,16 @@ There is a cube. There is also a cone. A star is behind the cube. There is a tor
 A cube is behind a cone. There is also a star. The cone is behind the star.
 A cube is behind a cone. There is a star.
 A cube is behind a cone. A cube.
-A cube is behind a cone and behind the cone.
+A cube is behind a cone and behind it.
+A cube is behind a cone and to the left of the cone.
+A cube is behind a cone and to the left of a star and to the left of an arch.
+A cube is behind a cone, to the left of a star and to the left of the star.
+A cube is behind a cone, to the left of a star.
+A cube is behind it.
+A cube is behind a cone. It is to the left of a star.
+A cube is behind a cone. The cone is to the left of it.
+a cube that is behind a cone and to the left of it
+a cube that is behind a cone and to the left of a star and to the left of an arch
 A cube is behind a cone. There are also two stars.
 A cube is large.
 A cube is behind a cone. The cube is large.

@@ -42,6 +42,21 @@ def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> For
             "A red cube is to the left of a cone and not behind a torus.",
         ),
         (
+            said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1), Link(0, "behind", 1))),
+            "clauses",
+            "A cube is to the left of a cone and behind it.",
+        ),
+        (
+            said(Mention("cube"), Mention("cone"), Mention("torus"), links=(Link(1, "left", 0), Link(1, "behind", 2), Link(1, "left", 2, False))),
+            "list-then-relate",
+            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to the left of it.",
+        ),
+        (
+            said(Mention("cube"), *[Mention(name) for name in ("cone", "torus", "arch")], links=tuple(Link(0, "left", i) for i in (1, 2, 3))),
+            "that-is",
+            "a cube that is to the left of a cone, to the left of a torus and to the left of an arch",
+        ),
+        (
             said(Mention("cube"), Mention("cone"), links=(Link(1, "left", 0),), negated=True),
             "not-true",
             "It is not true that there is a cube and a cone and that the cone is to the left of the cube.",
@@ -95,6 +110,16 @@ def test_a_list_that_denies_in_its_middle_does_not_read_well() -> None:
             False, True, True, True,
         ]  # fmt: skip
     assert reads_well(Form((none, cone)), "there-is-each")
+
+
+def test_a_relation_of_the_second_cube_does_not_read_well() -> None:
+    links = (Link(0, "left", 1), Link(1, "behind", 2))
+    told, same = (
+        said(Mention("cube", first), Mention("cone"), Mention("cube", BLUE), links=links) for first in (RED, BLUE)
+    )
+    assert reads_well(told, "list-then-relate")
+    assert not reads_well(same, "list-then-relate")
+    assert reads_well(Form(same.objects), "there-is")
 
 
 @pytest.mark.parametrize("kind", ["color", "shape", "relation"])
