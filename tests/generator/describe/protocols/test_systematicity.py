@@ -58,6 +58,8 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
                     wrong = [{name for name in own if part[name] != own[name]} for part in (first, second)]
                     assert [len(names) for names in wrong] == [1, 1]
                     assert wrong[0] != wrong[1]
+                    text = protocol.captioner.grammar.realise(form, foil.text.template)
+                    assert "second" not in text  # which no training text has
                 assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
     assert min(kinds["relation", kind] for kind in ("raw", "atom", "comp", "both")) > 10
     assert not equal or kinds["relation", "raw"] > kinds["relation", "atom"]  # a caption may lack foils
