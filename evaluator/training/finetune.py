@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.models.registry import load_model
+from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.lora import Lora, with_lora
 from evaluator.training.recipe import Recipe
@@ -36,7 +37,7 @@ def finetune(
         if checkpointing:
             _checkpoint_activations(model.network)
         merge = with_lora(model.network, lora, recipe.seed) if lora else lambda: None
-        learner = Towers(model, data)
+        learner = Contrastive(Towers(model, data), data, recipe)
         more = (("lora", lora and [lora.rank, lora.alpha]),)
         return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.registry import load_model
+from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
@@ -37,12 +38,13 @@ def train_labclip(
         check_trainable(model)
         text_head(model.network, spec)
         check_length(model, data.texts)
-        learner = Alignment(
+        layer = Alignment(
             torch.from_numpy(_encoded(model, data, progress)).to(model.device),
             torch.from_numpy(_texts(model, data.texts)).to(model.device),
             torch.as_tensor(model.network.logit_scale).detach().clone(),
         )
-        return Training("labclip", recipe, model, learner, (spec, model), lambda: learner.give_to(model.network, spec))
+        learner = Contrastive(layer, data, recipe)
+        return Training("labclip", recipe, model, learner, (spec, model), lambda: layer.give_to(model.network, spec))
 
     return train_into(out, source, recipe, make, progress)
 

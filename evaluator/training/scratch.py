@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from evaluator.models.device import best_device
+from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
@@ -49,7 +50,7 @@ def train_scratch(
 def train_new(
     method: str, source: Source, recipe: Recipe, out: Path, device: str | None, progress: Progress, bags: bool = False
 ) -> dict[str, Any]:
-    """Train a new model on a source. bags: see evaluator.training.fit."""
+    """Train a new model on a source. bags: see evaluator.training.contrastive."""
     target = best_device(device)
 
     def make(data: TrainingData) -> Training:
@@ -57,7 +58,7 @@ def train_new(
         torch.manual_seed(recipe.seed)
         model = new_open_clip({**SMALL, "text_cfg": text}, target)
         augment = Augmentation(recipe, data.mirrored)
-        return Training(method, recipe, model, Towers(model, data, augment), bags=bags)
+        return Training(method, recipe, model, Contrastive(Towers(model, data, augment), data, recipe, bags))
 
     return train_into(out, source, recipe, make, progress)
 

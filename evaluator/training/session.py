@@ -29,7 +29,7 @@ class Training:
     """A recipe of its `method` over a model.
 
     base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
-    last step, brings what was trained into `model`. bags: see `fit`. more: further hyperparameters, JSON-ready.
+    last step, brings what was trained into `model`. more: further hyperparameters, JSON-ready.
     """
 
     method: str
@@ -38,7 +38,6 @@ class Training:
     learner: Learner
     base: tuple[str, Any] | None = None
     finish: Callable[[], object] = lambda: None
-    bags: bool = False
     more: tuple[tuple[str, Any], ...] = ()
 
 
@@ -71,7 +70,7 @@ def _train(training: Training, data: TrainingData, source: Source, out: Path, pr
     trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
     found = known(source.exposure(data), training.base and training.base[1])
-    losses = fit(training.learner, data, training.recipe, checkpoint, progress, training.bags)
+    losses = fit(training.learner, data, training.recipe, checkpoint, progress)
     training.finish()
     record = {**about, "losses": losses, "images": len(data), "exposure": found and found.to_dict()}
     _write(training.model, record, out)
