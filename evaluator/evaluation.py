@@ -13,10 +13,10 @@ from evaluator.limit import limit_said
 from evaluator.measure import measure_protocols
 from evaluator.pooling import pool_runs
 from evaluator.protocols.results import Results
-from evaluator.report.cells import confidence
 from evaluator.report.overview import read_lines, shown_splits
 from evaluator.report.short import short_table
 from evaluator.run_folder import open_run
+from evaluator.tables.cells import confidence
 from generator.dataset.errors import UserError, did_you_mean
 
 

@@ -8,6 +8,7 @@ from evaluator.cli.measure import measure
 from evaluator.cli.models import models
 from evaluator.cli.report import report
 from evaluator.cli.run import run
+from evaluator.cli.tables import tables
 from evaluator.cli.train import train
 from generator.dataset.commands import Commands
 
@@ -18,5 +19,5 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-for command in (run, measure, report, compare, train, audit, models):
+for command in (run, measure, report, tables, compare, train, audit, models):
     main.add_command(command)

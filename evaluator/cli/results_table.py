@@ -12,9 +12,9 @@ from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
 from evaluator.limit import limit_said
 from evaluator.pooling import differences, pool_runs, spread_notes
-from evaluator.report.cells import chance, confidence, interval, p_value, spread, value, varying
 from evaluator.report.overview import Line, read_lines, shown_splits
 from evaluator.report.short import short_table
+from evaluator.tables.cells import chance, confidence, interval, p_value, spread, value, varying
 
 LINES = 10
 """Most lines of a model in the short table."""

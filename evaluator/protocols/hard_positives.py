@@ -17,7 +17,7 @@ class HardPositives(Protocol):
     """
 
     name = "hard_positives"
-    tables = (lazy("evaluator.report.latex:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
+    tables = (lazy("evaluator.tables.of_protocol:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)

@@ -15,7 +15,12 @@ class Integration(Protocol):
     name = "integration"
     figures = (lazy("evaluator.report.figures:by_complexity"), BY_SPLIT)
     tables = (
-        lazy("evaluator.report.latex:pivot", lines=["level", "split"], columns=["metric"], chance="chance of the gap"),
+        lazy(
+            "evaluator.tables.of_protocol:pivot",
+            lines=["level", "split"],
+            columns=["metric"],
+            chance="chance of the gap",
+        ),
     )
 
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -14,8 +14,10 @@ class Productivity(Protocol):
     name = "productivity"
     figures = (lazy("evaluator.report.figures:by_complexity"), BY_SPLIT)
     tables = (
-        lazy("evaluator.report.latex:pivot", lines=["kind", "split"], columns=["n"], chance="chance", sizes=False),
-        lazy("evaluator.report.latex:raw_retrieval"),
+        lazy(
+            "evaluator.tables.of_protocol:pivot", lines=["kind", "split"], columns=["n"], chance="chance", sizes=False
+        ),
+        lazy("evaluator.tables.of_protocol:raw_retrieval"),
     )
 
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -19,11 +19,11 @@ from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
 from evaluator.report.about import about_splits
-from evaluator.report.cells import chance, confidence, interval, p_value, spread, value, varying
 from evaluator.report.figures import figures
 from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
 from evaluator.report.pooled_files import write_pooled
 from evaluator.run_folder import NamedRun, Run, tables_folder
+from evaluator.tables.cells import chance, confidence, interval, p_value, spread, value, varying
 from generator.dataset.csv_tables import read_csv
 from generator.dataset.files import write_text
 from generator.dataset.visible import visible

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.report.cells import chance, interval, is_gap, pooled_value
 from evaluator.report.overview import GAP, Line, varying_entries, varying_labels
+from evaluator.tables.cells import chance, interval, is_gap, pooled_value
 
 _COUNTS = ("items", "clusters", "ties", "unscored")
 

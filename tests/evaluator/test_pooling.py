@@ -7,8 +7,8 @@ import pytest
 from evaluator.contamination import unknown_training
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.statistics.pooled import pool
-from tests.evaluator.report.test_cells import ROW
 from tests.evaluator.synthetic import FACTORS, Row
+from tests.evaluator.tables.test_cells import ROW
 
 
 def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any) -> Row:

@@ -12,7 +12,8 @@ from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
 from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
-from evaluator.report.latex import Table, latex_tables
+from evaluator.report.latex import latex_tables
+from evaluator.tables.table import Cell, Column, Line, Table
 from tests.evaluator.conftest import score_command
 from tests.evaluator.synthetic import Builder, find, write_run
 
@@ -23,7 +24,7 @@ class Strict(Protocol):
     name = "strict"
     figures = (BY_SPLIT, lazy("tests.evaluator.protocols.test_protocol:draw", colour="red"))
     tables = (
-        lazy("evaluator.report.latex:pivot", lines=["split"], columns=["kind"]),
+        lazy("evaluator.tables.of_protocol:pivot", lines=["split"], columns=["kind"]),
         lazy("tests.evaluator.protocols.test_protocol:tabulate_best"),
     )
 
@@ -43,9 +44,8 @@ def draw(results: list[Results], protocol: str, colour: str) -> list[str]:
 
 def tabulate_best(results: Results, protocol: str) -> list[Table]:
     """A table that only this protocol has."""
-    table = Table(["protocol", "best"], 1)
-    table.add([protocol, str(max(row["value"] for row in results["rows"]))])
-    return [table]
+    best = str(max(row["value"] for row in results["rows"]))
+    return [Table(["protocol"], [Column("best")], [Line([protocol], [Cell(best)])])]
 
 
 @pytest.fixture

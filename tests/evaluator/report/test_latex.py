@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
-from evaluator.protocols.errors import METRICS
-from evaluator.report.cells import p_value, percent
-from evaluator.report.latex import by_split, errors, escape, latex_tables, pivot, write_latex
+from evaluator.report.latex import latex_tables, write_latex
+from evaluator.tables.cells import p_value, percent
+from evaluator.tables.latex import escape
 from generator.dataset.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
@@ -69,7 +69,7 @@ def test_numbers_are_those_of_the_results(results: Row, protocol: str, labels: R
     text = latex_tables(results)[protocol]
     for split in ("seen", "partial", "unseen"):
         row = find(results, protocol, split, **labels)
-        cell = rf"{percent(row['value'])} {{\scriptsize [{percent(row['low'])}, {percent(row['high'])}]}}"
+        cell = rf"{percent(row['value'])} {{\scriptsize {{[}}{percent(row['low'])}, {percent(row['high'])}]}}"
         assert cell in text
         assert percent(row["chance"]) in text or protocol == "confusion"  # where it differs from split to split
 
@@ -77,11 +77,15 @@ def test_numbers_are_those_of_the_results(results: Row, protocol: str, labels: R
 def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) -> None:
     tables = latex_tables(results)
     row = find(results, "integration", "seen", level="OA", metric="integration gap", average="macro (over n)")
-    assert rf"${100 * row['value']:+.1f}$ $\pm$ {percent(row['sd'])}" in tables["integration"]
+    gap = 100 * row["value"]
+    assert rf"${gap:+.1f}"[:2] + rf"${abs(gap):.1f} $\pm$ {percent(row['sd'])}" in tables["integration"]
     fit = next(fit for fit in results["fits"] if fit["coefficients"])
     for beta in fit["coefficients"].values():
-        stars = f"^{{{beta['stars_corrected']}}}" if beta["stars_corrected"] else ""
-        cell = rf"${beta['beta']:+.2f}{stars}$ {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}"
+        stars = f"$^{{{beta['stars_corrected']}}}$" if beta["stars_corrected"] else ""
+        number = rf"${beta['beta']:+.2f}"[:2] + f"${abs(beta['beta']):.2f}{stars}"
+        cell = (
+            rf"\textbf{{{number}}}" if beta["load"] == "self" else number
+        ) + rf" {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}"
         assert cell in tables["skill"]
     assert "after Holm (1979) over the table" in tables["skill"]
     assert r"\textbf{$" in tables["skill"]
@@ -98,9 +102,7 @@ def test_what_latex_would_read_is_escaped(results: Row) -> None:
 @pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
 def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
     inputs = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex")))
-    document = (
-        f"\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{inputs}\n\\end{{document}}\n"
-    )
+    document = f"\\documentclass{{article}}\n\\usepackage{{booktabs,graphicx}}\n\\begin{{document}}\n{inputs}\n\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(document, encoding="utf-8")
     more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -129,54 +131,3 @@ def test_a_caption_says_the_level_of_the_intervals(results: Row) -> None:
     assert r"90\% intervals of bindings like these" in text
     assert r"95\%" not in text
     assert r"95\% intervals" in latex_tables(results)["binary"]
-
-
-def _row(**labels: object) -> Row:
-    row = {"protocol": "p", "p": 0.04, "metric": "R@1", "error": None, "kind": "atom", "n": None, "split": "seen", "unit": "share", "sd": None, "value": 0.5,
-           "low": None, "chance": 0.25, "items": 8, "clusters": 4}  # fmt: skip
-    return {**row, **labels}
-
-
-def test_a_pivot_has_a_line_and_a_column_for_each_value_of_its_labels() -> None:
-    rows = [
-        _row(),
-        _row(n=5, value=0.1),
-        _row(n=3, value=0.3),
-        _row(kind="swap", value=None),
-        _row(kind="swap", n=3, value=1.0, chance=0.5),
-    ]
-    hidden = [_row(split="val"), _row(split="seen - unseen"), _row(kind="raw"), _row(protocol="other")]
-    results = {"rows": [*rows, *hidden]}
-    (table,) = pivot(results, "p", lines=["kind"], columns=["n"])
-    assert _rows(str(table)) == [
-        ["kind", "all", "n = 3", "n = 5", "items/clusters"], ["atom", "50.0", "30.0", "10.0", "8/4"], ["swap", "--", "100.0", "--", "8/4"],
-        ["chance", "25.0", "25.0--50.0", "25.0", ""],
-    ]  # fmt: skip
-    (table,) = pivot(results, "p", lines=["kind"], columns=["n"], chance="by chance", sizes=False)
-    assert [row[-1] for row in _rows(str(table))] == ["by chance", "25.0", "50.0"]
-
-
-def test_chances_are_a_range_from_the_least_to_the_greatest() -> None:
-    rows = [_row(chance=0.1), _row(kind="swap", chance=0.09)]
-    (table,) = pivot({"rows": rows}, "p", lines=["split"], columns=["metric"])
-    assert _rows(str(table))[-1][1] == "9.0--10.0"
-
-
-def test_which_way_errors_go_stands_beside_its_chance_in_each_split() -> None:
-    rows = [
-        _row(ties=0),
-        _row(metric=METRICS[0], error="more familiar", chance=0.0001, value=0.2, items=3),
-        _row(metric=METRICS[0], error="more familiar", split="unseen", chance=0.9, value=0.8, items=5),
-        _row(metric=METRICS[1], error="object", split="unseen", chance=0.5, value=1.0, items=5),
-        _row(metric=METRICS[1], error="object", split="val"),
-    ]
-    (table,) = errors({"rows": rows}, "p")
-    assert _rows(str(table)) == [
-        ["metric", "error", "seen", "chance", "unseen", "chance", "errors/clusters"],
-        ["errors by familiarity", "more familiar", "20.0", "0.01", "80.0", "90.0", "3/4, 5/4"],
-        ["errors by atom", "object", "--", "--", "100.0", "50.0", "5/4"],
-    ]
-    assert errors({"rows": rows[:1]}, "p") == []
-    assert "familiar" not in str(
-        by_split({"rows": [{**row, "ties": 0, "skill": None, "level": None} for row in rows]}, "p")[0]
-    )

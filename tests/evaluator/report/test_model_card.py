@@ -9,8 +9,8 @@ from evaluator import evaluate
 from evaluator.report.model_card import write_model_card
 from generator.dataset.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.report.test_cells import ROW
 from tests.evaluator.synthetic import Row
+from tests.evaluator.tables.test_cells import ROW
 
 
 def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:

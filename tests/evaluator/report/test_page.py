@@ -14,10 +14,10 @@ from PIL import Image
 
 from evaluator.measure import measure
 from evaluator.protocols.errors import METRICS as ERRORS
-from evaluator.report.cells import chance, interval, p_value, value
 from evaluator.report.page import write_page
 from evaluator.run import Request, run
 from evaluator.run_folder import read_named
+from evaluator.tables.cells import chance, interval, p_value, value
 from generator.dataset.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command

@@ -20,13 +20,13 @@ def varying(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def value(row: dict[str, Any], decimals: int = 1) -> str:
     """A row's value: percent, points with a sign, or a score; with its standard deviation where it has one."""
-    number = _number(row["value"], row["unit"], decimals)
-    return number if row["sd"] is None else f"{number} ± {_number(row['sd'], 'share', decimals)}"
+    text = number(row["value"], row["unit"], decimals)
+    return text if row["sd"] is None else f"{text} ± {number(row['sd'], 'share', decimals)}"
 
 
 def chance(row: dict[str, Any]) -> str:
     """A row's value by chance."""
-    return _number(row["chance"], row["unit"])
+    return number(row["chance"], row["unit"])
 
 
 def interval(row: dict[str, Any], decimals: int = 1) -> str:
@@ -35,7 +35,7 @@ def interval(row: dict[str, Any], decimals: int = 1) -> str:
         return "–"
     if row["unit"] == "share":
         return f"{100 * row['low']:.{decimals}f} – {100 * row['high']:.{decimals}f}"
-    return f"{_number(row['low'], row['unit'], decimals)}, {_number(row['high'], row['unit'], decimals)}"
+    return f"{number(row['low'], row['unit'], decimals)}, {number(row['high'], row['unit'], decimals)}"
 
 
 def confidence(results: dict[str, Any]) -> str:
@@ -68,7 +68,7 @@ def spread(row: dict[str, Any], over: str, decimals: int = 1) -> str:
     """
     if row.get(f"sd_{over}") is None:
         return ""
-    least, most = (_number(row[f"{end}_{over}"], row["unit"], decimals) for end in ("min", "max"))
+    least, most = (number(row[f"{end}_{over}"], row["unit"], decimals) for end in ("min", "max"))
     return f"± {_deviation(row, over, decimals)} [{least}, {most}]"
 
 
@@ -79,13 +79,18 @@ def pooled_value(row: dict[str, Any], decimals: int = 1) -> str:
 
 
 def _deviation(row: dict[str, Any], over: str, decimals: int) -> str:
-    return _number(row[f"sd_{over}"], "score" if row["unit"] == "score" else "share", decimals)
+    return number(row[f"sd_{over}"], "score" if row["unit"] == "score" else "share", decimals)
 
 
-def _number(number: float | None, unit: str, decimals: int = 1) -> str:
-    if number is None:
+def number(value: float | None, unit: str, decimals: int = 1) -> str:
+    """A number in its unit: a share in percent, a difference in points with its sign, a score; a dash where there is none.
+
+    >>> number(0.5, "share"), number(-0.1, "difference"), number(0.21, "score"), number(None, "share")
+    ('50.0', '-10.0', '0.210', '–')
+    """
+    if value is None:
         return "–"
-    return f"{number:.3f}" if unit == "score" else {"share": percent, "difference": signed}[unit](number, decimals)
+    return f"{value:.3f}" if unit == "score" else {"share": percent, "difference": signed}[unit](value, decimals)
 
 
 def percent(share: float | None, decimals: int = 1) -> str:

@@ -1,6 +1,6 @@
 """Numbers of result tables are written for people."""
 
-from evaluator.report.cells import chance, confidence, interval, is_gap, p_value, percent, signed, value, varying
+from evaluator.tables.cells import chance, confidence, interval, is_gap, p_value, percent, signed, value, varying
 from tests.evaluator.synthetic import Row
 
 LABELS = {"error": None, "kind": None, "skill": None, "level": None, "n": None}

@@ -1,0 +1,57 @@
+"""The command `score tables`."""
+
+from pathlib import Path
+
+import click
+
+from evaluator.cli.options import JSON, NEW_FOLDER
+from generator.dataset.commands import result, say
+from generator.dataset.errors import UserError
+
+
+@click.command()
+@click.argument("paper", metavar="PAPER")
+@click.argument("runs", nargs=-1, metavar="[LABEL=]RUN...")
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="LABEL=REASON",
+    help="Why a label has no run, or not all runs. Can be repeated.",
+)
+@click.option("--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg.")
+@JSON
+def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+    """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or pearson2025.
+
+    Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual / labclip=RUN".
+    docs/tables.md says what each table shows.
+    """
+    from evaluator.cli.paper_table import print_table
+    from evaluator.tables.csv_rows import csv_rows
+    from evaluator.tables.papers.registry import find_paper
+    from evaluator.tables.sources import read_sources
+    from evaluator.tables.write import make_paper, write_paper
+
+    if not runs and not missing:
+        raise UserError("Expected one RUN or more, such as CLIP=RUN.")
+    made = make_paper(find_paper(paper), read_sources(runs, missing))
+    files = write_paper(made, out) if out else []
+    if not as_json:
+        for table in made.tables.values():
+            print_table(table)
+    for line in made.not_made:
+        say(line)
+    if out:
+        say(f"{len(files)} files are in {out}.")
+    if as_json:
+        found = {
+            name: {"title": table.title, "cells": csv_rows(table), "notes": table.said(), "mark": table.mark}
+            for name, table in made.tables.items()
+        }
+        data = {
+            "paper": paper,
+            "tables": found,
+            "not_made": list(made.not_made),
+            "files": [str(file) for file in files],
+        }
+        result(data, True, "")

@@ -1,0 +1,1 @@
+"""The tables and figures of five papers, as data."""

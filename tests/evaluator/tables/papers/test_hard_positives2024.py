@@ -1,0 +1,24 @@
+"""The tables of Kamath et al. show the rows of the results."""
+
+from evaluator.tables.sources import Source
+from tests.evaluator.synthetic import find
+from tests.evaluator.tables.conftest import cell, shows, tables_of
+
+
+def test_accuracies_brittleness_and_mean_scores(sources: list[Source]) -> None:
+    tables, results = tables_of("hard-positives2024", sources), sources[0].entries[0]
+    for split in ("seen", "partial", "unseen"):
+        label = [split, "dual", "scratch"]
+        for group, kind in (("REPLACE", "replace"), ("SWAP", "swap")):
+            of = {"kind": kind, "skill": None}
+            rows = [find(results, "hard_positives", split, metric=name, **of) for name in ("original accuracy", "augmented accuracy", "brittleness")]  # fmt: skip
+            cells = [cell(tables["1"], label, head, group) for head in ("Original", "Augmented", "Brittleness")]
+            assert all(shows(each, row) for each, row in zip(cells, rows, strict=True))
+            assert cell(tables["1"], label, "Drop", group).numbers["value"] == rows[1]["value"] - rows[0]["value"]
+            score = find(results, "hard_positives", split, metric="mean score c", **of)
+            assert cell(tables["9"], label, group).numbers["value"] == score["value"]
+        for group, skill in (("Relations", "relation"), ("Attributes", "attribute")):
+            row = find(results, "hard_positives", split, metric="original accuracy", kind="replace", skill=skill)
+            assert shows(cell(tables["7"], label, "Original", group), row)
+        row = find(results, "hard_positives", split, metric="mean score p", kind="replace", skill=None)
+        assert cell(tables["2"], label, "p").numbers["value"] == row["value"]

@@ -1,0 +1,38 @@
+"""The tables of Pearson et al. show the rows of the results."""
+
+from evaluator.pooling import pool_runs
+from evaluator.tables.sources import Source
+from tests.evaluator.tables.conftest import cell, tables_of
+from tests.evaluator.tables.test_cells import ROW
+from tests.evaluator.test_pooling import made_run
+
+_SPLITS = {"ID Validation": "id_val", "ID Test": "id_test", "OOD Validation": "ood_val", "OOD Test": "ood_test"}
+_TABLES = {"2": ("GZSL", "single"), "3": ("ZSL", "two-object"), "4": ("GZSL", "two-object"), "6": ("ZSL", "relational"), "7": ("GZSL", "relational")}  # fmt: skip
+_ERRORS = {
+    "5": ("two-object", {"Colour": "color", "Shape": "shape", "Other": "distractor"}),
+    "8": ("relational", {"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
+}
+
+
+def test_accuracy_and_errors_by_split() -> None:
+    values = {}
+    rows = []
+    for number, (metric, kind) in _TABLES.items():
+        for split in _SPLITS.values():
+            values[number, split] = 0.01 * len(rows)
+            rows.append({**ROW, "protocol": "gzsl", "metric": metric, "kind": kind, "split": split, "value": values[number, split]})  # fmt: skip
+    for number, (kind, errors) in _ERRORS.items():
+        for error in errors.values():
+            for split in _SPLITS.values():
+                values[number, split, error] = 0.01 * len(rows)
+                rows.append({**ROW, "protocol": "gzsl", "metric": "share of predictions", "kind": kind, "error": error, "split": split, "value": values[number, split, error]})  # fmt: skip
+    tables = tables_of("pearson2025", [Source(("CLIP", "frozen"), pool_runs([made_run(rows=tuple(rows))]))])
+    assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
+    for number in _TABLES:
+        for head, split in _SPLITS.items():
+            assert cell(tables[number], ["CLIP", "frozen"], head).numbers["value"] == values[number, split]
+    for number, (_, errors) in _ERRORS.items():
+        for group in ("ID Test", "OOD Test"):
+            for head, error in errors.items():
+                shown = cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"]
+                assert shown == values[number, _SPLITS[group], error]
