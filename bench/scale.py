@@ -1,29 +1,24 @@
-"""Millions: a gallery of 20,000 images and 200,000 texts both ways, a million items of four candidates measured, and a million
-pairs scored."""
+"""Millions: a gallery of 20,000 images and 200,000 texts both ways, and a million items of four candidates measured.
 
-import hashlib
+Imports nothing that scores models, whose packages take half a GiB (bench/pairs.py).
+"""
+
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from PIL import Image
 
 from bench.figures import Figure, seconds
 from evaluator.measure import measure
-from evaluator.models.contracts import DualEncoder, Model, PairScorer
-from evaluator.models.memory import BatchSize
 from evaluator.protocols.pool_scores import CosineScores
 from evaluator.protocols.ranking import COLUMNS, ROWS, ranks
-from evaluator.scoring.needs import collect_needs
-from evaluator.scoring.score import score
 from generator.dataset.files import write_json, write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import SCORES
@@ -31,13 +26,12 @@ from generator.dataset.writer import WorldWriter, write_benchmark
 
 ITEMS, CANDIDATES, SCENES = 1_000_000, 4, 100_000
 IMAGES, TEXTS, WIDTH = 20_000, 200_000, 512
-PAIRS, EACH = 1_000_000, 10_000
-"""Pairs that are scored, and how many images and how many texts they are of."""
 GIB = 2**30
 SPLITS = ("seen", "partial", "unseen")
 
 
-def _names(letter: str, numbers: np.ndarray) -> pa.Array:
+def names(letter: str, numbers: np.ndarray) -> pa.Array:
+    """Names of eight digits."""
     return pc.binary_join_element_wise(letter, pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 8, "0"), "")
 
 
@@ -51,16 +45,16 @@ def write_items(root: Path, items: int) -> Path:
     scene = number % max(1, items * SCENES // ITEMS)
     row = np.repeat(number, CANDIDATES)
     place = np.tile(np.arange(CANDIDATES), items)
-    text = _names("t", (row * 7 + place * 3) % items)
+    text = names("t", (row * 7 + place * 3) % items)
     candidates = pa.table({
-        "item_id": _names("i", row), "scene_id": _names("s", scene[row]), "text_id": text,
+        "item_id": names("i", row), "scene_id": names("s", scene[row]), "text_id": text,
         "slot": np.where(place == 0, "c", "n"), "truth": place == 0,
     })  # fmt: skip
     tables = {
-        "texts": pa.table({"text_id": _names("t", number), "text": _names("words ", number)}),
+        "texts": pa.table({"text_id": names("t", number), "text": names("words ", number)}),
         "items": pa.table({
-            "item_id": _names("i", number), "protocol": pa.array(["binary"] * items), "kind": pa.array(["swap"] * items),
-            "split": np.array(SPLITS)[scene % 3], "cluster_id": _names("k", scene),
+            "item_id": names("i", number), "protocol": pa.array(["binary"] * items), "kind": pa.array(["swap"] * items),
+            "split": np.array(SPLITS)[scene % 3], "cluster_id": names("k", scene),
         }),
         "candidates": candidates,
     }  # fmt: skip
@@ -86,22 +80,12 @@ def figures() -> list[Figure]:
     """Time and memory of both, each in a process of its own, and the gallery's time over that of NumPy's products alone."""
     gallery, memory = alone(_gallery)
     measured, most = alone(_measured)
-    _, idle = alone(_imported)
-    scored = {"dual encoder": alone(_scored_by_encoder), "pair scorer": alone(_scored_by_scorer)}
     return [
         Figure(f"R@1, 5, 10 of {IMAGES:,} x {TEXTS:,}, both ways", "CPU s", (gallery["ranks"],)),
         Figure("over its matrix products alone (bar: 1.3 or less)", "times", (gallery["ranks"] / gallery["products"],)),
         Figure("its memory (bar: 2 or less)", "GiB", (memory,)),
         Figure(f"measuring {ITEMS:,} items of {CANDIDATES} candidates", "s", (measured["measure"],)),
         Figure("its memory (bar: 2 or less)", "GiB", (most,)),
-        *(
-            figure
-            for name, (found, peak) in scored.items()
-            for figure in (
-                Figure(f"scoring {PAIRS:,} pairs, {name} of constants", "CPU s", (found["score"],)),
-                Figure("its memory over that of the packages", "bytes/pair", ((peak - idle) * GIB / PAIRS,)),
-            )
-        ),
     ]
 
 
@@ -139,10 +123,10 @@ def _gallery(folder: Path) -> dict[str, float]:
             for k in (1, 5, 10):
                 found.recall(k).mean()
 
-    return {"products": _processor_seconds(products), "ranks": _processor_seconds(ranked)}
+    return {"products": processor_seconds(products), "ranks": processor_seconds(ranked)}
 
 
-def _processor_seconds(action: Callable[[], object]) -> float:
+def processor_seconds(action: Callable[[], object]) -> float:
     """Time of the processor, which other work on the machine changes less than wall time."""
     start = time.process_time()
     action()
@@ -153,107 +137,3 @@ def _measured(folder: Path) -> dict[str, float]:
     with ProcessPoolExecutor(1, get_context("spawn")) as process:  # so that the memory of writing is not counted
         run = process.submit(write_items, folder / "dataset", ITEMS).result()
     return {"measure": seconds(lambda: measure(run))}
-
-
-class _Encoder(DualEncoder):
-    """A DualEncoder of constants."""
-
-    key = "constant-encoder"
-
-    def __init__(self) -> None:
-        self.info = {"device": "cpu"}
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        return _tokens(texts)
-
-    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        return np.full((len(images), 8), 0.5, np.float32)
-
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        return np.full((len(texts), 8), 0.25, np.float32)
-
-
-class _Scorer(PairScorer):
-    """A PairScorer of constants."""
-
-    key = "constant-scorer"
-    channels = ("match",)
-    passes = 1
-    reads_images = False
-
-    def __init__(self) -> None:
-        self.info, self.batch = {"device": "cpu"}, BatchSize(128, "pair")
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        return _tokens(texts)
-
-    def score_pairs(
-        self, images: Sequence[Any], pairs: Sequence[tuple[int, str]], contests: Sequence[Sequence[int]] | None = None
-    ) -> np.ndarray:
-        return np.full((len(pairs), 1), 0.5, np.float32)
-
-
-def _tokens(texts: Sequence[str]) -> np.ndarray:
-    return np.array([int(text.split()[-1]) for text in texts], np.int64)[:, None]
-
-
-class _Blank:
-    """Images that differ by name alone."""
-
-    digest = "blank"
-
-    def image(self, scene_id: str, /) -> Image.Image:
-        return Image.new("RGB", (8, 8))
-
-    def image_digest(self, scene_id: str, /) -> str:
-        return hashlib.sha256(scene_id.encode()).hexdigest()
-
-
-def write_pairs(root: Path, pairs: int, each: int) -> None:
-    """Write a benchmark of so many distinct pairs of `each` images and `each` texts, in items of four candidates."""
-    with WorldWriter(
-        root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
-    ) as world:
-        world.finish("")
-    row = np.arange(pairs)
-    item, image = row // CANDIDATES, row * each // pairs
-    tables = {
-        "texts": pa.table({"text_id": _names("t", np.arange(each)), "text": _names("words ", np.arange(each))}),
-        "items": pa.table({
-            "item_id": _names("i", np.unique(item)), "protocol": pa.array(["binary"] * (item[-1] + 1)),
-            "kind": pa.array(["swap"] * (item[-1] + 1)), "split": np.array(SPLITS)[image[::CANDIDATES] % 3],
-            "cluster_id": _names("k", image[::CANDIDATES]),
-        }),
-        "candidates": pa.table({
-            "item_id": _names("i", item), "scene_id": _names("s", image), "text_id": _names("t", (row * 7 + image) % each),
-            "slot": np.where(row % CANDIDATES == 0, "c", "n"), "truth": row % CANDIDATES == 0,
-        }),
-    }  # fmt: skip
-    write_benchmark(root, "all", tables, None, {})
-
-
-def _scored(folder: Path, model: Model) -> dict[str, float]:
-    with ProcessPoolExecutor(1, get_context("spawn")) as process:  # so that the memory of writing is not counted
-        process.submit(write_pairs, folder, PAIRS, EACH).result()
-    benchmark = Dataset.open(folder).benchmark("all")
-
-    def run() -> None:
-        score(model, _Blank(), benchmark, collect_needs(benchmark, ["binary"]), folder / "run", 1024, folder / "cache")
-
-    return {"score": _processor_seconds(run)}
-
-
-def _scored_by_encoder(folder: Path) -> dict[str, float]:
-    return _scored(folder, _Encoder())
-
-
-def _scored_by_scorer(folder: Path) -> dict[str, float]:
-    return _scored(folder, _Scorer())
-
-
-def _imported(folder: Path) -> dict[str, float]:
-    """What a process takes that has imported all and scored a few pairs."""
-    write_pairs(folder, 400, 100)
-    benchmark = Dataset.open(folder).benchmark("all")
-    score(_Scorer(), _Blank(), benchmark, collect_needs(benchmark, ["binary"]), folder / "run", 1024, folder / "cache")
-    return {}
