@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
-from generator.holdout.membership import SplitPlan
-from generator.holdout.request import design_of
+from generator.holdout.holdout import Holdout
+from generator.holdout.request import WorldPart, design_of, draw_holdouts
 from generator.placement.scenes import place_scene
-from generator.plan.plan import plan_scenes
+from generator.plan.plan import plan_parts
+from generator.plan.record import Planned
+from generator.plan.store import Assigned
 from generator.scene.graph import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
@@ -93,8 +95,9 @@ def draw(scene: Scene) -> tuple[bytes, list[list[int]]]:
     """A PNG with a rectangle for each object, and their boxes: colour is value, sides are category, place is order."""
     image = Image.new("RGB", (SIZE, SIZE), (225, 225, 225))
     pen, boxes = ImageDraw.Draw(image), []
+    n = max(2, len(scene.objects))
     for i, thing in enumerate(scene.objects):
-        x, y = SIZE // 4 + i * SIZE // 2 + round(thing.position[0]), SIZE // 2 + round(4 * thing.position[1])
+        x, y = SIZE // (2 * n) + i * SIZE // n + round(thing.position[0]), SIZE // 2 + round(4 * thing.position[1])
         w, h = _SIDES[thing.category]
         boxes.append([x - w // 2, y - h // 2, x + w // 2, y + h // 2])
         pen.rectangle((boxes[-1][0], boxes[-1][1], boxes[-1][2] - 1, boxes[-1][3] - 1), fill=thing.attributes["color"])
@@ -105,23 +108,46 @@ def draw(scene: Scene) -> tuple[bytes, list[list[int]]]:
 
 def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) -> Path:
     """Write a dataset of drawn scenes, held out 3x3, as `gen render` does."""
-    text = small_vocabulary_text()
-    vocabulary = parse_vocabulary(text, "small")
+    vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
     holdout = draw_block("3x3", vocabulary, 0)
+    _write_drawn(root, vocabulary, [WorldPart(holdout, scenes)], scenes, seed)
+    describe(root, World(root / "world"), holdout, _name(holdout), first_request(holdout))
+    return root
+
+
+def build_class_lists(root: Path, seed: int = 3) -> Path:
+    """Write a dataset of drawn scenes with a benchmark of each kind of the design gzsl, as `gen render` does."""
+    vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
+    holdouts = draw_holdouts(("objects=3",), "gzsl", vocabulary, 0)
+    scenes = {"train": 24, "id_val": 6, "id_test": 6, "ood_val": 6, "ood_test": 6}
+    planned = _write_drawn(root, vocabulary, [WorldPart(each, scenes) for each in holdouts], scenes, seed)
+    for part, holdout in enumerate(holdouts):
+        made_for = {each.scene_id: Assigned(str(each.split), each.named) for each in planned if each.part == part}
+        describe(root, World(root / "world"), holdout, _name(holdout), first_request(holdout), made_for, True)
+    return root
+
+
+def _name(holdout: Holdout) -> str:
+    return design_of(holdout).benchmark_name(holdout)
+
+
+def _write_drawn(
+    root: Path, vocabulary: Vocabulary, parts: Sequence[WorldPart], scenes: dict[str, int], seed: int
+) -> list[Planned]:
+    text = small_vocabulary_text()
     request = {
         "family": vocabulary.name, "holdout": "3x3", "scenes": scenes, "width": SIZE, "height": SIZE, "seed": seed, "block_seed": 0,
         "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""}, "blender": "none", "vocabulary": text,
     }  # fmt: skip
+    planned = list(plan_parts(vocabulary, parts, seed))
     with WorldWriter(root, request) as writer:
-        for planned in plan_scenes(vocabulary, SplitPlan(vocabulary, holdout), scenes, seed):
-            scene = place_scene(planned, vocabulary, seed, 0, SIZE, SIZE)
+        for each in planned:
+            scene = place_scene(each, vocabulary, seed, 0, SIZE, SIZE)
             png, boxes = draw(scene)
-            (writer.images / f"{planned.scene_id}.png").write_bytes(png)
-            writer.add(_record(planned.scene_id, planned.cluster_id, scene, boxes, vocabulary, png))
+            (writer.images / f"{each.scene_id}.png").write_bytes(png)
+            writer.add(_record(each.scene_id, each.cluster_id, scene, boxes, vocabulary, png))
         writer.finish(text)
-    name = design_of(holdout).benchmark_name(holdout)
-    describe(root, World(root / "world"), holdout, name, first_request(holdout))
-    return root
+    return planned
 
 
 def _record(
@@ -153,6 +179,12 @@ def _record(
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of 136 drawn scenes at 64x64, held out 3x3 of 6 colours and 6 shapes. Not to be changed."""
     return build_dataset(tmp_path_factory.mktemp("drawn") / "dataset")
+
+
+@pytest.fixture(scope="session")
+def class_lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of drawn scenes with four benchmarks of the design gzsl. Not to be changed."""
+    return build_class_lists(tmp_path_factory.mktemp("drawn") / "class-lists")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The commands `score train`: their recipes, their records, and what they print."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 import pytest
 
 from evaluator.training import finetune, labclip, scratch
+from evaluator.training.data import read_training_data
 from evaluator.training.presets import PRESETS
 from evaluator.training.recipe import Recipe
 from generator.dataset.commands import Bar
+from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
 
@@ -102,6 +105,34 @@ def test_every_recipe_trains_a_few_steps(drawn: Path, tiny: Callable[..., Tiny],
     )
     assert_one_sentence(score_command(*run), "CONTAMINATED: 9 of 9 held-out bindings")
     assert score_command(*run, "--allow-contaminated").exit_code == 0
+
+
+@pytest.mark.parametrize("task", ["single", "two-object", "three-object", "relational"])
+def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, little: None, task: str) -> None:
+    """Each image has one caption, its label, which of the relational dataset states a relation; and no negatives."""
+    opened = Dataset.open(class_lists)
+    name = f"gzsl-{task}-b0"
+    data = read_training_data(opened.world, opened.benchmark(name))
+    assert data.captions.shape == (24, 1)
+    assert all(re.search("to the (left|right) of", text) for text in data.texts) is (task == "relational")
+    assert data.mirrored is (task != "relational")
+    few = ("--benchmark", name, "--epochs", "2", "--batch", "8", "--device", "cpu")
+    for arguments in (
+        ("scratch", class_lists, "--out", tmp_path / "scratch"),
+        ("pretrain", class_lists, "--out", tmp_path / "pretrain"),
+        ("labclip", f"jackalope:{tmp_path / 'scratch'}", class_lists, "--out", tmp_path / "labclip"),
+        ("finetune", f"jackalope:{tmp_path / 'labclip'}", class_lists, "--out", tmp_path / "finetune"),
+    ):
+        done = score_command("train", *arguments, *few)
+        if (arguments[0], task) == ("pretrain", "relational"):
+            assert_one_sentence(done, "No text of these benchmarks names one object")
+        else:
+            assert done.exit_code == 0, done.stderr
+    scored = ("run", class_lists, "--benchmark", name, "--model", f"jackalope:{tmp_path / 'finetune'}")
+    done = score_command(*scored, "--device", "cpu", "--out", tmp_path / "run", "--json")
+    assert done.exit_code == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["split"] for row in rows if row["metric"] == "GZSL"} == {"id_val", "id_test", "ood_val", "ood_test"}
 
 
 def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
