@@ -52,6 +52,10 @@ _OPTIONS = {
         "--images-per-class", type=click.IntRange(min=1),
         help="At most so many images of each class, drawn by seed. A class is the images with the same captions.  [default: all]",
     ),
+    "precision": click.option(
+        "--precision", type=click.Choice(["auto", "float32", "bfloat16"]),
+        help="Of the network; losses are float32. auto: bfloat16 on GPUs and on processors that have it, else float32.  [default: auto]",
+    ),
 }  # fmt: skip
 _FURTHER = {
     **_OPTIONS,
@@ -97,7 +101,9 @@ def train() -> None:
 @click.argument("dataset", type=DatasetFolder())
 @_OUT
 @BENCHMARK
-@_options(_OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class")
+@_options(
+    _OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision",
+)  # fmt: skip
 @DEVICE
 @JSON
 def scratch(dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **given: Any) -> None:
@@ -120,7 +126,7 @@ def scratch(dataset: Path, out: Path, benchmark: str | None, device: str | None,
 @click.argument("datasets", nargs=-1, required=True, type=DatasetFolder())
 @_OUT
 @BENCHMARK
-@_options(_OPTIONS, "epochs", "batch", "rate", "seed")
+@_options(_OPTIONS, "epochs", "batch", "rate", "seed", "precision")
 @DEVICE
 @JSON
 def pretrain(
@@ -179,7 +185,7 @@ def labclip(
 @_PRESET
 @_options(
     _FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "negative_loss", "positives", "positive_weight",
-    "images_per_class",
+    "images_per_class", "precision",
 )  # fmt: skip
 @click.option(
     "--negative-weight",

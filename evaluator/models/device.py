@@ -27,10 +27,15 @@ def best_device(name: str | None) -> torch.device:
     return device
 
 
-def half_precision(device: torch.device) -> torch.autocast:
-    """Autocast to bfloat16 on GPUs and on processors with AVX-512 BF16; no autocast on others, where it would be slow."""
+def training_precision(asked: str, device: torch.device) -> str:
+    """`float32` or `bfloat16`: what `auto` means for training on a device; other values are returned as they are.
+
+    `auto` is bfloat16 on GPUs and on processors with AVX-512 BF16; on others it would be slow.
+    """
+    if asked != "auto":
+        return asked
     fast = device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-    return torch.autocast(device.type, torch.bfloat16, enabled=fast)
+    return "bfloat16" if fast else "float32"
 
 
 def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) -> str:

@@ -37,7 +37,7 @@ def finetune(
         if checkpointing:
             _checkpoint_activations(model.network)
         merge = with_lora(model.network, lora, recipe.seed) if lora else lambda: None
-        learner = Contrastive(Towers(model, data), data, recipe)
+        learner = Contrastive(Towers(model, data, precision=recipe.precision), data, recipe)
         more = (("lora", lora and [lora.rank, lora.alpha]),)
         return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
 

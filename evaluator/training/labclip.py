@@ -4,6 +4,7 @@ W starts as the identity and has no bias. It ends in the model's own text projec
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def train_labclip(
 ) -> dict[str, Any]:
     """Align the texts of the model that `spec` names with its images, and write the folder `out`; returns the record.
 
-    Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
+    The layer is trained in float32. Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
     """
 
     def make(data: TrainingData) -> Training:
@@ -44,7 +45,14 @@ def train_labclip(
             torch.as_tensor(model.network.logit_scale).detach().clone(),
         )
         learner = Contrastive(layer, data, recipe)
-        return Training("labclip", recipe, model, learner, (spec, model), lambda: layer.give_to(model.network, spec))
+        return Training(
+            "labclip",
+            replace(recipe, precision="float32"),
+            model,
+            learner,
+            (spec, model),
+            lambda: layer.give_to(model.network, spec),
+        )
 
     return train_into(out, source, recipe, make, progress)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from generator.dataset.errors import UserError, did_you_mean
 
+PRECISIONS = ("auto", "float32", "bfloat16")
 NEGCLIP, SVLC = "negclip", "svlc"
 CAPTION, ANALOGY = "caption", "analogy"
 
@@ -18,6 +19,7 @@ class Recipe:
     negative_loss: `negclip` or `svlc`; positive_loss: `caption`, where positives are captions like others, or `analogy`
     (evaluator.training.losses). Their weights are at least 0.
     flip: whether images are mirrored at random, where nothing that is said depends on it. shift: pixels, at most so many.
+    precision: `float32`, `bfloat16` for the towers, or `auto` (evaluator.models.device).
     images_per_class: images are of one class if the same captions describe them; None for all.
     """
 
@@ -36,10 +38,12 @@ class Recipe:
     flip: bool = True
     shift: int = 4
     images_per_class: int | None = None
+    precision: str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, known in (("negative_loss", (NEGCLIP, SVLC)), ("positive_loss", (CAPTION, ANALOGY))):
+        choices = {"negative_loss": (NEGCLIP, SVLC), "positive_loss": (CAPTION, ANALOGY), "precision": PRECISIONS}
+        for name, known in choices.items():
             if (given := getattr(self, name)) not in known:
                 raise UserError(f"Unknown {name.replace('_', ' ')} '{given}'; {did_you_mean(given, list(known))}")
         for name in ("rate", "negative_weight", "positive_weight"):

@@ -58,7 +58,9 @@ def train_new(
         torch.manual_seed(recipe.seed)
         model = new_open_clip({**SMALL, "text_cfg": text}, target)
         augment = Augmentation(recipe, data.mirrored)
-        return Training(method, recipe, model, Contrastive(Towers(model, data, augment), data, recipe, bags))
+        return Training(
+            method, recipe, model, Contrastive(Towers(model, data, augment, recipe.precision), data, recipe, bags)
+        )
 
     return train_into(out, source, recipe, make, progress)
 

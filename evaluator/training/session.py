@@ -4,11 +4,12 @@ import logging
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.exposure import RECORD
+from evaluator.models.device import training_precision
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner, fit
@@ -60,11 +61,12 @@ def train_into(
 def _train(training: Training, data: TrainingData, source: Source, out: Path, progress: Progress) -> dict[str, Any]:
     check_savable(training.model)
     base = training.base and {"model": training.base[0], "weights_sha256": training.base[1].info["weights_sha256"]}
+    device = training.learner.device
+    recipe = replace(training.recipe, precision=training_precision(training.recipe.precision, device))
     about = {
-        "method": training.method, "recipe": {**asdict(training.recipe), **dict(training.more)}, **source.record,
+        "method": training.method, "recipe": {**asdict(recipe), **dict(training.more)}, **source.record,
         **({"base": base} if base else {}),
     }  # fmt: skip
-    device = training.learner.device
     checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": device.type})
     checkpoint.check_space(training.model.network)
     trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.models.device import half_precision
+from evaluator.models.device import autocast, training_precision
 from evaluator.training.data import TrainingData
 from generator.dataset.errors import UserError
 
@@ -35,16 +35,20 @@ class Trainable(Protocol):
 class Towers:
     """The two towers of a model over some data, in training mode.
 
-    augment: called with a batch of images float (n, 3, h, w) and the step's number. Raises UserError where the model has no
+    augment: called with a batch of images float (n, 3, h, w) and the step's number. precision: of both towers, as in a Recipe; embeddings are
+    compared in float32. Raises UserError where the model has no
     learnable temperature, and where it would cut a text.
     """
 
-    def __init__(self, model: Trainable, data: TrainingData, augment: Callable[[Tensor, int], Tensor] | None = None):
+    def __init__(
+        self, model: Trainable, data: TrainingData, augment: Callable[[Tensor, int], Tensor] | None = None, precision: str = "auto"
+    ):  # fmt: skip
         check_trainable(model)
         check_length(model, data.texts)
         self.network: nn.Module = model.network.train()
         self.device = model.device
         self._model, self._data, self._augment = model, data, augment
+        self._precision = training_precision(precision, model.device)
         self._inputs = model.text_inputs(data.texts)
         self._kept: dict[int, Any] = {}
         self._bytes = 0
@@ -63,7 +67,7 @@ class Towers:
         if self._augment is not None:
             pixels = list(self._augment(torch.stack(pixels), step))
         inputs = {name: values[texts] for name, values in self._inputs.items()}
-        with half_precision(self.device):
+        with autocast(self.device, self._precision):
             shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
         return F.normalize(shown.float(), dim=-1), F.normalize(said.float(), dim=-1)
 

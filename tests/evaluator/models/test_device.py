@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from evaluator.models.device import autocast, best_device, chosen_precision
+from evaluator.models.device import autocast, best_device, chosen_precision, training_precision
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
 
@@ -34,6 +34,15 @@ def test_auto_is_bfloat16_for_dual_encoders_on_a_gpu_alone() -> None:
     chosen = [chosen_precision("auto", device, dual) for device in (cpu, gpu) for dual in (True, False)]
     assert chosen == ["float32", "float32", "bfloat16", "float32"]
     assert chosen_precision("bfloat16", cpu, False) == "bfloat16"
+
+
+def test_training_takes_bfloat16_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    for there in (True, False):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda there=there: {"avx512_bf16": there})
+        assert training_precision("auto", cpu) == ("bfloat16" if there else "float32")
+        assert training_precision("auto", gpu) == "bfloat16"
+    assert training_precision("float32", gpu) == "float32"
 
 
 @pytest.mark.parametrize(("precision", "dtype"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])

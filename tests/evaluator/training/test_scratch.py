@@ -11,6 +11,7 @@ import open_clip
 import pytest
 import torch
 
+from evaluator.models.device import training_precision
 from evaluator.models.registry import load_model
 from evaluator.run import Request, run
 from evaluator.training import scratch
@@ -75,7 +76,7 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert record["losses"][-1] < record["losses"][0] - 0.1
     assert record["images"] == 96
     assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
-    assert record["recipe"] == {**QUICK.__dict__}
+    assert record["recipe"] == {**QUICK.__dict__, "precision": training_precision("auto", CPU)}
     assert sorted(p.name for p in trained.iterdir()) == [
         "jackalope.json",
         "open_clip_config.json",

@@ -41,6 +41,20 @@ def test_training_embeds_as_scoring_does_and_has_gradients(model: Any, data: Tra
     assert sum(p.grad is not None and bool(p.grad.any()) for p in learner.network.parameters()) > 10
 
 
+def test_the_precision_is_what_the_towers_compute_in(
+    tiny: Callable[..., Tiny], data: TrainingData, tmp_path: Path
+) -> None:
+    model = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", "cpu")
+    expected = torch.from_numpy(model.encode_images([data.images[0][0].image(data.scenes[0])]))
+    exact, rounded = (
+        Towers(model, data, precision=precision).embed(np.array([0]), np.array([0]), 0)[0]
+        for precision in ("float32", "bfloat16")
+    )
+    assert torch.allclose(exact, expected, atol=1e-6)
+    assert 1e-5 < (rounded - expected).abs().max() < 3e-2
+    assert rounded.dtype == torch.float32
+
+
 def test_images_beyond_memory_are_read_again(
     tiny: Callable[..., Tiny], data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
