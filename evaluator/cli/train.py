@@ -104,10 +104,18 @@ def train() -> None:
 @_options(
     _OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision",
 )  # fmt: skip
+@click.option(
+    "--architecture",
+    type=click.Choice(["dual", "cross"]),
+    default="dual",
+    help="dual: embeds images and texts apart (open_clip); cross: reads them together (ViLT).",
+)
 @DEVICE
 @JSON
-def scratch(dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **given: Any) -> None:
-    """Train a small dual encoder from scratch on the train split of DATASET.
+def scratch(
+    dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, architecture: str, **given: Any
+) -> None:  # fmt: skip
+    """Train a small model from scratch on the train split of DATASET.
 
     The model sees no other data, so held-out combinations are certainly unseen.
     """
@@ -117,8 +125,8 @@ def scratch(dataset: Path, out: Path, benchmark: str | None, device: str | None,
 
     opened = Dataset.open(dataset)
     record = train_scratch(
-        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar()
-    )  # fmt: skip
+        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture
+    )
     _tell(record, out, dataset, as_json)
 
 
@@ -193,7 +201,11 @@ def labclip(
     help="Weight of the negatives, from 0; several such as 0,0.25,0.5,0.75,1 train one model each, in OUT/negatives-0.25 and so on.  "
     "[default: the preset's]",
 )
-@click.option("--lora", metavar="RANK/ALPHA", help="Train low-rank changes, such as 16/32, instead of the whole model.")
+@click.option(
+    "--lora",
+    metavar="RANK/ALPHA",
+    help="Train low-rank changes, such as 16/32, instead of the whole model; none for the whole one.  [default: the preset's]",
+)
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
@@ -205,21 +217,30 @@ def finetune(
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
-    MODEL is a dual encoder of open_clip:, hf: or jackalope:. DATASET is a dataset, or a file of JSON lines (docs/training.md). A control
-    without hard texts: --negatives none --positives none.
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:, or a cross encoder of vilt: or jackalope:, which is trained on image–text
+    matching. DATASET is a dataset, or a file of JSON lines (docs/training.md). A control without hard texts: --negatives none
+    --positives none.
     """
+    from evaluator.models.jackalope import is_cross_encoder
     from evaluator.training.finetune import finetune as run
     from evaluator.training.lora import parse_lora
     from evaluator.training.presets import find_preset
 
-    adapted = parse_lora(lora) if lora else None
+    matching = is_cross_encoder(model)
+    if matching and (given["negative_loss"] or given["positive_weight"] is not None):
+        raise UserError(
+            f"'{model}' is a cross encoder, which has neither --negative-loss nor --positive-weight; leave them out."
+        )
+    chosen = find_preset(preset or ("pearson2025-vilt" if matching else "bindsplit2026"), "finetune", matching)
+    lora = lora or chosen.lora
+    adapted = parse_lora(lora) if lora and lora != "none" else None
     if adapted:
         check_installed("peft")
-    chosen = find_preset(preset or "bindsplit2026", "finetune")
+    positive_loss = "caption" if matching else "analogy"
     weights = _weights(negative_weight) or [chosen.recipe.negative_weight]
     say(chosen.said)
     for weight in weights:
-        recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": "analogy"}), negative_weight=weight)
+        recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": positive_loss}), negative_weight=weight)
         folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
         record = run(
             model, _source(dataset, benchmark, recipe), recipe, folder, device, adapted, gradient_checkpointing, Bar()

@@ -1,4 +1,4 @@
-"""`jackalope:` models: folders written by `score train`. They are folders of open_clip or transformers with a record of the training."""
+"""`jackalope:` models: folders written by `score train`. They are folders of other families with a record of the training."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from evaluator.exposure import RECORD, recorded_exposure
 from evaluator.models.hf import HfEncoder, load_hf
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
+from evaluator.models.vilt import ViltScorer, load_vilt
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.limits import MOST_LIST
@@ -17,12 +18,13 @@ _OF_TRANSFORMERS = {
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
     "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
 }  # fmt: skip
+_FILES = {"open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
 _FORGETTING = "forgetting.json"
 
 
-def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder:
+def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer:
     """Load the folder at `path`.
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
@@ -35,7 +37,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
             f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
         )
     check_own_files(folder)
-    ours = _OF_TRANSFORMERS if (folder / "config.json").exists() else _OF_OPEN_CLIP
+    ours = _FILES[family_of(folder)]
     if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD, _FORGETTING}):
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
@@ -51,11 +53,25 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
     return encoder
 
 
-def _load(folder: Path, path: str, device: str | None) -> OpenClipEncoder | HfEncoder:
-    if (folder / "config.json").exists():
-        encoder = load_hf(str(folder.absolute()), device)
-        encoder.exposure = recorded_exposure(folder)
-        return encoder
+def family_of(folder: Path) -> str:
+    """The family that reads the folder too: `open_clip`, `hf` or `vilt`."""
+    if not (folder / "config.json").exists():
+        return "open_clip"
+    return "vilt" if read_json(folder / "config.json").get("model_type") == "vilt" else "hf"
+
+
+def is_cross_encoder(spec: str) -> bool:
+    """Whether `score train` trains the model that a spec names on image–text matching. Loads no model."""
+    family, _, name = spec.partition(":")
+    return family == "vilt" or (family == "jackalope" and Path(name).is_dir() and family_of(Path(name)) == "vilt")
+
+
+def _load(folder: Path, path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer:
+    family, place = family_of(folder), str(folder.absolute())
+    if family != "open_clip":
+        model = load_vilt(place, device) if family == "vilt" else load_hf(place, device)
+        model.exposure = recorded_exposure(folder)
+        return model
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
     return load_open_clip(f"local-dir:{folder}", device)

@@ -28,6 +28,8 @@ class ViltScorer(CrossEncoder):
     def __init__(self, loaded: Pretrained, batch: int = BATCH):
         super().__init__(loaded, batch)
         self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.max_position_embeddings)
+        self.network, self.device = loaded.model, loaded.device
+        self.processors = (loaded.tokenizer, loaded.image_processor)
         self.info |= {"text_length": self._length, "patches": "all"}
         self.key = loaded.key("vilt", self._length)
 
@@ -35,13 +37,26 @@ class ViltScorer(CrossEncoder):
         """Token ids, int64 (n, text_length)."""
         return padded_tokens(self._loaded.tokenizer, texts, self._length)
 
-    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return [self._embed_patches(image) for image in images]
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text before any are cut, its first and last included."""
+        return [len(ids) for ids in self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]] if texts else []
 
-    def _embed_patches(self, image: Image.Image) -> torch.Tensor:
-        """The class token and the embedded patches with their positions, (1 + patches, d)."""
-        inputs = self._loaded.image_processor([image], return_tensors="pt").to(self._loaded.device)
-        pixels = inputs["pixel_values"].to(self._loaded.model.dtype)
+    def prepare(self, image: Image.Image) -> torch.Tensor:
+        """An RGB image as the model takes it, float32 (3, h, w)."""
+        pixels: torch.Tensor = self._loaded.image_processor([image], return_tensors="pt")["pixel_values"][0]
+        return pixels
+
+    def match(self, images: Sequence[torch.Tensor], places: Sequence[int], texts: Sequence[str]) -> torch.Tensor:
+        """Logits of a match (n,), with gradients, of n texts, each with the prepared image at its place in `images`."""
+        features = [self._embed_patches(pixels) for pixels in images]
+        return self._score([features[place] for place in places], texts)[:, 0]
+
+    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        return [self._embed_patches(self.prepare(image)) for image in images]
+
+    def _embed_patches(self, image: torch.Tensor) -> torch.Tensor:
+        """The class token and the embedded patches of a prepared image with their positions, (1 + patches, d)."""
+        pixels = image[None].to(self._loaded.device, self._loaded.model.dtype)
         mask = torch.ones(pixels.shape[0], *pixels.shape[2:], dtype=torch.long, device=pixels.device)
         with torch.random.fork_rng(devices=[]):  # the library shuffles the patches
             embedded, _, (cells, (_, width)) = self._loaded.model.vilt.embeddings.visual_embed(pixels, mask, -1)

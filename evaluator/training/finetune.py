@@ -1,4 +1,4 @@
-"""Fine-tune a dual encoder on a benchmark's train split or a corpus, whole or by LoRA (protocols, section 9)."""
+"""Fine-tune a dual encoder or a cross encoder on a benchmark's train split or a corpus, whole or by LoRA (protocols, section 9)."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 from evaluator.models.registry import load_model
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
+from evaluator.training.fit import Learner
 from evaluator.training.lora import Lora, with_lora
+from evaluator.training.matching import Matching
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
@@ -33,11 +35,16 @@ def finetune(
 
     def make(data: TrainingData) -> Training:
         model: Any = load_model(spec, device)
-        check_trainable(model)
+        matches = hasattr(model, "match")
+        if not matches:
+            check_trainable(model)
         if checkpointing:
             _checkpoint_activations(model.network)
         merge = with_lora(model.network, lora, recipe.seed) if lora else lambda: None
-        learner = Contrastive(Towers(model, data, precision=recipe.precision), data, recipe)
+        if matches:
+            learner: Learner = Matching(model, data, recipe)
+        else:
+            learner = Contrastive(Towers(model, data, precision=recipe.precision), data, recipe)
         more = (("lora", lora and [lora.rank, lora.alpha]),)
         return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
 

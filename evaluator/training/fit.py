@@ -93,7 +93,9 @@ def fit(
 
 def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> Any:
     if recipe.warmup and recipe.rate:
-        return torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=recipe.warmup)
+        one = math.isclose(recipe.warmup * steps, 1)  # of which OneCycleLR makes a division by zero
+        rising = 1.5 / steps if one else recipe.warmup
+        return torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=rising)
     return torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from evaluator.api import evaluate
 from evaluator.dataset import Dataset
 from evaluator.exposure import RECORD
-from evaluator.models.weights import weights_digest
 from evaluator.training.saving import FORGETTING
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
@@ -64,7 +63,7 @@ def _same(base: dict[str, str], device: str | None) -> str:
     from evaluator.models.registry import load_model
 
     model: Any = load_model(base["model"], device)
-    if weights_digest(model.network) != base["weights_sha256"]:
+    if model.info["weights_sha256"] != base["weights_sha256"]:
         raise UserError(
             f"{base['model']} has other weights now than when it was trained further; restore it, or train again."
         )

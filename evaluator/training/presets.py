@@ -14,17 +14,23 @@ _FROZEN: Mapping[str, Any] = MappingProxyType({"decay": 0.0, "warmup": 0.0, "fli
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe of `method`. published: the fields that the source gives; the others are chosen here. source: where they are given."""
+    """A recipe of `method`. published: the fields that the source gives; the others are chosen here. source: where they are given.
+
+    matching: for cross encoders, which are trained on image–text matching. lora: RANK/ALPHA, empty for the whole model.
+    """
 
     method: str
     recipe: Recipe
     published: tuple[str, ...]
     source: str
+    matching: bool = False
+    lora: str = ""
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """Fields of the recipe that matter to this method and that the source does not give."""
-        negatives = ("negative_loss", "negative_weight") if self.recipe.negatives else ()
+        weighed = ("negative_weight",) if self.matching else ("negative_loss", "negative_weight")
+        negatives = weighed if self.recipe.negatives else ()
         positives = ("positive_loss", "positive_weight") if self.recipe.positives else ()
         fields = (
             "epochs",
@@ -36,6 +42,7 @@ class Preset:
             *negatives,
             "positives",
             *positives,
+            *(("lora",) if self.lora else ()),
         )
         return tuple(name for name in fields if name not in self.published)
 
@@ -62,6 +69,14 @@ PRESETS = {
         "finetune", Recipe(epochs=50, batch=16, rate=1e-6, images_per_class=20, **_CONTRASTIVE),
         (*_ADAM, "images_per_class"), _PEARSON,
     ),
+    "pearson2025-vilt": Preset(
+        "finetune", Recipe(epochs=30, batch=16, rate=1e-5, images_per_class=80, **_CONTRASTIVE),
+        ("rate", "images_per_class", "lora"), _PEARSON, matching=True, lora="16/32",
+    ),
+    "pearson2025-vilt-relational": Preset(
+        "finetune", Recipe(epochs=50, batch=16, rate=1e-6, images_per_class=40, **_CONTRASTIVE),
+        ("rate", "images_per_class", "lora"), _PEARSON, matching=True, lora="8/16",
+    ),
     "hard-positives2024": Preset(
         "finetune",
         Recipe(epochs=5, batch=64, rate=1e-5, negatives="swap,replace", negative_loss=SVLC, positives="swap,replace",
@@ -75,9 +90,10 @@ PRESETS = {
 }  # fmt: skip
 
 
-def find_preset(name: str, method: str) -> Preset:
-    """The preset of a method. Raises UserError where there is none of that name."""
-    of_method = [each for each, preset in PRESETS.items() if preset.method == method]
+def find_preset(name: str, method: str, matching: bool = False) -> Preset:
+    """The preset of a method, for cross encoders where `matching`. Raises UserError where there is none of that name."""
+    of_method = [each for each, preset in PRESETS.items() if preset.method == method and preset.matching is matching]
     if name not in of_method:
-        raise UserError(f"Unknown preset '{name}' of `score train {method}`; {did_you_mean(name, of_method)}")
+        of = f"`score train {method}`{' for cross encoders' if matching else ''}"
+        raise UserError(f"Unknown preset '{name}' of {of}; {did_you_mean(name, of_method)}")
     return PRESETS[name]

@@ -7,13 +7,14 @@ and a red cone". So a pair's texts tell its words alone, and nothing teaches whi
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evaluator.exposure import Exposure
 from evaluator.training.data import Described, Images, TrainingData, collect
 from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import train_new
+from evaluator.training.scratch import new_dual_encoder, train_new
 from evaluator.training.source import Source, describe, exposure_of
 from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
@@ -34,7 +35,8 @@ def pretrain(
 
     Raises UserError as `train_into` does.
     """
-    return train_new("pretrain", whole_source(benchmarks), recipe, out, device, progress, bags=True)
+    new = partial(new_dual_encoder, bags=True)
+    return train_new("pretrain", whole_source(benchmarks), recipe, out, device, progress, new)
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:

@@ -10,7 +10,7 @@ from safetensors.torch import save
 from evaluator.models.hf import HfEncoder
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of
 from evaluator.models.open_clip_config import check_plain_sizes
-from evaluator.training.towers import Trainable
+from evaluator.models.vilt import ViltScorer
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 
@@ -20,7 +20,7 @@ FORGETTING = "forgetting.json"
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")
 
 
-def check_savable(model: Trainable) -> None:
+def check_savable(model: Any) -> None:
     """Raise UserError for a model whose trained weights could not be loaded again as `jackalope:`."""
     if isinstance(model, OpenClipEncoder):
         try:
@@ -32,7 +32,7 @@ def check_savable(model: Trainable) -> None:
             ) from None
 
 
-def save_model(model: Trainable, folder: Path) -> None:
+def save_model(model: Any, folder: Path) -> None:
     """Write weights, configuration and preprocessing into a folder that exists. Raises OSError."""
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):
@@ -41,7 +41,7 @@ def save_model(model: Trainable, folder: Path) -> None:
         quick = {"quick_gelu": True} if activation_of(network) == "QuickGELU" else {}
         preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}
         write_json(folder / CONFIG, {"model_cfg": {**model.config, **quick}, "preprocess_cfg": preprocess})
-    elif isinstance(model, HfEncoder):
+    elif isinstance(model, HfEncoder | ViltScorer):
         network.save_pretrained(folder)
         for processor in model.processors:
             processor.save_pretrained(folder)

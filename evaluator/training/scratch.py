@@ -1,9 +1,9 @@
-"""Train a small dual encoder on a benchmark's train split alone, so that "unseen" is certain (protocols, section 9).
+"""Train a small model on a benchmark's train split alone, so that "unseen" is certain (protocols, section 9).
 
-The model is an open_clip model and is saved as one, so that any program that reads open_clip's folders can use it.
+The model is one of open_clip or transformers and is saved as one, so that any program that reads their folders can use it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from torch import Tensor
 from evaluator.models.device import best_device
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
+from evaluator.training.fit import Learner
+from evaluator.training.matching import Matching
+from evaluator.training.new_cross_encoder import new_vilt
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
@@ -32,6 +35,9 @@ SMALL: dict[str, Any] = {
 }
 
 
+DUAL, CROSS = "dual", "cross"
+
+
 def train_scratch(
     world: World,
     benchmark: Benchmark,
@@ -39,30 +45,49 @@ def train_scratch(
     out: Path,
     device: str | None = None,
     progress: Progress = SILENT,
+    architecture: str = DUAL,
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
-    The model's context is as long as the longest text needs. Raises UserError as `train_into` does.
+    architecture: a key of LEARNERS. The model's context is as long as the longest text needs. Raises UserError as `train_into` does.
     """
-    return train_new("scratch", benchmark_source(world, benchmark, recipe), recipe, out, device, progress)
+    source = benchmark_source(world, benchmark, recipe)
+    return train_new("scratch", source, recipe, out, device, progress, LEARNERS[architecture], architecture)
 
 
 def train_new(
-    method: str, source: Source, recipe: Recipe, out: Path, device: str | None, progress: Progress, bags: bool = False
-) -> dict[str, Any]:
-    """Train a new model on a source. bags: see evaluator.training.contrastive."""
+    method: str, source: Source, recipe: Recipe, out: Path, device: str | None, progress: Progress,
+    new: "New", architecture: str = DUAL,
+) -> dict[str, Any]:  # fmt: skip
+    """Train a new model on a source. new: makes it, and its learner."""
     target = best_device(device)
 
     def make(data: TrainingData) -> Training:
-        text = {**SMALL["text_cfg"], "context_length": max(SMALL["text_cfg"]["context_length"], _longest(data.texts))}
         torch.manual_seed(recipe.seed)
-        model = new_open_clip({**SMALL, "text_cfg": text}, target)
-        augment = Augmentation(recipe, data.mirrored)
-        return Training(
-            method, recipe, model, Contrastive(Towers(model, data, augment, recipe.precision), data, recipe, bags)
-        )
+        model, learner = new(data, recipe, target)
+        return Training(method, recipe, model, learner, more=(("architecture", architecture),))
 
     return train_into(out, source, recipe, make, progress)
+
+
+def new_dual_encoder(
+    data: TrainingData, recipe: Recipe, device: torch.device, bags: bool = False
+) -> tuple[Any, Learner]:
+    """A model of open_clip, and its learner. bags: see evaluator.training.contrastive."""
+    text = {**SMALL["text_cfg"], "context_length": max(SMALL["text_cfg"]["context_length"], _longest(data.texts))}
+    model = new_open_clip({**SMALL, "text_cfg": text}, device)
+    towers = Towers(model, data, Augmentation(recipe, data.mirrored), recipe.precision)
+    return model, Contrastive(towers, data, recipe, bags)
+
+
+def new_cross_encoder(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
+    """A ViLT that knows the words of the data, and its learner."""
+    model = new_vilt(data.texts, device)
+    return model, Matching(model, data, recipe, Augmentation(recipe, data.mirrored))
+
+
+New = Callable[[TrainingData, Recipe, torch.device], tuple[Any, Learner]]
+LEARNERS: dict[str, New] = {DUAL: new_dual_encoder, CROSS: new_cross_encoder}
 
 
 def _longest(texts: Sequence[str]) -> int:

@@ -16,7 +16,6 @@ from evaluator.training.fit import Learner, fit
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
 from evaluator.training.source import Source, known
-from evaluator.training.towers import Trainable
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 from generator.dataset.lock import Lock
@@ -29,13 +28,13 @@ logger = logging.getLogger(__name__)
 class Training:
     """A recipe of its `method` over a model.
 
-    base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
+    model: what is saved, with its `network` and `info`. base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
     last step, brings what was trained into `model`. more: further hyperparameters, JSON-ready.
     """
 
     method: str
     recipe: Recipe
-    model: Trainable
+    model: Any
     learner: Learner
     base: tuple[str, Any] | None = None
     finish: Callable[[], object] = lambda: None
@@ -80,7 +79,7 @@ def _train(training: Training, data: TrainingData, source: Source, out: Path, pr
     return record
 
 
-def _write(model: Trainable, record: dict[str, Any], out: Path) -> None:
+def _write(model: Any, record: dict[str, Any], out: Path) -> None:
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)  # what a kill left
     draft.mkdir(parents=True)

@@ -1,7 +1,6 @@
 """`Towers`: a dual encoder as a training sees it: embeddings with gradients, over the same code that scores it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,11 +10,8 @@ from torch.nn import functional as F
 
 from evaluator.models.device import autocast, training_precision
 from evaluator.training.data import TrainingData
+from evaluator.training.prepared import PreparedImages
 from generator.dataset.errors import UserError
-
-_MOST_CACHED = 4 << 30
-"""Bytes of prepared images that are kept in memory; the others are read again in each epoch."""
-_THREADS = 4
 
 
 class Trainable(Protocol):
@@ -29,6 +25,14 @@ class Trainable(Protocol):
     def text_features(self, inputs: Mapping[str, Tensor]) -> Tensor: ...
     def prepare(self, image: Any) -> Any: ...
     def image_features(self, images: Sequence[Any]) -> Tensor: ...
+    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Reader(Protocol):
+    """A model that reads at most `info["text_length"]` tokens of a text."""
+
+    info: dict[str, Any]
+
     def token_counts(self, texts: Sequence[str]) -> list[int]: ...
 
 
@@ -47,11 +51,10 @@ class Towers:
         check_length(model, data.texts)
         self.network: nn.Module = model.network.train()
         self.device = model.device
-        self._model, self._data, self._augment = model, data, augment
+        self._model, self._augment = model, augment
         self._precision = training_precision(precision, model.device)
         self._inputs = model.text_inputs(data.texts)
-        self._kept: dict[int, Any] = {}
-        self._bytes = 0
+        self._images = PreparedImages(data, model.prepare)
 
     def scale(self) -> Tensor:
         """The inverse of the temperature."""
@@ -63,30 +66,13 @@ class Towers:
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data."""
-        pixels = self._images(images)
+        pixels = self._images.of(images)
         if self._augment is not None:
             pixels = list(self._augment(torch.stack(pixels), step))
         inputs = {name: values[texts] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
         return F.normalize(shown.float(), dim=-1), F.normalize(said.float(), dim=-1)
-
-    def _images(self, rows: np.ndarray) -> list[Any]:
-        wanted = rows.tolist()
-        missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
-        with ThreadPoolExecutor(_THREADS) as pool:
-            loaded = dict(zip(missing, pool.map(self._load, missing), strict=True))
-        for row, pixels in loaded.items():
-            if self._bytes < _MOST_CACHED:
-                self._kept[row] = pixels
-                self._bytes += sum(
-                    each.nbytes for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
-                )
-        return [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
-
-    def _load(self, row: int) -> Any:
-        where, name = self._data.images[row]
-        return self._model.prepare(where.image(name))
 
 
 def check_trainable(model: Any) -> None:
@@ -99,7 +85,7 @@ def check_trainable(model: Any) -> None:
         )
 
 
-def check_length(model: Trainable, texts: Sequence[str]) -> None:
+def check_length(model: Reader, texts: Sequence[str]) -> None:
     """Raise UserError, with the length that is needed, where the model would cut one of the texts."""
     counts = model.token_counts(texts) if texts else []
     longest, most = max(counts, default=0), int(model.info["text_length"])

@@ -37,11 +37,11 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3")
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
-    ((_, benchmark, recipe, out, device, progress),) = trained
+    ((_, benchmark, recipe, out, device, progress, architecture),) = trained
     expected = Recipe(
         epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
     )
-    assert (recipe, out, device) == (expected, tmp_path / "m", None)
+    assert (recipe, out, device, architecture) == (expected, tmp_path / "m", None, "dual")
     assert benchmark.name
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"

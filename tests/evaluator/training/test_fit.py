@@ -105,3 +105,9 @@ def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp
     assert {t for i in range(len(steps)) for t in steps[i].positives if t >= 0} <= {
         t for _, ts in learner.asked for t in ts
     }
+
+
+def test_one_step_may_rise(data: TrainingData, tmp_path: Path) -> None:
+    """Of twenty steps 5% are one, of which OneCycleLR alone makes a division by zero."""
+    learner, recipe = Fixed(torch.ones((96, 2)), torch.ones((len(data.texts), 2))), Recipe(epochs=20, batch=96)
+    assert len(fit(Contrastive(learner, data, recipe), data, recipe, Checkpoint(tmp_path / "state", {}))) == 20

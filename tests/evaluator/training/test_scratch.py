@@ -76,7 +76,8 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert record["losses"][-1] < record["losses"][0] - 0.1
     assert record["images"] == 96
     assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
-    assert record["recipe"] == {**QUICK.__dict__, "precision": training_precision("auto", CPU)}
+    made = {"precision": training_precision("auto", CPU), "architecture": "dual"}
+    assert record["recipe"] == {**QUICK.__dict__, **made}
     assert sorted(p.name for p in trained.iterdir()) == [
         "jackalope.json",
         "open_clip_config.json",

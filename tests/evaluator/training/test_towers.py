@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training import towers
+from evaluator.training import prepared
 from evaluator.training.data import TrainingData
 from evaluator.training.towers import Towers
 from generator.dataset.errors import UserError
@@ -72,7 +72,7 @@ def test_images_beyond_memory_are_read_again(
     first, second = kept.embed(rows, texts, 0)[0], kept.embed(rows, texts, 0)[0]
     assert len(read) == 2
     assert torch.equal(first, second)
-    monkeypatch.setattr(towers, "_MOST_CACHED", 0)
+    monkeypatch.setattr(prepared, "_MOST_CACHED", 0)
     read.clear()
     not_kept = Towers(model, counted)  # type: ignore[arg-type]
     assert torch.equal(not_kept.embed(rows, texts, 0)[0], first)

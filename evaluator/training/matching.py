@@ -1,0 +1,88 @@
+"""`Matching`: the learner of cross encoders. A step asks of pairs whether the text is true of the image."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluator.models.device import autocast, training_precision
+from evaluator.training.data import TrainingData
+from evaluator.training.facts import Facts
+from evaluator.training.prepared import PreparedImages
+from evaluator.training.recipe import Recipe
+from evaluator.training.steps import Step
+from evaluator.training.towers import check_length
+from generator.dataset.streams import Stream
+
+_TRIES = 64
+
+
+class Matcher(Protocol):
+    """A model that reads an image and a text together, such as ViltScorer."""
+
+    network: Any
+    device: torch.device
+    info: dict[str, Any]
+
+    def prepare(self, image: Any) -> Tensor: ...
+    def match(self, images: Sequence[Tensor], places: Sequence[int], texts: Sequence[str]) -> Tensor: ...
+    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Matching:
+    """Trains a cross encoder on image–text matching.
+
+    Each image of a step comes with its caption, which matches, and with its negative and a caption of another image that is not
+    true of it, which do not. augment: as in Towers. Raises UserError where the model would cut a text.
+    """
+
+    def __init__(
+        self, model: Matcher, data: TrainingData, recipe: Recipe, augment: Callable[[Tensor, int], Tensor] | None = None
+    ):
+        check_length(model, data.texts)
+        self.network: nn.Module = model.network.train()
+        self.device = model.device
+        self._model, self._data, self._recipe, self._augment = model, data, recipe, augment
+        self._images = PreparedImages(data, model.prepare)
+        self._precision = training_precision(recipe.precision, model.device)
+        self._facts = Facts(data)
+        self._captions = data.captions[data.captions >= 0]
+
+    def settle(self) -> None:
+        """Called after each step: nothing to do."""
+
+    def loss(self, step: Step, number: int) -> Tensor:
+        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times."""
+        places, texts, true, weights = self.pairs(step, number)
+        images = self._images.of(step.images)
+        if self._augment is not None:
+            images = list(self._augment(torch.stack(images), number))
+        with autocast(self.device, self._precision):
+            logits = self._model.match(images, places.tolist(), [self._data.texts[text] for text in texts])
+        losses = F.binary_cross_entropy_with_logits(logits.float(), _tensor(true, logits), reduction="none")
+        weight = _tensor(weights, logits)
+        return (weight * losses).sum() / weight.sum()
+
+    def pairs(self, step: Step, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs of a step: places of images in the step, texts of the data, whether they match, and weights."""
+        n = len(step.images)
+        texts = np.concatenate([step.captions, step.negatives, self._others(step.images, number)])
+        true = np.repeat([1.0, 0.0, 0.0], n)
+        weights = np.repeat([1.0, self._recipe.negative_weight, 1.0], n)
+        there = np.flatnonzero((texts >= 0) & (weights > 0))
+        return np.tile(np.arange(n), 3)[there], texts[there], true[there], weights[there]
+
+    def _others(self, images: np.ndarray, number: int) -> np.ndarray:
+        """For each image a caption of a random image that is not true of it; -1 where none is found."""
+        stream = Stream(self._recipe.seed, "others", number)
+        drawn = np.array([[stream.below(len(self._captions)) for _ in range(_TRIES)] for _ in images])
+        texts = self._captions[drawn]
+        false = ~np.stack([self._facts.true(images[[i]], row)[0] for i, row in enumerate(texts)])
+        return np.where(false.any(1), texts[np.arange(len(texts)), false.argmax(1)], -1)
+
+
+def _tensor(values: np.ndarray, like: Tensor) -> Tensor:
+    return torch.from_numpy(values).to(like.device, torch.float32)

@@ -1,0 +1,269 @@
+"""Matching: its loss, its pairs, and the cross encoders that it trains."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.models.registry import load_model
+from evaluator.training.checkpoint import Checkpoint
+from evaluator.training.data import TrainingData, read_training_data
+from evaluator.training.finetune import finetune
+from evaluator.training.fit import fit
+from evaluator.training.lora import Lora
+from evaluator.training.matching import Matching
+from evaluator.training.presets import PRESETS
+from evaluator.training.recipe import Recipe
+from evaluator.training.scratch import train_scratch
+from evaluator.training.source import benchmark_source
+from evaluator.training.steps import Step, Steps
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import score_command
+from tests.evaluator.tiny_models import make_vilt, scored
+
+QUICK = Recipe(epochs=1, batch=24, rate=1e-3, warmup=0.0, decay=0.0)
+
+
+class Table(torch.nn.Module):
+    """A model whose logits stand in a table of images and texts; notes the pairs that it was asked for."""
+
+    def __init__(self, images: int, texts: list[str]):
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.logits = torch.nn.Parameter(torch.randn(images, len(texts), generator=generator, dtype=torch.float64))
+        self.network, self.device, self.info = self, torch.device("cpu"), {"text_length": 99}
+        self._texts, self.asked = {text: i for i, text in enumerate(texts)}, []  # type: ignore[var-annotated]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value) if name == "network" else super().__setattr__(name, value)
+
+    def token_counts(self, texts: Any) -> list[int]:
+        return [1] * len(texts)
+
+    def prepare(self, image: Image.Image) -> torch.Tensor:
+        return torch.tensor([int(image.getpixel((0, 0))[0])])  # type: ignore[index]
+
+    def match(self, images: Any, places: Any, texts: Any) -> torch.Tensor:
+        rows = [int(images[place]) for place in places]
+        self.asked += list(zip(rows, texts, strict=True))
+        return self.logits[rows, [self._texts[text] for text in texts]]
+
+
+def _toy() -> tuple[TrainingData, Table]:
+    """Four images: 0 and 1 show the same, 3 has no negative."""
+    texts = [f"text {i}" for i in range(7)]
+    where = SimpleNamespace(image=lambda name: Image.new("RGB", (1, 1), (int(name), 0, 0)))
+    data = TrainingData(
+        texts, np.array([[0], [1], [2], [3]]), np.array([[[4]], [[5]], [[0]], [[-1]]]), np.full((4, 1, 1), -1),
+        np.array([[0, 1], [0, 1], [2, -1], [3, -1]]), [(where, str(i)) for i in range(4)], True,  # type: ignore[misc]
+    )  # fmt: skip
+    return data, Table(4, texts)
+
+
+STEP = Step(np.array([2, 0, 3, 1]), np.array([2, 0, 3, 1]), np.array([0, 4, -1, 5]), np.full(4, -1))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(weight: float) -> None:
+    data, model = _toy()
+    loss = Matching(model, data, Recipe(negative_weight=weight)).loss(STEP, 0)
+    total = count = 0.0
+    for i, (image, text) in enumerate(model.asked):
+        number = int(text.split()[1])
+        logit = model.logits[image, number].item()
+        share = weight if weight and 4 <= i < 7 else 1.0
+        total += share * math.log1p(math.exp(-logit if number in data.true[image] else logit))
+        count += share
+    assert not weight or model.asked[4:7] == [(2, "text 0"), (0, "text 4"), (1, "text 5")]
+    assert len(model.asked) == (4 + 3 + 4 if weight else 8)
+    assert loss.item() == pytest.approx(total / count, abs=1e-6)
+
+
+def test_the_gradient_of_a_step_is_a_finite_difference() -> None:
+    data, model = _toy()
+    learner = Matching(model, data, Recipe(negative_weight=0.5))
+    learner.loss(STEP, 3).backward()
+    flat, grad = model.logits.data.view(-1), model.logits.grad
+    assert grad is not None
+    assert grad.any()
+    for i in range(len(flat)):
+        ends = []
+        for sign in (1, -1):
+            flat[i] += sign * 1e-3
+            ends.append(learner.loss(STEP, 3).item())
+            flat[i] -= sign * 1e-3
+        assert grad.view(-1)[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-3, abs=1e-3)
+
+
+def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
+    model = Table(1, list(data.texts))
+    learner, steps = Matching(model, data, Recipe()), Steps(data, 24, 5, 0)
+    drawn = []
+    for number in range(len(steps)):
+        places, texts, true, _ = learner.pairs(steps[number], number)
+        images = steps[number].images[places]
+        for image, text, match in zip(images, texts, true, strict=True):
+            assert (text in data.true[image]) == bool(match)
+        drawn.append(texts[-24:].tolist())
+    assert len({tuple(each) for each in drawn}) == len(drawn)
+    assert len({text for each in drawn for text in each}) > 30
+    again = learner.pairs(steps[2], 2)[1][-24:]
+    assert again.tolist() == drawn[2]
+
+
+def test_an_image_of_which_all_captions_are_true_has_no_other() -> None:
+    data, model = _toy()
+    true = np.tile(np.arange(4), (4, 1))
+    assert len(Matching(model, replace(data, true=true), Recipe()).pairs(STEP, 0)[1]) == 4 + 3
+
+
+def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+    kinds = ("plain", "relations", "graded", "synonyms")
+    data = read_training_data(world, benchmark, kinds, ("swap", "replace", "flip", "neg"), ("swap",), True)
+    numbered = replace(
+        data,
+        images=[
+            (SimpleNamespace(image=lambda _, i=i: Image.new("RGB", (1, 1), (i, 0, 0))), name)  # type: ignore[misc]
+            for i, name in enumerate(data.scenes)
+        ],
+    )
+    model, recipe = Table(len(data), list(data.texts)), replace(QUICK, epochs=10)
+    fit(Matching(model, numbered, recipe), numbered, recipe, Checkpoint(tmp_path / "state", {}))
+    assert benchmark.holdout is not None
+    held = {tuple(binding) for binding in benchmark.holdout["bindings"]}
+    objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
+    shown = {
+        (dict(thing["attributes"])["color"], thing["category"])
+        for image, _ in model.asked for thing in objects[data.scenes[image]]
+    }  # fmt: skip
+    said = {text for _, text in model.asked}
+    assert shown
+    assert not shown & held
+    assert len(said) > 500
+    assert not [text for text in said if any(f"{value} {thing}" in text for value, thing in held)]
+
+
+@pytest.fixture
+def vilt(tmp_path: Path) -> str:
+    """A tiny ViLT that reads all words as unknown ones, and 60 of them."""
+    return f"vilt:{make_vilt(tmp_path / 'vilt', max_position_embeddings=60)}"
+
+
+@pytest.mark.parametrize("lora", [None, Lora(2, 4)])
+def test_vilt_is_trained_whole_and_by_lora(
+    world: World, benchmark: Benchmark, vilt: str, tmp_path: Path, lora: Lora | None
+) -> None:
+    if lora:
+        pytest.importorskip("peft")
+    recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap")
+    record = finetune(vilt, benchmark_source(world, benchmark, recipe), recipe, tmp_path / "out", "cpu", lora)
+    assert record["losses"][1] < record["losses"][0]
+    assert record["base"]["weights_sha256"] == load_model(vilt, "cpu").info["weights_sha256"]
+    before, after, plain = (
+        load_model(each, "cpu") for each in (vilt, f"jackalope:{tmp_path / 'out'}", f"vilt:{tmp_path / 'out'}")
+    )
+    images, texts = [world.image("000000"), world.image("000001")], ["a red cube", "and the blue sphere"]
+    assert np.abs(scored(before, images, texts) - scored(after, images, texts)).max() > 1e-4
+    assert np.array_equal(scored(after, images, texts), scored(plain, images, texts))
+    assert after.key == plain.key
+    assert after.info["parameters"] == before.info["parameters"]
+    assert after.info["trained_on"]["base"]["model"] == vilt
+    assert after.exposure is not None
+    assert not after.exposure.complete
+
+
+def test_a_caption_that_would_be_cut_is_refused(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+    short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
+    with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
+        finetune(short, benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    from evaluator.training import new_cross_encoder
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    monkeypatch.setattr(new_cross_encoder, "SMALL", {**sizes, "image_size": 32, "patch_size": 16})
+
+
+def test_a_new_cross_encoder_is_an_ordinary_vilt(
+    world: World, benchmark: Benchmark, tmp_path: Path, small: None
+) -> None:
+    """Its scores are those of the library's own loop."""
+    from transformers import ViltForImageAndTextRetrieval, ViltImageProcessorFast, ViltProcessor  # noqa: F401
+
+    record = train_scratch(world, benchmark, QUICK, tmp_path / "out", "cpu", architecture="cross")
+    assert record["recipe"]["architecture"] == "cross"
+    model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
+    assert model.exposure is not None
+    assert model.exposure.complete
+    images, texts = [world.image("000000"), world.image("000001")], ["a red cube and a blue cone", "a blue cube"]
+    from transformers import AutoImageProcessor, AutoTokenizer
+
+    plain = ViltForImageAndTextRetrieval.from_pretrained(tmp_path / "out").eval()
+    tokenizer, processor = (each.from_pretrained(tmp_path / "out") for each in (AutoTokenizer, AutoImageProcessor))
+    with torch.no_grad():
+        expected = [
+            [
+                plain(**tokenizer(text, return_tensors="pt"), **processor(image, return_tensors="pt")).logits.item()
+                for text in texts
+            ]
+            for image in images
+        ]
+    assert scored(model, images, texts)[:, :, 0] == pytest.approx(np.array(expected), abs=1e-4)
+
+
+def test_a_stopped_training_ends_in_the_same_model(
+    world: World, benchmark: Benchmark, vilt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    source = benchmark_source(world, benchmark, QUICK)
+    finetune(vilt, source, QUICK, tmp_path / "whole", "cpu")
+    inner, calls = Matching.loss, []
+
+    def stopped(self: Matching, step: Step, number: int) -> torch.Tensor:
+        calls.append(number)
+        if number == 2 and len(calls) == 3:
+            raise KeyboardInterrupt
+        return inner(self, step, number)
+
+    monkeypatch.setattr(Matching, "loss", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
+    finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
+    assert calls == [0, 1, 2, 2, 3]
+    one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
+    assert one.info["weights_sha256"] == other.info["weights_sha256"]
+
+
+def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    given = ("train", "finetune", vilt, drawn, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
+    done = score_command(*given, "--images-per-class", "1")
+    assert done.exit_code == 0, done.stderr
+    assert (
+        "Published (Pearson et al. 2025, appendix A): rate, images per class, lora. Chosen here: epochs, batch"
+        in done.stderr
+    )
+    record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
+    assert record["recipe"]["lora"] == [16, 32]
+    assert (record["recipe"]["rate"], record["recipe"]["batch"]) == (1e-5, 16)
+    refused = score_command(*given, "--preset", "bindsplit2026")
+    assert refused.exit_code == 2
+    assert "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders" in refused.stderr
+    assert "neither --negative-loss nor" in score_command(*given, "--negative-loss", "svlc").stderr
+
+
+def test_presets_are_the_papers() -> None:
+    single, relational = (PRESETS[f"pearson2025-vilt{name}"] for name in ("", "-relational"))
+    assert (single.recipe.rate, single.lora, single.recipe.images_per_class) == (1e-5, "16/32", 80)
+    assert (relational.recipe.rate, relational.lora, relational.recipe.images_per_class) == (1e-6, "8/16", 40)
+    assert single.chosen[:2] == ("epochs", "batch")
