@@ -249,6 +249,37 @@ def finetune(
 
 
 @train.command()
+@click.argument("model")
+@click.argument("dataset", type=_Corpus())
+@_OUT
+@BENCHMARK
+@_PRESET
+@click.option("--steps", type=click.IntRange(min=1), help="Steps of the training.  [default: the preset's]")
+@click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
+@_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
+@click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
+@DEVICE
+@JSON
+def dreambooth(
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, device: str | None,
+    as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
+
+    MODEL is a Stable Diffusion 1, 2 or XL of diffusion:, or a jackalope: one. Images are prepared as its preset says: name it as
+    diffusion:MODEL@pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON lines (docs/training.md).
+    """
+    from evaluator.training.dreambooth import dreambooth as run
+    from evaluator.training.presets import find_preset
+
+    chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
+    recipe = _changed(chosen.recipe, given)
+    say(chosen.said)
+    record = run(model, _source(dataset, benchmark, recipe), recipe, out, device, text_encoder, Bar())
+    _tell(record, out, dataset, as_json)
+
+
+@train.command()
 @click.argument("model", type=FOLDER)
 @click.argument("dataset", type=Questions())
 @BENCHMARK

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from evaluator.exposure import RECORD, recorded_exposure
+from evaluator.models.diffusion.loading import load_diffusion
+from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder, load_hf
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
 from evaluator.models.open_clip_config import check_plain_sizes
@@ -18,18 +20,21 @@ _OF_TRANSFORMERS = {
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
     "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
 }  # fmt: skip
-_FILES = {"open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
+_OF_DIFFUSERS = {
+    "model_index.json", "unet", "vae", "scheduler", "text_encoder", "text_encoder_2", "tokenizer", "tokenizer_2",
+}  # fmt: skip
+_FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
 _FORGETTING = "forgetting.json"
 
 
-def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer:
-    """Load the folder at `path`.
+def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
+    """Load the folder at `path`, which a diffusion model may follow with `@PRESET`.
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
     """
-    folder = Path(path)
+    folder, preset = _folder_and_preset(path)
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
     if not (folder / RECORD).exists():
@@ -45,7 +50,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
     record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
-    encoder = _load(folder, path, device)
+    encoder = _load(folder, preset, path, device)
     encoder.info |= {
         "weights": str(folder),
         "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
@@ -54,7 +59,9 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
 
 
 def family_of(folder: Path) -> str:
-    """The family that reads the folder too: `open_clip`, `hf` or `vilt`."""
+    """The family that reads the folder too: `open_clip`, `hf`, `vilt` or `diffusion`."""
+    if (folder / "model_index.json").exists():
+        return "diffusion"
     if not (folder / "config.json").exists():
         return "open_clip"
     return "vilt" if read_json(folder / "config.json").get("model_type") == "vilt" else "hf"
@@ -66,8 +73,21 @@ def is_cross_encoder(spec: str) -> bool:
     return family == "vilt" or (family == "jackalope" and Path(name).is_dir() and family_of(Path(name)) == "vilt")
 
 
-def _load(folder: Path, path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer:
+def _folder_and_preset(path: str) -> tuple[Path, str]:
+    place, at, preset = path.rpartition("@")
+    if at and not Path(path).is_dir() and Path(place).is_dir() and family_of(Path(place)) == "diffusion":
+        return Path(place), f"@{preset}"
+    return Path(path), ""
+
+
+def _load(
+    folder: Path, preset: str, path: str, device: str | None
+) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
     family, place = family_of(folder), str(folder.absolute())
+    if family == "diffusion":
+        classifier = load_diffusion(f"{place}{preset}", device)
+        classifier.exposure = recorded_exposure(folder)
+        return classifier
     if family != "open_clip":
         model = load_vilt(place, device) if family == "vilt" else load_hf(place, device)
         model.exposure = recorded_exposure(folder)

@@ -52,7 +52,7 @@ def fit(
     Continues from the checkpoint's state. Raises UserError where loss or gradient are no longer finite; the state of the last good
     step that was kept stays.
     """
-    steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed)
+    steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network = learner.network
     optimizer = torch.optim.AdamW(
         _groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True, weight_decay=recipe.decay
@@ -81,9 +81,10 @@ def fit(
             learner.settle()
             total += value
             advance(note=f"loss {value:.2f}")
-            ended = (step + 1) % steps.epoch == 0
+            shown = step % steps.epoch + 1
+            ended = shown == steps.epoch or step + 1 == len(steps)
             if ended:
-                losses.append(round(total / steps.epoch, 4))
+                losses.append(round(total / shown, 4))
                 total = 0.0
             if ended or time.monotonic() - when > _SECONDS:
                 checkpoint.keep(network, optimizer, schedule, step + 1, total, losses)

@@ -32,6 +32,10 @@ class Preset:
         weighed = ("negative_weight",) if self.matching else ("negative_loss", "negative_weight")
         negatives = weighed if self.recipe.negatives else ()
         positives = ("positive_loss", "positive_weight") if self.recipe.positives else ()
+        if self.method == "dreambooth":
+            return tuple(
+                name for name in ("steps", "batch", "rate", "decay", "images_per_class") if name not in self.published
+            )
         fields = (
             "epochs",
             "batch",
@@ -76,6 +80,14 @@ PRESETS = {
     "pearson2025-vilt-relational": Preset(
         "finetune", Recipe(epochs=50, batch=16, rate=1e-6, images_per_class=40, **_CONTRASTIVE),
         ("rate", "images_per_class", "lora"), _PEARSON, matching=True, lora="8/16",
+    ),
+    "pearson2025-dreambooth": Preset(
+        "dreambooth", Recipe(steps=4000, batch=1, rate=5e-6, images_per_class=30, **_CONTRASTIVE),
+        ("steps", "batch", "rate", "images_per_class"), _PEARSON,
+    ),
+    "pearson2025-dreambooth-relational": Preset(
+        "dreambooth", Recipe(steps=5000, batch=1, rate=5e-6, images_per_class=40, **_CONTRASTIVE),
+        ("steps", "batch", "rate", "images_per_class"), _PEARSON,
     ),
     "hard-positives2024": Preset(
         "finetune",

@@ -13,7 +13,7 @@ CAPTION, ANALOGY = "caption", "analogy"
 class Recipe:
     """Hyperparameters, and what to learn from. The defaults are those of training from scratch.
 
-    rate: peak of one cycle with a share `warmup` of rising steps, or constant where `warmup` is 0. decay: of AdamW; Adam at 0.
+    steps: how many there are; None for those of `epochs`. rate: peak of one cycle with a share `warmup` of rising steps, or constant where `warmup` is 0. decay: of AdamW; Adam at 0.
     texts: kinds of training captions, joined by commas; None for `default_kinds`. negatives, positives: their kinds, joined by
     commas; empty for none. Each caption of a step is drawn with one of its negatives and one of its positives.
     negative_loss: `negclip` or `svlc`; positive_loss: `caption`, where positives are captions like others, or `analogy`
@@ -24,6 +24,7 @@ class Recipe:
     """
 
     epochs: int = 25
+    steps: int | None = None
     batch: int = 96
     rate: float = 1e-3
     decay: float = 0.05

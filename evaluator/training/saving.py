@@ -7,6 +7,7 @@ import open_clip
 import torch
 from safetensors.torch import save
 
+from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of
 from evaluator.models.open_clip_config import check_plain_sizes
@@ -45,6 +46,8 @@ def save_model(model: Any, folder: Path) -> None:
         network.save_pretrained(folder)
         for processor in model.processors:
             processor.save_pretrained(folder)
+    elif isinstance(model, DiffusionClassifier):
+        model.adapter.pipe.save_pretrained(folder, safe_serialization=True)
 
 
 def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncoder:

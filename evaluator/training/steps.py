@@ -22,10 +22,11 @@ class Step:
 class Steps:
     """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`; each can be asked alone, so that a training can be continued.
 
-    In each epoch every image comes once, in another order; what does not fill a batch is left out.
+    In each epoch every image comes once, in another order; what does not fill a batch is left out. count: of steps, in place of
+    that of `epochs`.
     """
 
-    def __init__(self, data: TrainingData, batch: int, epochs: int, seed: int):
+    def __init__(self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None):
         self._data, self._batch, self._seed = data, batch, seed
         self.epoch = len(data) // batch
         """Steps of an epoch."""
@@ -33,7 +34,7 @@ class Steps:
             raise UserError(
                 f"The train split has {len(data)} images, fewer than a batch of {batch}; render more, or choose a smaller batch."
             )
-        self._count = epochs * self.epoch
+        self._count = epochs * self.epoch if count is None else count
         self._order: tuple[int, list[int]] = (-1, [])
 
     def __len__(self) -> int:

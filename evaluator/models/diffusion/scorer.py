@@ -18,6 +18,7 @@ from evaluator.models.diffusion.preprocessing import describe_preprocessing, enc
 from evaluator.models.diffusion.samples import image_digest, level_weights, levels, noise
 from evaluator.models.diffusion.schedules import Preset
 from evaluator.models.memory import BatchSize
+from evaluator.models.quiet import quiet
 
 UNCONDITIONAL = ""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
@@ -77,6 +78,28 @@ class DiffusionClassifier(PairScorer):
         recorded |= {"confidence": self._preset.schedule.confidence, "stages": self._preset.schedule.stages}
         parts = [recorded, configurations, self._device.type]
         self.key = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    @property
+    def adapter(self) -> Network:
+        """The pipeline, and how its network is called."""
+        return self._network
+
+    @property
+    def network(self) -> torch.nn.ModuleDict:
+        """The networks of the pipeline by component."""
+        parts = self._network.pipe.components.items()
+        return torch.nn.ModuleDict({name: part for name, part in parts if isinstance(part, torch.nn.Module)})
+
+    @property
+    def device(self) -> torch.device:
+        """Where the networks are."""
+        return self._device
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text before any are cut, its first and last included: the most of any tokenizer."""
+        with quiet():
+            found = [each(list(texts), verbose=False)["input_ids"] for each, _ in self._network.tokenizers() if texts]
+        return [max(map(len, rows)) for rows in zip(*found, strict=True)]
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers side by side, int64 (n, length)."""

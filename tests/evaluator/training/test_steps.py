@@ -57,3 +57,9 @@ def test_too_few_images_are_refused(all_kinds: TrainingData) -> None:
         UserError, match="has 96 images, fewer than a batch of 97; render more, or choose a smaller batch"
     ):
         Steps(all_kinds, 97, 1, 0)
+
+
+def test_so_many_steps_as_are_asked_for(data: TrainingData) -> None:
+    whole, some = Steps(data, 40, 3, 0), Steps(data, 40, 1, 0, 5)
+    assert (len(whole), len(some)) == (6, 5)
+    assert all((some[i].captions == whole[i].captions).all() for i in range(5))

@@ -1,0 +1,82 @@
+"""`Denoising`: the learner of diffusion models. A step asks for the noise that was added to its images."""
+
+from collections import defaultdict
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evaluator.models.device import autocast, training_precision
+from evaluator.models.diffusion.conditions import ConditionCache
+from evaluator.models.diffusion.networks import Condition
+from evaluator.models.diffusion.noising import Diffusion
+from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.quiet import quiet
+from evaluator.training.data import TrainingData
+from evaluator.training.prepared import PreparedImages
+from evaluator.training.recipe import Recipe
+from evaluator.training.steps import Step
+from evaluator.training.towers import check_length
+from generator.dataset.errors import UserError
+from generator.dataset.streams import Stream
+
+
+class Denoising:
+    """Trains the U-Net of a pipeline, with or without its text encoders, on what the pipeline's scheduler says: ε or v.
+
+    Images are prepared as the model scores them, by its preset. Raises UserError for a pipeline that learns by another process
+    than diffusion in discrete timesteps, and where a text would be cut.
+    """
+
+    def __init__(self, model: DiffusionClassifier, data: TrainingData, recipe: Recipe, text_encoder: bool):
+        adapter = model.adapter
+        if not isinstance(adapter.process, Diffusion):
+            raise UserError(
+                f"'{model.info['weights']}' cannot be trained this way: it does not predict ε or v in discrete timesteps; give a "
+                "Stable Diffusion 1, 2 or XL."
+            )
+        check_length(model, data.texts)
+        encoders = [name for name in ("text_encoder", "text_encoder_2") if text_encoder and name in model.network]
+        trained = {adapter.component: adapter.model, **{name: model.network[name] for name in encoders}}
+        self.network: nn.Module = nn.ModuleDict(trained).train().requires_grad_(True)
+        self.device = model.device
+        self._adapter, self._process, self._data, self._seed = adapter, adapter.process, data, recipe.seed
+        self._precision = training_precision(recipe.precision, model.device)
+        self._latents = PreparedImages(data, model.latent)
+        self._frozen = None if encoders else ConditionCache(adapter)
+
+    def settle(self) -> None:
+        """Called after each step: nothing to do."""
+
+    def loss(self, step: Step, number: int) -> Tensor:
+        """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14)."""
+        latents = self._latents.of(step.images)
+        generator = torch.Generator().manual_seed(Stream(self._seed, "noise", number).below(2**32))
+        levels = torch.rand(len(latents), generator=generator)
+        noises = [torch.randn(latent.shape, generator=generator).to(self.device) for latent in latents]
+        of_shape: dict[torch.Size, list[int]] = defaultdict(list)
+        for i, latent in enumerate(latents):
+            of_shape[latent.shape].append(i)
+        losses = []
+        for rows in of_shape.values():
+            latent, noise, level = (
+                torch.stack([latents[i] for i in rows]),
+                torch.stack([noises[i] for i in rows]),
+                levels[rows],
+            )
+            with autocast(self.device, self._precision):
+                condition = self._conditions([self._data.texts[step.captions[i]] for i in rows])
+                predicted = self._adapter.predict(
+                    self._process.add_noise(latent, noise, level),
+                    self._process.timesteps(level).to(self.device),
+                    condition,
+                )
+            target = self._process.target(latent, noise, level)
+            losses.append(F.mse_loss(predicted.float(), target, reduction="none").mean((1, 2, 3)))
+        return torch.cat(losses).mean()
+
+    def _conditions(self, texts: list[str]) -> Condition:
+        if self._frozen is not None:
+            return self._frozen.stacked(texts, self.device)
+        with quiet():
+            return self._adapter.encode_texts(texts)

@@ -1,0 +1,98 @@
+"""The loss of diffusion models: against diffusers' own noise, finite differences, and what reaches a batch."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.models.registry import load_model
+from evaluator.training.data import TrainingData
+from evaluator.training.denoising import Denoising
+from evaluator.training.recipe import Recipe
+from evaluator.training.steps import Step, Steps
+from generator.dataset.errors import UserError
+from generator.dataset.streams import Stream
+from tests.evaluator import diffusers_folders
+
+STEP = Step(np.array([2, 0]), np.array([0, 1]), np.full(2, -1), np.full(2, -1))
+PLAIN = Recipe(precision="float32")
+
+
+@pytest.fixture
+def short(data: TrainingData) -> TrainingData:
+    """The images, each with a caption that the tiny tokenizer reads."""
+    n = len(data)
+    rows = (np.arange(n) % len(diffusers_folders.TEXTS)).reshape(n, 1)
+    none = np.full((n, 1, 1), -1)
+    return replace(data, texts=diffusers_folders.TEXTS, captions=rows, negatives=none, positives=none, true=rows)
+
+
+@pytest.mark.parametrize("prediction", ["epsilon", "v_prediction"])
+def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp_path: Path, prediction: str) -> None:
+    from diffusers import DDPMScheduler, StableDiffusionPipeline
+
+    folder = diffusers_folders.stable_diffusion(tmp_path, prediction)
+    model: Any = load_model(f"diffusion:{folder}", "cpu")
+    learner = Denoising(model, short, PLAIN, text_encoder=False)
+    found = learner.loss(STEP, 7).item()
+
+    pipe = StableDiffusionPipeline.from_pretrained(folder, safety_checker=None)
+    scheduler = DDPMScheduler.from_config(pipe.scheduler.config)
+    generator = torch.Generator().manual_seed(Stream(0, "noise", 7).below(2**32))
+    times = (torch.rand(2, generator=generator) * 1000).long()
+    latents = torch.stack([model.latent(short.images[i][0].image(short.images[i][1])) for i in STEP.images])
+    noise = torch.stack([torch.randn(each.shape, generator=generator) for each in latents])
+    with torch.no_grad():
+        states = pipe.encode_prompt([short.texts[i] for i in STEP.captions], "cpu", 1, False)[0]
+        predicted = pipe.unet(scheduler.add_noise(latents, noise, times), times, encoder_hidden_states=states).sample
+    target = noise if prediction == "epsilon" else scheduler.get_velocity(latents, noise, times)
+    assert found == pytest.approx(((predicted - target) ** 2).mean().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("text_encoder", [False, True])
+def test_gradients_are_finite_differences_and_reach_what_is_trained(
+    short: TrainingData, tmp_path: Path, text_encoder: bool
+) -> None:
+    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+    learner = Denoising(model, short, PLAIN, text_encoder)
+    learner.loss(STEP, 0).backward()
+    parts = model.network
+    assert all(p.grad is None for p in parts["vae"].parameters())
+    assert any(p.grad is not None and p.grad.any() for p in parts["text_encoder"].parameters()) is text_encoder
+    weight = parts["text_encoder" if text_encoder else "unet"].get_parameter(
+        "embeddings.token_embedding.weight" if text_encoder else "conv_out.weight"
+    )
+    flat, grad = weight.data.view(-1), weight.grad.view(-1)
+    for i in grad.abs().topk(3).indices.tolist():
+        ends = []
+        for sign in (1, -1):
+            flat[i] += sign * 1e-2
+            ends.append(learner.loss(STEP, 0).item())
+            flat[i] -= sign * 1e-2
+        assert grad[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-2, rel=0.05, abs=1e-4)
+
+
+def test_a_step_shows_its_own_images_and_captions(short: TrainingData, tmp_path: Path) -> None:
+    """Instrumented: what is prepared and encoded is what the steps of the train split name."""
+    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+    learner, steps, said = Denoising(model, short, PLAIN, True), Steps(short, 8, 1, 0, 3), []
+    inner = model.adapter.encode_texts
+    model.adapter.encode_texts = lambda texts: said.append(texts) or inner(texts)
+    for number in range(len(steps)):
+        learner.loss(steps[number], number)
+    assert said == [[short.texts[i] for i in steps[number].captions] for number in range(3)]
+    assert set(learner._latents._kept) == {int(i) for number in range(3) for i in steps[number].images}
+
+
+def test_other_processes_and_texts_that_would_be_cut_are_refused(
+    short: TrainingData, data: TrainingData, tmp_path: Path
+) -> None:
+    flow: Any = load_model(f"diffusion:{diffusers_folders.aura_flow(tmp_path / 'flow')}", "cpu")
+    with pytest.raises(UserError, match="cannot be trained this way: it does not predict"):
+        Denoising(flow, short, PLAIN, False)
+    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", "cpu")
+    with pytest.raises(UserError, match="The model reads 16 tokens and"):
+        Denoising(model, replace(short, texts=["a red cube " * 9, *short.texts[1:]]), PLAIN, False)

@@ -1,0 +1,92 @@
+"""DreamBooth: from a pipeline to an ordinary member of its family."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.models.registry import load_model
+from evaluator.training.corpus import corpus_source
+from evaluator.training.denoising import Denoising
+from evaluator.training.dreambooth import dreambooth
+from evaluator.training.presets import PRESETS
+from evaluator.training.steps import Step
+from generator.dataset.errors import UserError
+from tests.evaluator import diffusers_folders
+from tests.evaluator.conftest import score_command
+from tests.evaluator.tiny_models import scored
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    lines = []
+    for i, (image, text) in enumerate(zip(diffusers_folders.pictures(6), diffusers_folders.TEXTS * 2, strict=True)):
+        image.save(tmp_path / f"{i}.png")
+        lines.append(json.dumps({"image": f"{i}.png", "caption": text}))
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
+    return tmp_path / "corpus.jsonl"
+
+
+@pytest.mark.parametrize("text_encoder", [True, False])
+def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: Path, text_encoder: bool) -> None:
+    base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}@fixed,samples=4"
+    more = () if text_encoder else ("--no-text-encoder",)
+    given = ("train", "dreambooth", base, corpus, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
+    done = score_command(*given, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert "Published (Pearson et al. 2025, appendix A): steps, batch, rate, images per class." in done.stderr
+    record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
+    assert len(record["losses"]) == 2  # six steps, and the two that are left
+    assert (record["recipe"]["steps"], record["recipe"]["text_encoder"]) == (8, text_encoder)
+    before, ours, theirs = (
+        load_model(each, "cpu")
+        for each in (
+            base, f"jackalope:{tmp_path / 'out'}@fixed,samples=4", f"diffusion:{tmp_path / 'out'}@fixed,samples=4",
+        )
+    )  # fmt: skip
+    assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"]}
+    assert ours.key == theirs.key != before.key
+    images = diffusers_folders.pictures(1)
+    found = [scored(each, images, diffusers_folders.TEXTS) for each in (before, ours, theirs)]
+    assert np.array_equal(found[1], found[2])
+    assert np.abs(found[0] - found[1]).max() > 1e-4
+    changed = [
+        before.network[part].state_dict().values()
+        for part in ("text_encoder", "vae")  # type: ignore[union-attr]
+    ]
+    after = [ours.network[part].state_dict().values() for part in ("text_encoder", "vae")]  # type: ignore[union-attr]
+    moved = [any(not a.equal(b) for a, b in zip(*both, strict=True)) for both in zip(changed, after, strict=True)]
+    assert moved == [text_encoder, False]
+
+
+def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
+    recipe = PRESETS["pearson2025-dreambooth"].recipe
+    with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
+        dreambooth("blind:length", corpus_source(corpus, recipe), recipe, tmp_path / "out", "cpu")
+
+
+def test_a_stopped_training_ends_in_the_same_model(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    recipe = replace(PRESETS["pearson2025-dreambooth"].recipe, steps=3, rate=1e-3)
+    base, source = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", corpus_source(corpus, recipe)
+    dreambooth(base, source, recipe, tmp_path / "whole", "cpu")
+    inner, calls = Denoising.loss, []
+
+    def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
+        calls.append(number)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return inner(self, step, number)
+
+    monkeypatch.setattr(Denoising, "loss", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
+    dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
+    assert calls == [0, 1, 1, 2]
+    one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
+    assert one.info["weights_sha256"] == other.info["weights_sha256"]
