@@ -15,7 +15,18 @@ from bench.machine import machine
 
 T = TypeVar("T")
 WIDTH = 116
-BENCHMARKS = ("startup", "vocab", "planning", "rendering", "describing", "scoring", "generating", "scale", "pairs")
+BENCHMARKS = (
+    "startup",
+    "vocab",
+    "planning",
+    "rendering",
+    "describing",
+    "scoring",
+    "generating",
+    "scale",
+    "pairs",
+    "familiarity",
+)
 # hours; half an hour; an installed asset set; hours; minutes
 ON_REQUEST = ("quality", "proof", "animals", "coverage", "power")
 

@@ -59,6 +59,18 @@ def read_layout(layout: Layout, path: Path, images: Path | None) -> External:
     return External(candidates_of(questions, path), Pictures(finder.folder, pictures))
 
 
+def read_texts(layout: Layout, path: Path) -> Iterator[tuple[str, str, str]]:
+    """The id and both texts of each question of a benchmark in a layout, without its images. Raises UserError as `read_layout`."""
+    seen: set[str] = set()
+    for record in read_records(path):
+        question = _question(layout, record, layout.images)
+        if question.item in seen:
+            raise UserError(f"{path} has two questions with the id {question.item}; keep one of them.")
+        seen.add(question.item)
+        first, second = question.texts
+        yield question.item, first, second
+
+
 def _question(layout: Layout, record: Record, images: tuple[str, ...]) -> Question:
     texts = tuple(record.text(column) for column in layout.texts)
     item = record.text(layout.item) if layout.item else f"{record.file.stem}/{record.key}"

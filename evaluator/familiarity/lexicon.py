@@ -19,7 +19,7 @@ def parts_of_speech() -> dict[str, str]:
     """
     check_installed("textblob")
     spec = find_spec("textblob")
-    folder = Path(list(spec.submodule_search_locations or ())[0]) if spec else Path()
+    folder = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
     tags: dict[str, str] = {}
     for line in read_text(folder / _FILE).splitlines():
         word, _, tag = line.partition(" ")

@@ -12,7 +12,9 @@ from evaluator.familiarity.lexicon import parts_of_speech
 VERSION = 1
 """Counts of a corpus are made again where this is another number."""
 _TOKEN = re.compile(r"'s\b|[^\W_]+(?:[-'’](?!s\b)[^\W_]+)*|[^\s\w]")
-_COMPLEX = re.compile(r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b")
+_COMPLEX = re.compile(
+    r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
+)
 
 # What a word can be: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, before a verb,
 # conjunction, comma, adverb, or the end of any phrase.
@@ -21,44 +23,35 @@ _MODIFIES = frozenset((_ADJ, _NOUN, _ING, _PAST))
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
 
 _WORDS: dict[str, int] = {
-    **dict.fromkeys("a an the his her its their my your our 's this these those".split(), _DET),
+    **dict.fromkeys(["a", "an", "the", "his", "her", "its", "their", "my", "your", "our", "'s", "this", "these", "those"], _DET),
     **dict.fromkeys(
-        "one two three four five six seven eight nine ten eleven twelve dozen dozens hundred hundreds several many few some any all both "
-        "each every another other others more most much multiple numerous various half such no lots".split(),
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "dozen", "dozens", "hundred", "hundreds", "several", "many", "few", "some", "any", "all", "both", "each", "every", "another", "other", "others", "more", "most", "much", "multiple", "numerous", "various", "half", "such", "no", "lots"],
         _QUANTITY,
     ),
-    **dict.fromkeys("and or & /".split(), _AND),
+    **dict.fromkeys(["and", "or", "&", "/"], _AND),
     **dict.fromkeys(
-        "to while by for before after when as without from who that which not n't is are was were be been being am has have had having "
-        "does do did can could will would may might out up down off over around along about".split(),
+        ["to", "while", "by", "for", "before", "after", "when", "as", "without", "from", "who", "that", "which", "not", "n't", "is", "are", "was", "were", "be", "been", "being", "am", "has", "have", "had", "having", "does", "do", "did", "can", "could", "will", "would", "may", "might", "out", "up", "down", "off", "over", "around", "along", "about"],
         _LINK,
     ),
     **dict.fromkeys(
-        "looks seems appears gets makes sits "
-        "stands has rides walks plays holds lies lays eats runs wears watches hangs flies uses takes looks shows waits poses jumps talks "
-        "drinks reaches drives rests throws catches swings hits cuts travels crosses grazes displays sleeps smiles "
-        "leans carries pulls blows pushes rolls chases approaches stares wears touches turns serves prepares performs depicts contains features sit stand lay lie hang let lets put".split(),
+        ["looks", "seems", "appears", "gets", "makes", "sits", "stands", "has", "rides", "walks", "plays", "holds", "lies", "lays", "eats", "runs", "wears", "watches", "hangs", "flies", "uses", "takes", "looks", "shows", "waits", "poses", "jumps", "talks", "drinks", "reaches", "drives", "rests", "throws", "catches", "swings", "hits", "cuts", "travels", "crosses", "grazes", "displays", "sleeps", "smiles", "leans", "carries", "pulls", "blows", "pushes", "rolls", "chases", "approaches", "stares", "wears", "touches", "turns", "serves", "prepares", "performs", "depicts", "contains", "features", "sit", "stand", "lay", "lie", "hang", "let", "lets", "put"],
         _VERB,
     ),
     **dict.fromkeys(
-        "near like past inside outside behind beneath beside alongside atop among amongst amid onto into upon through throughout toward "
-        "towards underneath above below under across against between beyond during with within on in at of "
-        "via per".split(),
+        ["near", "like", "past", "inside", "outside", "behind", "beneath", "beside", "alongside", "atop", "among", "amongst", "amid", "onto", "into", "upon", "through", "throughout", "toward", "towards", "underneath", "above", "below", "under", "across", "against", "between", "beyond", "during", "with", "within", "on", "in", "at", "of", "via", "per"],
         _PREP,
     ),
-    **dict.fromkeys("close next very so too together apart away also just ready".split(), _ADV),
+    **dict.fromkeys(["close", "next", "very", "so", "too", "together", "apart", "away", "also", "just", "ready"], _ADV),
     **dict.fromkeys(
-        "red orange yellow green blue purple pink white black brown gray grey tan beige silver gold golden wooden stuffed front young "
-        "little dark light open male female flat left right top bottom back round".split(),
+        ["red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black", "brown", "gray", "grey", "tan", "beige", "silver", "gold", "golden", "wooden", "stuffed", "front", "young", "little", "dark", "light", "open", "male", "female", "flat", "left", "right", "top", "bottom", "back", "round"],
         _ADJ,
     ),
     **dict.fromkeys(
-        "he she it they them him you we us i me someone something himself herself itself themselves there here what where how".split(),
+        ["he", "she", "it", "they", "them", "him", "you", "we", "us", "i", "me", "someone", "something", "himself", "herself", "itself", "themselves", "there", "here", "what", "where", "how"],
         _END,
     ),
     **dict.fromkeys(
-        "stop skate match prop bear bears sink building buildings ceiling wedding railing clothing awning parking living dining evening morning bed "
-        "shed sled".split(),
+        ["stop", "skate", "match", "prop", "bear", "bears", "sink", "building", "buildings", "ceiling", "wedding", "railing", "clothing", "awning", "parking", "living", "dining", "evening", "morning", "bed", "shed", "sled"],
         _NOUN,
     ),
 }  # fmt: skip
@@ -108,7 +101,7 @@ def _resolved(words: Sequence[str], classes: Sequence[int]) -> list[int]:
     before = _END
     for place, own in enumerate(classes):
         after = classes[place + 1] if place + 1 < len(classes) else _END
-        if own == _ING or own == _PAST:
+        if own in (_ING, _PAST):
             own = _participle(own, before, after, found)
         elif own == _VERB:
             own = _verb(before, after)
@@ -122,7 +115,7 @@ def _resolved(words: Sequence[str], classes: Sequence[int]) -> list[int]:
 
 
 def _participle(own: int, before: int, after: int, found: Sequence[int]) -> int:
-    """"a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse"."""
+    """ "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse"."""
     nominal = after in (_NOUN, _ADJ)
     if before in _OPENS:
         return own if nominal or after in (_ING, _PAST, _VERB) else _NOUN if before == _DET else _VERB
@@ -134,7 +127,7 @@ def _participle(own: int, before: int, after: int, found: Sequence[int]) -> int:
 
 
 def _verb(before: int, after: int) -> int:
-    """"the stands", "of play"; but "a man stands", "to play"."""
+    """ "the stands", "of play"; but "a man stands", "to play"."""
     return _NOUN if before in (_DET, _ADJ, _ING, _PAST, _PREP) or (before == _QUANTITY and after != _DET) else _VERB
 
 

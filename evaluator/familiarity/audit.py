@@ -1,0 +1,124 @@
+"""The audit of a benchmark against a corpus: buckets, rates, asymmetry, caveats, and their files (BindSplit, appendix B)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.familiarity.bindings import Binding
+from evaluator.familiarity.counting import Counted
+from evaluator.familiarity.overlap import BUCKETS, CLOSE_ONLY, PERFECT, Overlap, Sample, overlap, rates, shares
+from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
+from generator.dataset.files import write_json, write_text
+
+_FUNCTION_WORDS = frozenset(
+    [
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "with",
+        "to",
+        "from",
+        "for",
+        "and",
+        "or",
+        "the",
+        "a",
+        "an",
+        "his",
+        "her",
+        "its",
+        "their",
+        "this",
+        "that",
+    ]
+)
+_SPLITS = {
+    **{bucket: (bucket,) for bucket in BUCKETS.values()},
+    "ambiguous": tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_")),
+    "any_overlap": ("definitely_seen", *(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))),
+}
+"""The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Samples in their order, the overlap of each that is not excluded, and what was counted of the corpus."""
+
+    samples: Sequence[Sample]
+    overlaps: Sequence[Overlap]
+    counted: Counted
+    pairs: int
+    function_words: int
+
+    def summary(self, seed: int = 0) -> dict[str, Any]:
+        """The figures as JSON: shares in 0..1, None where there is nothing to divide."""
+        buckets = Counter(each.bucket for each in self.overlaps)
+        asymmetry, low, high = _asymmetry(self.overlaps, seed)
+        found = {
+            "samples": len(self.samples), "excluded": dict(Counter(s.excluded for s in self.samples if s.excluded)),
+            "buckets": {name: buckets[name] for name in BUCKETS.values()},
+            "partitions": dict(Counter(each.partition for each in self.overlaps if each.bucket != CLOSE_ONLY)),
+            "rates": rates(self.overlaps), "bindings": shares(self.overlaps),
+            "asymmetry": {"value": asymmetry, "low": low, "high": high},
+            "corpus": {
+                "captions": self.counted.captions, "phrases": self.counted.phrases, "bare": self.counted.bare, "bindings": self.pairs,
+                "function_words": self.function_words,
+            },
+            "duplicates": len(self.samples) - len({(tuple(s.positive), tuple(s.negative), s.excluded) for s in self.samples}),
+        }  # fmt: skip
+        cleaned: dict[str, Any] = _without_nan(found)
+        return cleaned
+
+    def write(self, out: Path) -> None:
+        """Write per_sample_overlap.tsv, the nine lists of row numbers in splits/, and summary.json."""
+        (out / "splits").mkdir(parents=True, exist_ok=True)
+        row_of = {id(sample): row for row, sample in enumerate(self.samples)}
+        lines = ["row\titem\tpositive\tnegative\tbucket\tpartition"]
+        for each in self.overlaps:
+            sides = (
+                "; ".join(
+                    f"{attribute} {noun}: {label}" for (attribute, noun), label in zip(bindings, labels, strict=True)
+                )
+                for bindings, labels in ((each.sample.positive, each.positive), (each.sample.negative, each.negative))
+            )
+            cells = (str(row_of[id(each.sample)]), each.sample.item, *sides, each.bucket, each.partition)
+            lines.append("\t".join(cell.replace("\t", " ") for cell in cells))
+        write_text(out / "per_sample_overlap.tsv", "\n".join(lines) + "\n")
+        for name, buckets in _SPLITS.items():
+            rows = [row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets]
+            write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in rows))
+        write_json(out / "summary.json", self.summary())
+
+
+def audit(samples: Sequence[Sample], counts: Mapping[Binding, tuple[int, int]], counted: Counted) -> Audit:
+    """Label the bindings of samples by the counts of a corpus."""
+    overlaps = [overlap(sample, counts) for sample in samples if not sample.excluded]
+    words = sum(attribute in _FUNCTION_WORDS for attribute, _ in counts)
+    return Audit(samples, overlaps, counted, len(counts), words)
+
+
+def _asymmetry(overlaps: Sequence[Overlap], seed: int) -> tuple[float, float, float]:
+    """How much more of a positive's bindings are perfect than of its negative's, mean over samples, with the 95% interval of the
+    bootstrap over samples."""
+    if not overlaps:
+        return (float("nan"),) * 3
+    each = np.array([_perfect(o.positive) - _perfect(o.negative) for o in overlaps])
+    means = bootstrap_means(*cluster_totals(each, np.arange(len(each))), seed)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(each.mean()), float(low), float(high)
+
+
+def _perfect(labels: Sequence[str]) -> float:
+    return sum(label == PERFECT for label in labels) / len(labels)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(each) for name, each in value.items()}
+    return None if isinstance(value, float) and np.isnan(value) else value

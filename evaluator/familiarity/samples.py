@@ -1,0 +1,84 @@
+"""The samples of a benchmark of others, from its texts alone: no image is read."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from evaluator.elsewhere.table import read_table, require, texts
+from evaluator.external.layouts import LAYOUTS, read_texts
+from evaluator.external.registry import TABLE
+from evaluator.external.source import Source
+from evaluator.familiarity.bindings import FREE, STRICT, Binding, Extractor, of_caption, of_strict
+from evaluator.familiarity.overlap import Sample
+from generator.dataset.errors import UserError
+
+NOT_STRICT = 'a caption is not "the a1 o1 and the a2 o2"'
+NOTHING = "a caption has no binding"
+ALIKE = "both captions have the same bindings"
+
+
+def read_samples(source: Source, form: str | None = None) -> tuple[list[Sample], str]:
+    """A sample for each pair of a true and a false caption of a question, and the form of reading.
+
+    form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
+    benchmark that has no such pair, or whose files cannot be read.
+    """
+    pairs = [
+        (f"{item}", true, false) for item, trues, falses in _questions(source) for true in trues for false in falses
+    ]
+    if not pairs:
+        raise UserError(
+            f"{source} has no question with a true and a false caption; give the files that its authors publish."
+        )
+    form = form or (STRICT if source.name == "aro" else FREE)
+    read = of_strict if form == STRICT else _free()
+    many = Counter(item for item, *_ in pairs)
+    numbers: Counter[str] = Counter()
+    samples = []
+    for item, true, false in pairs:
+        name = item if many[item] == 1 else f"{item}/{numbers[item]}"
+        numbers[item] += 1
+        samples.append(_sample(name, read(true), read(false), form))
+    return samples, form
+
+
+def _sample(item: str, positive: Sequence[Binding], negative: Sequence[Binding], form: str) -> Sample:
+    if form == STRICT:
+        return Sample(item, positive, negative, "" if positive and negative else NOT_STRICT)
+    excluded = NOTHING if not (positive and negative) else ALIKE if set(positive) == set(negative) else ""
+    return Sample(item, positive, negative, excluded)
+
+
+def _free() -> Callable[[str], list[Binding]]:
+    from evaluator.familiarity.noun_phrases import NounPhrases
+
+    phrases: Extractor = NounPhrases()
+    return lambda caption: of_caption(caption, phrases)
+
+
+def _questions(source: Source) -> list[tuple[str, list[str], list[str]]]:
+    """The id of each question, its true and its false captions; of two images caption 0 is the true one."""
+    if not source.path.exists():
+        raise UserError(
+            f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
+        )
+    if source.name in LAYOUTS:
+        return [(item, [first], [second]) for item, first, second in read_texts(LAYOUTS[source.name], source.path)]
+    if source.name == TABLE:
+        return _table(source.path)
+    raise UserError(
+        f"'{source}' cannot be audited: write its captions as a table (docs/external.md) and give table:FILE."
+    )
+
+
+def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
+    """The questions of a table with the columns item, text and truth or slot."""
+    table = read_table(path)
+    require(table, ["item", "text"], path)
+    truths = texts(table, "truth") if "truth" in table.column_names else texts(table, "slot")
+    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for item, text, truth in zip(texts(table, "item"), texts(table, "text"), truths, strict=True):
+        side = sides[item][0 if truth.lower() in ("true", "1", "c", "0") else 1]
+        if text not in side:
+            side.append(text)
+    return [(item, *each) for item, each in sides.items()]

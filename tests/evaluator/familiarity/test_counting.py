@@ -1,0 +1,100 @@
+"""Counts of bindings against a plain loop; stopped and continued; by several processes."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evaluator.familiarity import counting
+from evaluator.familiarity.bindings import of_phrase
+from evaluator.familiarity.counting import Counted, count_corpus, count_part, read_counts
+from evaluator.familiarity.noun_phrases import NounPhrases
+from generator.dataset.errors import UserError
+
+STREAM = random.Random(0)
+CAPTIONS = [
+    f"a {STREAM.choice(['red', 'small old', ''])} {STREAM.choice(['car', 'dogs', 'house'])} near {STREAM.choice(['two', 'a blue'])} "
+    f"{STREAM.choice(['cats', 'tree'])}"
+    for _ in range(300)
+]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(CAPTIONS))
+    return path
+
+
+def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
+    """Counts by a plain loop."""
+    perfect: Counter[tuple[str, str]] = Counter()
+    close: Counter[tuple[str, str]] = Counter()
+    phrases = [phrase for caption in CAPTIONS for phrase in NounPhrases()(caption)]
+    for phrase in phrases:
+        bindings = of_phrase(phrase)
+        for binding in bindings:
+            (perfect if len(bindings) == 1 else close)[binding] += 1
+    bare = sum(" " not in phrase for phrase in phrases)
+    return {key: (perfect[key], close[key]) for key in perfect | close}, Counted(len(CAPTIONS), len(phrases), bare)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_counts_are_those_of_a_plain_loop(corpus: Path, tmp_path: Path, workers: int) -> None:
+    table, counted = count_corpus(corpus, tmp_path / "out", workers)
+    expected = plain()
+    assert (read_counts(table), counted) == expected
+    assert list(read_counts(table)) == sorted(expected[0])
+
+
+def test_a_corpus_is_counted_once_and_a_changed_one_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, counted = count_corpus(corpus, tmp_path / "out")
+    monkeypatch.setattr(counting, "count_part", None)
+    assert count_corpus(corpus, tmp_path / "out") == (table, counted)
+    monkeypatch.undo()
+    corpus.write_text("\n".join(CAPTIONS[:5]))
+    other, fewer = count_corpus(corpus, tmp_path / "out")
+    assert other != table
+    assert fewer.captions == 5
+
+
+def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = lambda path: counting_parts(path, 40)  # noqa: E731
+    from evaluator.familiarity.corpora import parts as counting_parts
+
+    monkeypatch.setattr(counting, "parts", small)
+    done: list[int] = []
+
+    def stopping(part: counting.Part, folder: Path) -> Counted:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(part.start)
+        return count_part(part, folder)
+
+    monkeypatch.setattr(counting, "count_part", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        count_corpus(corpus, tmp_path / "out")
+    extracted: list[int] = []
+    original = counting._extracted
+
+    def noting(part: counting.Part) -> object:
+        extracted.append(part.start)
+        return original(part)
+
+    monkeypatch.setattr(counting, "count_part", count_part)
+    monkeypatch.setattr(counting, "_extracted", noting)
+    table, counted = count_corpus(corpus, tmp_path / "out")
+    assert (read_counts(table), counted) == plain()
+    assert done == [0, 40, 80]
+    assert extracted == [120, 160, 200, 240, 280]
+
+
+def test_what_is_no_table_of_counts_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(b"x")
+    with pytest.raises(UserError, match="is no table of pair counts"):
+        read_counts(tmp_path / "x.parquet")

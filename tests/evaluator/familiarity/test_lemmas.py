@@ -1,0 +1,21 @@
+"""Singular nouns."""
+
+import pytest
+
+from evaluator.familiarity.lemmas import IRREGULAR, KEPT, singular
+
+
+@pytest.mark.parametrize(
+    ("plural", "single"),
+    [("dogs", "dog"), ("buses", "bus"), ("dishes", "dish"), ("benches", "bench"), ("boxes", "box"), ("glasses", "glasses"),
+     ("classes", "class"), ("berries", "berry"), ("horses", "horse"), ("potatoes", "potato"), ("firemen", "fireman"),
+     ("stepchildren", "stepchild"), ("geese", "goose"), ("specimen", "specimen"), ("grass", "grass"), ("scissors", "scissors")],
+)  # fmt: skip
+def test_plurals_become_singular(plural: str, single: str) -> None:
+    assert singular(plural) == single
+    assert singular(single) == single
+
+
+def test_what_is_listed_is_settled() -> None:
+    assert all(singular(noun) == noun for noun in KEPT)
+    assert all(singular(plural) == single for plural, single in IRREGULAR.items())

@@ -1,0 +1,63 @@
+"""Samples from the texts of benchmarks, without images."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.external.source import Source
+from evaluator.familiarity.samples import ALIKE, NOT_STRICT, NOTHING, read_samples
+from generator.dataset.errors import UserError
+
+
+def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
+    rows = {str(i): {"filename": f"{i}.jpg", "caption": a, "negative_caption": b} for i, (a, b) in enumerate(pairs)}
+    path.write_text(json.dumps(rows))
+    return Source(path, "sugarcrepe")
+
+
+def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
+    source = _sugarcrepe(
+        tmp_path / "swap_att.json", ("A red car and a blue bus.", "A blue car and a red bus."), ("A red car.", "The red car!"),
+        ("They wait.", "A red bus."),
+    )  # fmt: skip
+    samples, form = read_samples(source)
+    assert form == "free"
+    assert [sample.excluded for sample in samples] == ["", ALIKE, NOTHING]
+    assert samples[0].item == "swap_att/0"
+    assert (samples[0].positive, samples[0].negative) == (
+        [("red", "car"), ("blue", "bus")], [("blue", "car"), ("red", "bus")],
+    )  # fmt: skip
+
+
+def test_aro_is_read_strictly(tmp_path: Path) -> None:
+    rows = [
+        {"image_path": "a.jpg", "true_caption": "the open door and the crouched man", "false_caption": "the crouched door and the open man"},
+        {"image_path": "a.jpg", "true_caption": "the dining table and the red cup", "false_caption": "the red table and the cup"},
+    ]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    samples, form = read_samples(Source(tmp_path / "a.json", "aro"))
+    assert form == "strict"
+    assert [sample.excluded for sample in samples] == ["", NOT_STRICT]
+    assert samples[0].negative == [("crouched", "door"), ("open", "man")]
+    free, _ = read_samples(Source(tmp_path / "a.json", "aro"), "free")
+    assert free[1].excluded == ""
+
+
+def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "item,text,truth\n1,a red car,true\n1,a blue car,false\n1,a green car,false\n2,an old dog,true\n2,a new dog,false\n"
+    )
+    samples, _ = read_samples(Source(path, "table"))
+    assert [sample.item for sample in samples] == ["1/0", "1/1", "2"]
+    assert [sample.negative for sample in samples] == [[("blue", "car")], [("green", "car")], [("new", "dog")]]
+
+
+def test_what_has_no_pair_of_captions_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("item,text,truth\n1,a red car,true\n")
+    with pytest.raises(UserError, match="no question with a true and a false caption"):
+        read_samples(Source(path, "table"))
+    with pytest.raises(UserError, match="There is no"):
+        read_samples(Source(tmp_path / "gone", "aro"))
