@@ -4,6 +4,7 @@ import click
 
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
+from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
 from evaluator.cli.measure import measure
 from evaluator.cli.models import models
@@ -20,5 +21,5 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-for command in (run, measure, report, tables, compare, train, audit, familiarity, models):
+for command in (run, measure, report, tables, compare, train, experiment, audit, familiarity, models):
     main.add_command(command)

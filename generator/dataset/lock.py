@@ -54,6 +54,12 @@ class Lock:
         except FileNotFoundError:
             return False
 
+    def fileno(self) -> int:
+        """The descriptor of the locked file. A process that inherits it holds the lock too. Raises ValueError when it is not held."""
+        if self._file is None:
+            raise ValueError(f"{self._path} is not locked.")
+        return self._file
+
     def _close(self) -> None:
         if self._file is not None:
             os.close(self._file)

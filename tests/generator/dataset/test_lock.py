@@ -92,3 +92,26 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError), Lock(tmp_path / ".lock", BUSY):  # noqa: PT011
         pass
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_process_that_inherits_the_file_holds_the_lock_too(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    code = "import subprocess, sys; from pathlib import Path; from generator.dataset.lock import Lock\n" \
+           "lock = Lock(Path(sys.argv[1])).__enter__()\n" \
+           "child = subprocess.Popen([sys.executable, '-c', 'input()'], pass_fds=[lock.fileno()], stdin=0)\n" \
+           "print(child.pid, flush=True); import os; os._exit(0)"  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        assert other.stdin
+        other.stdout.readline()
+        other.wait()
+        with pytest.raises(UserError, match=BUSY), Lock(path, BUSY):
+            pass
+        other.stdin.write(b"\n")
+        other.stdin.close()
+    with Lock(path) as lock:
+        assert lock.held
+    with pytest.raises(ValueError, match="is not locked"):
+        lock.fileno()

@@ -1,0 +1,59 @@
+"""The commands that a stage can be, and how each takes the folders that it reads and writes."""
+
+import shlex
+from dataclasses import dataclass
+
+from generator.dataset.errors import UserError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A command. amends: it changes the folder that it is given first, of which the stage has a copy; else it writes `--out`.
+
+    finished: the file of its `--out` without which it has not ended, where it refuses to run again with it.
+    """
+
+    words: tuple[str, ...]
+    amends: bool = False
+    finished: str = ""
+
+    @property
+    def name(self) -> str:
+        """Such as "score train scratch"."""
+        return " ".join(self.words)
+
+
+_TRAINED = "jackalope.json"
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(("gen", "plan")),
+        Kind(("gen", "render")),
+        Kind(("gen", "split"), amends=True),
+        Kind(("gen", "describe"), amends=True),
+        Kind(("gen", "verify"), amends=True),
+        Kind(("score", "train", "scratch"), finished=_TRAINED),
+        Kind(("score", "train", "pretrain"), finished=_TRAINED),
+        Kind(("score", "train", "labclip"), finished=_TRAINED),
+        Kind(("score", "train", "finetune"), finished=_TRAINED),
+        Kind(("score", "train", "dreambooth"), finished=_TRAINED),
+        Kind(("score", "train", "forgetting"), amends=True),
+        Kind(("score", "run")),
+        Kind(("score", "tables")),
+    )
+}
+
+
+def parse_command(text: str, place: str) -> tuple[Kind, list[str]]:
+    """The kind of a command and the words after its name. Raises UserError where a stage cannot be such a command."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{place}: cannot read '{text}' as a command ({error}); mend its quotes.") from None
+    kind = next((kind for kind in KINDS.values() if tuple(words[: len(kind.words)]) == kind.words), None)
+    if kind is None:
+        named = " ".join(words[: 3 if words[:2] == ["score", "train"] else 2])
+        raise UserError(f"{place}: '{named}' is no command of a stage; {did_you_mean(named, list(KINDS))}")
+    if any(word.partition("=")[0] == "--out" for word in words):
+        raise UserError(f"{place}: a stage's folder is named after its contents; leave --out out.")
+    return kind, words[len(kind.words) :]

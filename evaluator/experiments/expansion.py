@@ -1,0 +1,237 @@
+"""From a declaration to its stages: names are replaced by what they stand for, and lists multiply the stages that name them."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from evaluator.experiments.commands import KINDS, parse_command
+from evaluator.experiments.declaration import MODEL, Element, Experiment, Model, Value
+from evaluator.experiments.stages import Stage, in_order
+from generator.dataset.errors import UserError, did_you_mean
+
+_REFERENCE = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A text in which some names are replaced. bound: the elements that lists and tables stand for, by name."""
+
+    bound: Mapping[str, str]
+    text: str = ""
+    outline: str = ""
+    reads: tuple[Stage, ...] = ()
+    missing: str = ""
+
+    def then(self, more: "_Found") -> "_Found":
+        return _Found(
+            more.bound, self.text + more.text, self.outline + more.outline, self.reads + more.reads,
+            self.missing or more.missing,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """A stage for some elements of the lists that it names, or the reason for which it cannot be."""
+
+    bound: Mapping[str, str]
+    stage: Stage | None
+    missing: str = ""
+
+
+@dataclass
+class _Expansion:
+    experiment: Experiment
+    values: Mapping[str, Value]
+    models: Mapping[str, Model]
+    made: dict[str, list[_Instance]] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)
+
+    def instances(self, name: str) -> list[_Instance]:
+        """All stages of a name in [stages]."""
+        if name in self.open:
+            raise UserError(f"stages.{name} reads itself ({' → '.join([*self.open, name])}); break the circle.")
+        if name not in self.made:
+            self.open.append(name)
+            self.made[name] = list(self.commands(self.experiment.stages[name], f"stages.{name}"))
+            self.open.pop()
+        return self.made[name]
+
+    def commands(self, text: str, place: str, label: str = "") -> Iterator[_Instance]:
+        """The stages of a command."""
+        kind, words = parse_command(text, place)
+        partial: list[tuple[_Found, list[str], list[str]]] = [(_Found({}), [], [])]
+        for word in words:
+            whole = _REFERENCE.fullmatch(word)
+            splits = whole is not None and whole[1] != MODEL and whole[1] not in self.experiment.stages
+            partial = [
+                (
+                    replace(more, reads=found.reads + more.reads, missing=found.missing or more.missing),
+                    said + (shlex.split(more.text) if splits else [more.text]),
+                    [*outline, more.outline],
+                )
+                for found, said, outline in partial
+                for more in self.text(word, found.bound, place)
+            ]
+        for found, said, outline in partial:
+            if found.missing:
+                yield _Instance(found.bound, None, found.missing)
+                continue
+            reads = tuple({stage.digest: stage for stage in found.reads}.values())
+            if kind.amends and not reads:
+                raise UserError(f"{place}: `{kind.name}` changes a folder, so it has to name the stage that made it.")
+            yield _Instance(
+                found.bound, Stage(kind, tuple(said), reads, " ".join((*kind.words, *outline)), self.label(label, found.bound, place))
+            )  # fmt: skip
+
+    def text(self, text: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
+        """A text, with each choice of elements that `bound` leaves."""
+        found = [_Found(bound)]
+        for i, part in enumerate(_REFERENCE.split(text)):
+            found = [
+                before.then(more)
+                for before in found
+                for more in (self.name(part, before.bound, place) if i % 2 else [_Found(before.bound, part, part)])
+            ]
+        return iter(found)
+
+    def name(self, reference: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
+        """What a name stands for."""
+        name, _, part = reference.partition(".")
+        if name.endswith("*") and isinstance(value := self.values.get(name[:-1]), tuple):
+            yield _Found(bound, ",".join(map(str, value)), ",".join(map(str, value)))
+        elif reference in self.experiment.stages:
+            for each in self.instances(reference):
+                if all(bound.get(axis, key) == key for axis, key in each.bound.items()):
+                    merged = {**bound, **each.bound}
+                    if each.stage is None:
+                        yield _Found(merged, missing=each.missing)
+                    else:
+                        yield _Found(merged, each.stage.mark, f"{{{reference}}}", (each.stage,))
+        elif name == MODEL and self.models:
+            yield from self.of_models(part, bound, place)
+        elif name in self.values:
+            yield from self.of_values(name, part, bound, place)
+        else:
+            known = [*self.experiment.stages, *self.values, *([MODEL] if self.models else [])]
+            raise UserError(f"{place}: nothing defines '{{{reference}}}'; {did_you_mean(name, known)}")
+
+    def of_models(self, part: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
+        if part not in ("", "run", "train"):
+            raise UserError(f"{place}: expected {{model}}, {{model.run}} or {{model.train}}, got '{{model.{part}}}'.")
+        for key, model in self.models.items():
+            if bound.get(MODEL, key) == key:
+                merged = {**bound, MODEL: key}
+                if model.missing:
+                    yield _Found(merged, missing=model.missing)
+                else:
+                    yield from self.text(_of_model(model, part), merged, f"models.{key}")
+
+    def of_values(self, name: str, part: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
+        value = self.values[name]
+        if part and not isinstance(value, Mapping):
+            raise UserError(f"{place}: '{name}' is no table, so it has no '{part}'; write {{{name}}}.")
+        if name in self.open:
+            raise UserError(f"values.{name} stands for itself; break the circle.")
+        self.open.append(name)
+        try:
+            if isinstance(value, tuple):
+                chosen = [(str(each), each) for each in value if bound.get(name, str(each)) == str(each)]
+                yield from (_Found({**bound, name: key}, key, f"{{{name}}}") for key, _ in chosen)
+            elif isinstance(value, Mapping):
+                for key, element in value.items():
+                    if bound.get(name, key) == key:
+                        text = _of_element(element, part, f"{place}: {name}.{key}")
+                        yield from list(self.text(text, {**bound, name: key}, f"values.{name}.{key}"))
+            else:
+                yield from list(self.text(str(value), bound, f"values.{name}"))
+        finally:
+            self.open.pop()
+
+    def label(self, label: str, bound: Mapping[str, str], place: str) -> str:
+        """The label of a run; in labels a name stands for the name of its element."""
+
+        def key(match: re.Match[str]) -> str:
+            if match[1] not in bound:
+                raise UserError(
+                    f"{place}: the label names '{{{match[1]}}}', over which its command does not go; "
+                    f"{did_you_mean(match[1], list(bound)) if bound else 'it has no list.'}"
+                )
+            return bound[match[1]]
+
+        return _REFERENCE.sub(key, label)
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """An experiment at a scale. runs: of its labels. missing: by label, why there are no runs of it."""
+
+    paper: str
+    runs: Sequence[Stage]
+    missing: Mapping[str, str]
+
+    @property
+    def stages(self) -> list[Stage]:
+        """Everything that the tables need, each after what it reads."""
+        return in_order(self.runs)
+
+    def tables(self, failed: Mapping[str, str] = MappingProxyType({})) -> Stage:
+        """The stage of the tables. failed: by the names of runs that there are not, why."""
+        runs = [run for run in self.runs if run.name not in failed]
+        reasons = {run.label: failed[run.name] for run in self.runs if run.name in failed}
+        absent = [f"{label}={reason}" for label, reason in {**self.missing, **reasons}.items()]
+        words = [
+            self.paper,
+            *(f"{run.label}={run.mark}" for run in runs),
+            *(word for each in absent for word in ("--missing", each)),
+        ]
+        return Stage(KINDS["score tables"], tuple(words), tuple(runs), f"score tables {self.paper}")
+
+
+def expand(experiment: Experiment, scale: str) -> Expanded:
+    """The runs of an experiment at a scale, with all that they read.
+
+    Raises UserError for an unknown scale, for a name that nothing defines, and for stages that read one another in a circle.
+    """
+    expansion = _Expansion(experiment, *experiment.at(scale))
+    for name in experiment.stages:
+        expansion.instances(name)  # what no run reads is not made, but its mistakes are told
+    runs: list[Stage] = []
+    missing: dict[str, str] = {}
+    commands = [
+        (label, each)
+        for label, given in experiment.runs.items()
+        for each in ([given] if isinstance(given, str) else given)
+    ]
+    for label, command in commands:
+        place = f"runs.'{label}'"
+        if parse_command(command, place)[0].name != "score run":
+            raise UserError(f"{place}: expected a `score run`, got '{command}'; put other commands under [stages].")
+        for each in expansion.commands(command, place, label):
+            if each.stage:
+                runs.append(each.stage)
+            else:
+                missing[expansion.label(label, each.bound, place)] = each.missing
+    labels = {run.label for run in runs}
+    absent = {**missing, **experiment.missing}
+    return Expanded(experiment.tables, runs, {label: why for label, why in absent.items() if label not in labels})
+
+
+def _of_model(model: Model, part: str) -> str:
+    return {"": model.spec, "run": model.run, "train": model.train}[part]
+
+
+def _of_element(element: Element, part: str, place: str) -> str:
+    if isinstance(element, Mapping):
+        if part in element:
+            return str(element[part])
+        known = ", ".join(f"{{….{each}}}" for each in element)
+        raise UserError(
+            f"{place} has no '{part}'; expected one of {known}."
+            if part
+            else f"{place} is a table; name one of {known}."
+        )
+    if part:
+        raise UserError(f"{place} is no table, so it has no '{part}'; leave the part out.")
+    return str(element)

@@ -1,0 +1,140 @@
+"""`score experiment`: every shipped file at every scale as commands, and one of them from nothing to tables."""
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from evaluator.experiments.declaration import experiment_names
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.experiments.commands_of_click import TABLES, commands_of_click
+
+COMMANDS = {name: commands_of_click(name) for name in ("gen", "score")}
+needs_tables = pytest.mark.skipif(not TABLES, reason="score tables is not there")
+MINE = """
+about = "One model from scratch."
+tables = "bindsplit2026"
+[scales.tiny]
+[values]
+epochs = 1
+train = 32
+[stages]
+plan = "gen plan --scenes train={train},val=1,seen=2,partial=2,unseen=2 --resolution 32x32"
+made = "gen render {plan} --quality draft --workers 1"
+world = "gen verify {made}"
+scratch = "score train scratch {world} --epochs {epochs} --batch 16"
+[runs]
+"dual / scratch" = "score run {world} --model jackalope:{scratch}"
+[missing]
+"ViT dual / scratch" = "not made here"
+"""
+
+
+def planned(*arguments: str | Path) -> list[list[str]]:
+    done = score_command("experiment", *arguments, "--dry-run", "--json")
+    assert done.exit_code == 0, done.output
+    return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
+
+
+@needs_tables
+@pytest.mark.parametrize("scale", ["smoke", "tiny", "small", "paper"])
+@pytest.mark.parametrize("name", experiment_names())
+def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
+    name: str, scale: str, tmp_path: Path
+) -> None:
+    commands = planned(name, "--scale", scale, "--out", tmp_path)
+    assert commands[-1][:2] == ["score", "tables"]
+    assert list(tmp_path.iterdir()) == []
+    made: set[str] = set()
+    for words in commands:
+        if words[0] == "mkdir":  # mkdir -p GOAL && cp -r SOURCE/. GOAL && gen ...
+            assert words[6].removesuffix("/.") in made
+            made.add(words[2])
+            words = words[9:]
+        known = COMMANDS[words[0]]
+        length = max(n for n in (1, 2) if " ".join(words[1 : n + 1]) in known)
+        called = " ".join(words[1 : length + 1])
+        known[called].make_context(called, words[length + 1 :], parent=click.Context(known[called])).close()
+        *folders, last = [word[word.index(str(tmp_path)) :] for word in words if str(tmp_path) in word]
+        assert made.issuperset(folders), "a stage reads what no stage before it has made"
+        assert last not in made or "--out" not in words
+        made.add(last)
+
+
+@needs_tables
+def test_clean_class_lists_differ_from_the_published_ones_in_them_alone(tmp_path: Path) -> None:
+    clean, published = (planned(name, "--out", tmp_path) for name in ("pearson2025-clean", "pearson2025"))
+    assert len(clean) == len(published)
+    assert {words[3] for words in clean if words[1] == "plan"} - {
+        words[3] for words in published if words[1] == "plan"
+    } == {"pearson2025-clean"}
+    shared = {word for words in clean for word in words if "pretrain-" in word} & {
+        word for words in published for word in words if "pretrain-" in word
+    }
+    assert shared  # the stand-in is the same
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pearson2026"], "did you mean 'pearson2025'"),
+        (["pearson2025", "--scale", "huge"], "Unknown scale 'huge'"),
+        (["pearson2025", "--models", "nowhere.toml"], "nowhere.toml"),
+        (["nowhere.toml"], "nowhere.toml"),
+    ],
+)
+def test_what_there_is_not(arguments: list[str], said: str) -> None:
+    assert_one_sentence(score_command("experiment", *arguments), said)
+
+
+@needs_tables
+def test_a_wrong_option_is_told_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE.replace("--epochs {epochs}", "--epoch {epochs}"))
+    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
+    assert_one_sentence(done, "score train scratch", "--epoch")
+    assert not (tmp_path / "out").exists()
+
+
+@needs_tables
+def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE.replace("train={train}", "train=nine"))
+    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "Failed with exit code 2: gen plan --scenes train=nine" in done.stderr
+    assert "log.txt" in done.stderr
+    assert "No table could be made." in done.stdout
+
+
+@needs_tables
+@pytest.mark.full
+def test_one_of_mine_from_nothing_to_tables_and_again(tmp_path: Path) -> None:
+    mine, out = tmp_path / "mine.toml", tmp_path / "out"
+    mine.write_text(MINE)
+    done = score_command("experiment", mine, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "gen render: 1 stage, 0 done, 39 images left" in done.stderr
+    tables = Path(done.stdout.strip())
+    assert "not made here" in (tables / "table2.md").read_text()
+    made = {path.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
+    again = score_command("experiment", mine, "--out", out)
+    assert "Nothing is left to do." in again.stderr
+    assert again.stdout == done.stdout
+    assert {path.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")} == made
+    mine.write_text(MINE.replace("epochs = 1", "epochs = 2"))
+    changed = score_command("experiment", mine, "--out", out)
+    ran = [line.split()[1:4] for line in changed.stderr.splitlines() if line.startswith("[")]
+    assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
+
+
+@needs_tables
+def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
+    done = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    table = (Path(done.stdout.strip()) / "table4.md").read_text()
+    for row in ("frozen", "finetuned", "scratch", "ViLT", "Diffusion", "chance"):
+        assert row in table
+    again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
+    assert "Nothing is left to do." in again.stderr
+    assert again.stdout == done.stdout
