@@ -77,6 +77,23 @@ _FURTHER = {
         "--positive-weight", type=click.FloatRange(min=0), help="Weight of the hard-positive loss.  [default: the preset's]"
     ),
 }  # fmt: skip
+_NETWORK = {
+    "architecture": click.option(
+        "--architecture", type=click.Choice(["dual", "dual-vit"]), default="dual", help="Image tower: a ResNet, or a transformer (dual-vit)."
+    ),
+    "size": click.option(
+        "--size", type=click.Choice(["tiny", "small"]), default="tiny",
+        help="tiny is made for a CPU, small for a GPU.",
+    ),
+}  # fmt: skip
+_KINDS = {
+    **_NETWORK,
+    "architecture": click.option(
+        "--architecture", type=click.Choice(["dual", "dual-vit", "cross"]), default="dual",
+        help="dual, dual-vit: embed images and texts apart, images by a ResNet or by a transformer (open_clip); cross: reads them "
+        "together (ViLT).",
+    ),
+}  # fmt: skip
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
@@ -104,18 +121,13 @@ def train() -> None:
 @_options(
     _OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision",
 )  # fmt: skip
-@click.option(
-    "--architecture",
-    type=click.Choice(["dual", "cross"]),
-    default="dual",
-    help="dual: embeds images and texts apart (open_clip); cross: reads them together (ViLT).",
-)
+@_options(_KINDS, "architecture", "size")
 @DEVICE
 @JSON
 def scratch(
-    dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, architecture: str, **given: Any
+    dataset: Path, out: Path, benchmark: str | None, architecture: str, size: str, device: str | None, as_json: bool, **given: Any
 ) -> None:  # fmt: skip
-    """Train a small model from scratch on the train split of DATASET.
+    """Train a new model from scratch on the train split of DATASET.
 
     The model sees no other data, so held-out combinations are certainly unseen.
     """
@@ -125,8 +137,8 @@ def scratch(
 
     opened = Dataset.open(dataset)
     record = train_scratch(
-        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture
-    )
+        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size
+    )  # fmt: skip
     _tell(record, out, dataset, as_json)
 
 
@@ -135,11 +147,13 @@ def scratch(
 @_OUT
 @BENCHMARK
 @_options(_OPTIONS, "epochs", "batch", "rate", "seed", "precision")
+@_options(_NETWORK, "architecture", "size")
 @DEVICE
 @JSON
 def pretrain(
-    datasets: tuple[Path, ...], out: Path, benchmark: str | None, device: str | None, as_json: bool, **given: Any
-) -> None:
+    datasets: tuple[Path, ...], out: Path, benchmark: str | None, architecture: str, size: str, device: str | None, as_json: bool,
+    **given: Any,
+) -> None:  # fmt: skip
     """Train a stand-in for CLIP on all images of DATASETS.
 
     It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: its captions
@@ -151,9 +165,8 @@ def pretrain(
     from generator.dataset.reader import Dataset
 
     opened = [Dataset.open(each) for each in datasets]
-    record = run(
-        [(each.world, each.benchmark(benchmark)) for each in opened], _changed(Recipe(), given), out, device, Bar()
-    )
+    benchmarks = [(each.world, each.benchmark(benchmark)) for each in opened]
+    record = run(benchmarks, _changed(Recipe(), given), out, device, Bar(), architecture, size)
     _tell(record, out, datasets[0], as_json)
 
 

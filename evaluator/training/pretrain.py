@@ -13,6 +13,7 @@ from typing import Any
 
 from evaluator.exposure import Exposure
 from evaluator.training.data import Described, Images, TrainingData, collect
+from evaluator.training.networks import DUAL, TINY
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import new_dual_encoder, train_new
 from evaluator.training.source import Source, describe, exposure_of
@@ -30,13 +31,15 @@ def pretrain(
     out: Path,
     device: str | None = None,
     progress: Progress = SILENT,
+    architecture: str = DUAL,
+    size: str = TINY,
 ) -> dict[str, Any]:
     """Train a new model on the images of all splits of some benchmarks and write the folder `out`; returns the record.
 
-    Raises UserError as `train_into` does.
+    architecture, size: those of evaluator.training.networks. Raises UserError as `train_into` does.
     """
-    new = partial(new_dual_encoder, bags=True)
-    return train_new("pretrain", whole_source(benchmarks), recipe, out, device, progress, new)
+    new = partial(new_dual_encoder, architecture=architecture, size=size, bags=True)
+    return train_new("pretrain", whole_source(benchmarks), recipe, out, device, progress, new, architecture, size)
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:

@@ -4,6 +4,7 @@ The model is one of open_clip or transformers and is saved as one, so that any p
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,20 @@ from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner
 from evaluator.training.matching import Matching
+from evaluator.training.networks import DUAL, TINY, network_config
 from evaluator.training.new_cross_encoder import new_vilt
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source, benchmark_source
 from evaluator.training.towers import Towers
+from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.streams import Stream
 
-# A ResNet with a fine grid under attention pooling, and a causal text transformer with learnt positions: the embedding
-# can depend on the positions of objects and on the order of words.
-SMALL: dict[str, Any] = {
-    "embed_dim": 128,
-    "vision_cfg": {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 64},
-    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 128, "heads": 4, "layers": 2},
-}
-
-
-DUAL, CROSS = "dual", "cross"
+CROSS = "cross"
+"""The architecture of a cross encoder, beside those of evaluator.training.networks."""
 
 
 def train_scratch(
@@ -46,18 +41,21 @@ def train_scratch(
     device: str | None = None,
     progress: Progress = SILENT,
     architecture: str = DUAL,
+    size: str = TINY,
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
-    architecture: a key of LEARNERS. The model's context is as long as the longest text needs. Raises UserError as `train_into` does.
+    architecture: CROSS, or one of evaluator.training.networks, which have every `size`; CROSS has TINY alone. The model's context is
+    as long as the longest text needs. Raises UserError as `train_into` does.
     """
     source = benchmark_source(world, benchmark, recipe)
-    return train_new("scratch", source, recipe, out, device, progress, LEARNERS[architecture], architecture)
+    new = _learner(architecture, size)
+    return train_new("scratch", source, recipe, out, device, progress, new, architecture, size)
 
 
 def train_new(
     method: str, source: Source, recipe: Recipe, out: Path, device: str | None, progress: Progress,
-    new: "New", architecture: str = DUAL,
+    new: "New", architecture: str, size: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Train a new model on a source. new: makes it, and its learner."""
     target = best_device(device)
@@ -65,17 +63,18 @@ def train_new(
     def make(data: TrainingData) -> Training:
         torch.manual_seed(recipe.seed)
         model, learner = new(data, recipe, target)
-        return Training(method, recipe, model, learner, more=(("architecture", architecture),))
+        return Training(method, recipe, model, learner, more=(("architecture", architecture), ("size", size)))
 
     return train_into(out, source, recipe, make, progress)
 
 
 def new_dual_encoder(
-    data: TrainingData, recipe: Recipe, device: torch.device, bags: bool = False
-) -> tuple[Any, Learner]:
+    data: TrainingData, recipe: Recipe, device: torch.device, architecture: str = DUAL, size: str = TINY, bags: bool = False
+) -> tuple[Any, Learner]:  # fmt: skip
     """A model of open_clip, and its learner. bags: see evaluator.training.contrastive."""
-    text = {**SMALL["text_cfg"], "context_length": max(SMALL["text_cfg"]["context_length"], _longest(data.texts))}
-    model = new_open_clip({**SMALL, "text_cfg": text}, device)
+    config = network_config(architecture, size)
+    text = {**config["text_cfg"], "context_length": max(config["text_cfg"]["context_length"], _longest(data.texts))}
+    model = new_open_clip({**config, "text_cfg": text}, device)
     towers = Towers(model, data, Augmentation(recipe, data.mirrored), recipe.precision)
     return model, Contrastive(towers, data, recipe, bags)
 
@@ -87,7 +86,16 @@ def new_cross_encoder(data: TrainingData, recipe: Recipe, device: torch.device) 
 
 
 New = Callable[[TrainingData, Recipe, torch.device], tuple[Any, Learner]]
-LEARNERS: dict[str, New] = {DUAL: new_dual_encoder, CROSS: new_cross_encoder}
+
+
+def _learner(architecture: str, size: str) -> New:
+    """What makes a model of this kind. Raises UserError for a kind that there is not."""
+    if architecture != CROSS:
+        network_config(architecture, size)
+        return partial(new_dual_encoder, architecture=architecture, size=size)
+    if size != TINY:
+        raise UserError(f"Expected the size tiny of the architecture cross, got '{size}'; leave --size out.")
+    return new_cross_encoder
 
 
 def _longest(texts: Sequence[str]) -> int:

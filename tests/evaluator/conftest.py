@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw
 
 from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES, Family
-from evaluator.training import scratch
+from evaluator.training import networks
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import describe
@@ -248,5 +248,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tiny]:
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """`score train scratch` makes a network of half a million weights: what is tested is not what it learns."""
     text = {"context_length": 16, "vocab_size": 49408, "width": 8, "heads": 2, "layers": 1}
-    vision = {**scratch.SMALL["vision_cfg"], "width": 8, "head_width": 8}
-    monkeypatch.setattr(scratch, "SMALL", {**scratch.SMALL, "vision_cfg": vision, "text_cfg": text})
+    for kind in networks.ARCHITECTURES:
+        vision = {**networks.network_config(kind)["vision_cfg"], "width": 8, "head_width": 8}
+        monkeypatch.setitem(networks._IMAGES[kind], networks.TINY, vision)
+    monkeypatch.setitem(networks._TEXTS, networks.TINY, text)

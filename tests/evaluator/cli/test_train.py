@@ -34,15 +34,16 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 
 def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
     given = ("--epochs", "1", "--seed", "4", "--texts", "graded", "--negatives", "none", "--positives", "swap,replace")
-    more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3")
+    more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
-    ((_, benchmark, recipe, out, device, progress, architecture),) = trained
+    ((_, benchmark, recipe, out, device, progress, *network),) = trained
     expected = Recipe(
         epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
     )
-    assert (recipe, out, device, architecture) == (expected, tmp_path / "m", None, "dual")
+    assert (recipe, out, device) == (expected, tmp_path / "m", None)
     assert benchmark.name
+    assert network == ["dual-vit", "small"]
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
     assert f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}" in done.stderr

@@ -16,15 +16,17 @@ from evaluator.models.registry import load_model
 from evaluator.run import Request, run
 from evaluator.training import scratch
 from evaluator.training.data import TrainingData
+from evaluator.training.networks import network_config
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
-from evaluator.training.scratch import SMALL, Augmentation, train_scratch
+from evaluator.training.scratch import Augmentation, train_scratch
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
 CPU = torch.device("cpu")
 QUICK = Recipe(epochs=2, batch=24, seed=0)
+TINY = network_config()
 TOKENIZER = open_clip.SimpleTokenizer()
 
 
@@ -36,7 +38,7 @@ def trained(world: World, benchmark: Benchmark, tmp_path_factory: pytest.TempPat
 
 
 def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) -> None:
-    model = new_open_clip(SMALL, CPU)
+    model = new_open_clip(TINY, CPU)
     plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
     assert torch.equal(Augmentation(Recipe(flip=False, shift=0), True)(plain, 0), plain)
     moved = Augmentation(Recipe(flip=True, shift=4), True)(plain, 0)
@@ -54,7 +56,7 @@ def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) 
 
 
 def test_nothing_is_mirrored_where_what_is_said_depends_on_it(data: TrainingData, world: World) -> None:
-    model = new_open_clip(SMALL, CPU)
+    model = new_open_clip(TINY, CPU)
     plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
     assert torch.equal(Augmentation(Recipe(shift=0), False)(plain, 0), plain)
 
@@ -76,8 +78,12 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert record["losses"][-1] < record["losses"][0] - 0.1
     assert record["images"] == 96
     assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
-    made = {"precision": training_precision("auto", CPU), "architecture": "dual"}
-    assert record["recipe"] == {**QUICK.__dict__, **made}
+    assert record["recipe"] == {
+        **QUICK.__dict__,
+        "precision": training_precision("auto", CPU),
+        "architecture": "dual",
+        "size": "tiny",
+    }
     assert sorted(p.name for p in trained.iterdir()) == [
         "jackalope.json",
         "open_clip_config.json",
@@ -98,7 +104,7 @@ def test_every_kind_of_training_text_can_be_learnt_from(
     record = train_scratch(world, benchmark, recipe, tmp_path / "model", "cpu")
     assert math.isfinite(record["losses"][0])
     config = json.loads((tmp_path / "model/open_clip_config.json").read_text())
-    assert config["model_cfg"]["text_cfg"]["context_length"] > SMALL["text_cfg"]["context_length"]
+    assert config["model_cfg"]["text_cfg"]["context_length"] > TINY["text_cfg"]["context_length"]
     texts = ["a red cube", "a red cube, a blue cone, a green cube and a sphere that is to the left of a red cone"]
     assert load_model(f"jackalope:{tmp_path / 'model'}", "cpu").encode_texts(texts).shape[0] == 2
 
@@ -148,18 +154,18 @@ def test_a_model_is_scored_as_it_was_trained_to_see(
     trained: Path, data: TrainingData, world: World, benchmark: Benchmark
 ) -> None:
     """The preprocessing that is saved is the one of training, but for mirroring and shifting."""
-    model = new_open_clip(SMALL, CPU)
+    model = new_open_clip(TINY, CPU)
     _, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{trained}")
     scene = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")[0]
     assert torch.equal(preprocess(world.image(scene)), model.prepare(world.image(scene)))
     tokens = open_clip.get_tokenizer(f"local-dir:{trained}")(["a red cube and a blue cone"])
     assert tokens.tolist() == open_clip.SimpleTokenizer(context_length=16)(["a red cube and a blue cone"]).tolist()
-    assert SMALL["text_cfg"]["context_length"] == 16
+    assert TINY["text_cfg"]["context_length"] == 16
 
 
 def test_the_longest_caption_fits_the_text_tower() -> None:
     text = "an hourglass and a yellow hourglass and a purple pyramid"
-    assert len(TOKENIZER.encode(text)) + 2 <= SMALL["text_cfg"]["context_length"]
+    assert len(TOKENIZER.encode(text)) + 2 <= TINY["text_cfg"]["context_length"]
 
 
 def test_mistakes_are_one_sentence(
