@@ -1,6 +1,8 @@
-"""Results of a run in the trackers of experiments: TensorBoard and Weights & Biases."""
+"""Results of a run, and the steps of a training, in the trackers of experiments: TensorBoard and Weights & Biases."""
 
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +43,57 @@ def log_results(results: Results, run: Path, tracker: Tracker) -> None:
         project="jackalope", dir=run, name=f"{results['model']} on {results['benchmark']}", config=described
     ) as tracked:
         tracked.summary.update(values)
+
+
+LogStep = Callable[[int, Mapping[str, float]], None]
+"""Called with the number of a step, from 1, and its values by name."""
+
+
+@contextmanager
+def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
+    """Write steps of the training into the folder `out` to some trackers; the `done` steps before are there already.
+
+    TensorBoard: event files in OUT.tensorboard, beside OUT. Steps after `done` of a training that was stopped are replaced. wandb: a run
+    of the project `jackalope`, as in `log_results`; its id is kept beside OUT until the training ends. about: what is trained, for wandb.
+    """
+    with ExitStack() as stack:
+        logs = [stack.enter_context(_STEPS[tracker](out, about, done)) for tracker in dict.fromkeys(trackers)]
+
+        def log(step: int, values: Mapping[str, float]) -> None:
+            for each in logs:
+                each(step, values)
+
+        yield log
+
+
+@contextmanager
+def _steps_in_tensorboard(out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(out.with_name(f"{out.name}.{_FOLDER}")), purge_step=done + 1) as writer:
+
+        def log(step: int, values: Mapping[str, float]) -> None:
+            for name, value in values.items():
+                writer.add_scalar(name, value, step)
+
+        yield log
+
+
+@contextmanager
+def _steps_in_wandb(out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
+    import wandb
+
+    kept = out.with_name(f".{out.name}.wandb")
+    if not (done and kept.exists()):
+        kept.write_text(uuid.uuid4().hex[:16])
+    with wandb.init(
+        project="jackalope", dir=out.parent, name=out.name, id=kept.read_text(), resume="allow", config=dict(about)
+    ) as tracked:
+        yield lambda step, values: tracked.log(dict(values), step=step)
+    kept.unlink()
+
+
+_STEPS = {"tensorboard": _steps_in_tensorboard, "wandb": _steps_in_wandb}
 
 
 def _values(results: Results) -> Iterator[tuple[str, float]]:

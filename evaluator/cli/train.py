@@ -13,6 +13,7 @@ from generator.dataset.errors import UserError
 from generator.dataset.extras import check_installed
 
 if TYPE_CHECKING:
+    from evaluator.tracking import Tracker
     from evaluator.training.recipe import Recipe
     from evaluator.training.source import Source
 
@@ -95,6 +96,22 @@ _KINDS = {
     ),
 }  # fmt: skip
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
+
+
+def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
+    if trackers:
+        from evaluator.tracking import check_tracker
+
+        for tracker in trackers:
+            check_tracker(tracker)
+    return trackers
+
+
+_LOG = click.option(
+    "--log", "trackers", type=click.Choice(["tensorboard", "wandb"]), multiple=True, callback=_checked,
+    help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb. It needs the "
+    "extra [log].",
+)  # fmt: skip
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
@@ -122,10 +139,12 @@ def train() -> None:
     _OPTIONS, "epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision",
 )  # fmt: skip
 @_options(_KINDS, "architecture", "size")
+@_LOG
 @DEVICE
 @JSON
 def scratch(
-    dataset: Path, out: Path, benchmark: str | None, architecture: str, size: str, device: str | None, as_json: bool, **given: Any
+    dataset: Path, out: Path, benchmark: str | None, architecture: str, size: str, device: str | None, as_json: bool,
+    trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train a new model from scratch on the train split of DATASET.
 
@@ -137,7 +156,7 @@ def scratch(
 
     opened = Dataset.open(dataset)
     record = train_scratch(
-        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size
+        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers
     )  # fmt: skip
     _tell(record, out, dataset, as_json)
 
@@ -148,11 +167,12 @@ def scratch(
 @BENCHMARK
 @_options(_OPTIONS, "epochs", "batch", "rate", "seed", "precision")
 @_options(_NETWORK, "architecture", "size")
+@_LOG
 @DEVICE
 @JSON
 def pretrain(
     datasets: tuple[Path, ...], out: Path, benchmark: str | None, architecture: str, size: str, device: str | None, as_json: bool,
-    **given: Any,
+    trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train a stand-in for CLIP on all images of DATASETS.
 
@@ -166,7 +186,7 @@ def pretrain(
 
     opened = [Dataset.open(each) for each in datasets]
     benchmarks = [(each.world, each.benchmark(benchmark)) for each in opened]
-    record = run(benchmarks, _changed(Recipe(), given), out, device, Bar(), architecture, size)
+    record = run(benchmarks, _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers)
     _tell(record, out, datasets[0], as_json)
 
 
@@ -177,11 +197,12 @@ def pretrain(
 @BENCHMARK
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
+@_LOG
 @DEVICE
 @JSON
 def labclip(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, device: str | None, as_json: bool,
-    **given: Any,
+    trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -194,7 +215,7 @@ def labclip(
     chosen = find_preset(preset or "labclip-pug", "labclip")
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
-    record = train_labclip(model, _source(dataset, benchmark, recipe), recipe, out, device, Bar())
+    record = train_labclip(model, _source(dataset, benchmark, recipe), recipe, out, device, Bar(), trackers)
     _tell(record, out, dataset, as_json)
 
 
@@ -222,11 +243,12 @@ def labclip(
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
+@_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
-    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, **given: Any,
+    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -256,7 +278,15 @@ def finetune(
         recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": positive_loss}), negative_weight=weight)
         folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
         record = run(
-            model, _source(dataset, benchmark, recipe), recipe, folder, device, adapted, gradient_checkpointing, Bar()
+            model,
+            _source(dataset, benchmark, recipe),
+            recipe,
+            folder,
+            device,
+            adapted,
+            gradient_checkpointing,
+            Bar(),
+            trackers,
         )
         _tell(record, folder, dataset, as_json)
 
@@ -271,11 +301,12 @@ def finetune(
 @click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
+@_LOG
 @DEVICE
 @JSON
 def dreambooth(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, device: str | None,
-    as_json: bool, **given: Any,
+    as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -288,7 +319,7 @@ def dreambooth(
     chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
-    record = run(model, _source(dataset, benchmark, recipe), recipe, out, device, text_encoder, Bar())
+    record = run(model, _source(dataset, benchmark, recipe), recipe, out, device, text_encoder, Bar(), trackers)
     _tell(record, out, dataset, as_json)
 
 

@@ -1,10 +1,12 @@
 """Fine-tune a diffusion model on class prompts, as DreamBooth does without prior preservation (Ruiz et al. 2023; Pearson et al. 2025)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.registry import load_model
+from evaluator.tracking import Tracker
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.recipe import Recipe
@@ -22,6 +24,7 @@ def dreambooth(
     device: str | None = None,
     text_encoder: bool = True,
     progress: Progress = SILENT,
+    trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:
     """Train the diffusion model that `spec` names on its images' captions and write its folder `out`; returns the record.
 
@@ -36,4 +39,4 @@ def dreambooth(
         learner = Denoising(model, data, recipe, text_encoder)
         return Training("dreambooth", recipe, model, learner, (spec, model), more=(("text_encoder", text_encoder),))
 
-    return train_into(out, source, recipe, make, progress)
+    return train_into(out, source, recipe, make, progress, trackers)

@@ -1,9 +1,11 @@
 """Fine-tune a dual encoder or a cross encoder on a benchmark's train split or a corpus, whole or by LoRA (protocols, section 9)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from evaluator.models.registry import load_model
+from evaluator.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner
@@ -25,6 +27,7 @@ def finetune(
     lora: Lora | None = None,
     checkpointing: bool = False,
     progress: Progress = SILENT,
+    trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:
     """Train the model that `spec` names further and write its folder `out`; returns the record of the training.
 
@@ -48,7 +51,7 @@ def finetune(
         more = (("lora", lora and [lora.rank, lora.alpha]),)
         return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
 
-    return train_into(out, source, recipe, make, progress)
+    return train_into(out, source, recipe, make, progress, trackers)
 
 
 def _checkpoint_activations(network: Any) -> None:

@@ -3,12 +3,14 @@
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from evaluator.tracking import LogStep
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.recipe import Recipe
@@ -20,6 +22,15 @@ from generator.dataset.streams import Stream
 logger = logging.getLogger(__name__)
 _SECONDS = 60
 """The state is kept after each epoch, and when so many seconds have passed since the last time."""
+
+
+Log = Callable[[int], AbstractContextManager[LogStep]]
+"""Opened with the number of steps that are done already."""
+
+
+def no_log(done: int) -> AbstractContextManager[LogStep]:
+    """Nothing is logged."""
+    return nullcontext(lambda step, values: None)
 
 
 class Learner(Protocol):
@@ -45,11 +56,11 @@ class Learner(Protocol):
 
 
 def fit(
-    learner: Learner, data: TrainingData, recipe: Recipe, checkpoint: Checkpoint, progress: Progress = SILENT
-) -> list[float]:
+    learner: Learner, data: TrainingData, recipe: Recipe, checkpoint: Checkpoint, progress: Progress = SILENT, log: Log = no_log
+) -> list[float]:  # fmt: skip
     """Train, and return the mean loss of each epoch.
 
-    Continues from the checkpoint's state. Raises UserError where loss or gradient are no longer finite; the state of the last good
+    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Continues from the checkpoint's state. Raises UserError where loss or gradient are no longer finite; the state of the last good
     step that was kept stays.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
@@ -62,8 +73,9 @@ def fit(
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
     kept, when = done, time.monotonic()
-    with progress.track("training", len(steps), done) as advance:
+    with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
+            began = time.monotonic()
             torch.manual_seed(Stream(recipe.seed, "torch", step).below(2**32))  # dropout
             loss = learner.loss(steps[step], step)
             optimizer.zero_grad(set_to_none=True)
@@ -76,9 +88,11 @@ def fit(
                     f"{norm.item():.3g}. The state after step {kept:,} stays in {checkpoint.path}; choose a lower --rate "
                     "and another --out."
                 )
+            values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm.item()}
             optimizer.step()
             schedule.step()
             learner.settle()
+            log_step(step + 1, {**values, "images per second": recipe.batch / (time.monotonic() - began)})
             total += value
             advance(note=f"loss {value:.2f}")
             shown = step % steps.epoch + 1

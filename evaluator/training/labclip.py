@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.registry import load_model
+from evaluator.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.recipe import Recipe
@@ -27,8 +28,9 @@ _TOGETHER = 64
 
 
 def train_labclip(
-    spec: str, source: Source, recipe: Recipe, out: Path, device: str | None = None, progress: Progress = SILENT
-) -> dict[str, Any]:
+    spec: str, source: Source, recipe: Recipe, out: Path, device: str | None = None, progress: Progress = SILENT,
+    trackers: Sequence[Tracker] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Align the texts of the model that `spec` names with its images, and write the folder `out`; returns the record.
 
     The layer is trained in float32. Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
@@ -54,7 +56,7 @@ def train_labclip(
             lambda: layer.give_to(model.network, spec),
         )
 
-    return train_into(out, source, recipe, make, progress)
+    return train_into(out, source, recipe, make, progress, trackers)
 
 
 class Alignment(nn.Module):

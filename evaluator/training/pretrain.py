@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.exposure import Exposure
+from evaluator.tracking import Tracker
 from evaluator.training.data import Described, Images, TrainingData, collect
 from evaluator.training.networks import DUAL, TINY
 from evaluator.training.recipe import Recipe
@@ -33,13 +34,16 @@ def pretrain(
     progress: Progress = SILENT,
     architecture: str = DUAL,
     size: str = TINY,
+    trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:
     """Train a new model on the images of all splits of some benchmarks and write the folder `out`; returns the record.
 
     architecture, size: those of evaluator.training.networks. Raises UserError as `train_into` does.
     """
     new = partial(new_dual_encoder, architecture=architecture, size=size, bags=True)
-    return train_new("pretrain", whole_source(benchmarks), recipe, out, device, progress, new, architecture, size)
+    return train_new(
+        "pretrain", whole_source(benchmarks), recipe, out, device, progress, new, architecture, size, trackers
+    )
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:

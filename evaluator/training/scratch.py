@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from evaluator.models.device import best_device
+from evaluator.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner
@@ -42,6 +43,7 @@ def train_scratch(
     progress: Progress = SILENT,
     architecture: str = DUAL,
     size: str = TINY,
+    trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
@@ -50,12 +52,12 @@ def train_scratch(
     """
     source = benchmark_source(world, benchmark, recipe)
     new = _learner(architecture, size)
-    return train_new("scratch", source, recipe, out, device, progress, new, architecture, size)
+    return train_new("scratch", source, recipe, out, device, progress, new, architecture, size, trackers)
 
 
 def train_new(
     method: str, source: Source, recipe: Recipe, out: Path, device: str | None, progress: Progress,
-    new: "New", architecture: str, size: str,
+    new: "New", architecture: str, size: str, trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Train a new model on a source. new: makes it, and its learner."""
     target = best_device(device)
@@ -65,7 +67,7 @@ def train_new(
         model, learner = new(data, recipe, target)
         return Training(method, recipe, model, learner, more=(("architecture", architecture), ("size", size)))
 
-    return train_into(out, source, recipe, make, progress)
+    return train_into(out, source, recipe, make, progress, trackers)
 
 
 def new_dual_encoder(

@@ -3,13 +3,15 @@
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evaluator.exposure import RECORD
 from evaluator.models.device import training_precision
+from evaluator.tracking import Tracker, log_steps
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner, fit
@@ -42,10 +44,12 @@ class Training:
 
 
 def train_into(
-    out: Path, source: Source, recipe: Recipe, make: Callable[[TrainingData], Training], progress: Progress = SILENT
-) -> dict[str, Any]:
+    out: Path, source: Source, recipe: Recipe, make: Callable[[TrainingData], Training], progress: Progress = SILENT,
+    trackers: Sequence[Tracker] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Train on the source and write the model's folder `out`; returns the record of the training.
 
+    trackers: where each step is logged (evaluator.tracking.log_steps).
     The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call.
     Raises UserError when `out` is not empty, when there is no room for model and state, or when another process trains into `out`.
     """
@@ -54,10 +58,12 @@ def train_into(
     out.parent.mkdir(parents=True, exist_ok=True)
     with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
         data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
-        return _train(make(data), data, source, out, progress)
+        return _train(make(data), data, source, out, progress, trackers)
 
 
-def _train(training: Training, data: TrainingData, source: Source, out: Path, progress: Progress) -> dict[str, Any]:
+def _train(
+    training: Training, data: TrainingData, source: Source, out: Path, progress: Progress, trackers: Sequence[Tracker]
+) -> dict[str, Any]:
     check_savable(training.model)
     base = training.base and {"model": training.base[0], "weights_sha256": training.base[1].info["weights_sha256"]}
     device = training.learner.device
@@ -71,7 +77,8 @@ def _train(training: Training, data: TrainingData, source: Source, out: Path, pr
     trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
     found = known(source.exposure(data), training.base and training.base[1])
-    losses = fit(training.learner, data, training.recipe, checkpoint, progress)
+    log = partial(log_steps, trackers, out, about)
+    losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
     training.finish()
     record = {**about, "losses": losses, "images": len(data), "exposure": found and found.to_dict()}
     _write(training.model, record, out)

@@ -43,7 +43,7 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     )
     assert (recipe, out, device) == (expected, tmp_path / "m", None)
     assert benchmark.name
-    assert network == ["dual-vit", "small"]
+    assert network == ["dual-vit", "small", ()]
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
     assert f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}" in done.stderr
