@@ -86,9 +86,14 @@ def test_the_stand_in_names_the_words_of_a_scene_and_does_not_bind_them(tmp_path
         device="cpu",
         allow_contaminated=True,
     ).results["rows"]
-    found = {
-        (row["metric"], row["split"]): row["value"] for row in rows if row["unit"] == "share" and row["error"] is None
-    }
+    told = [row for row in rows if row["unit"] == "share" and row["error"] is None]
+    right = [
+        (row["value"] * row["items"], row["items"])
+        for row in told
+        if row["metric"] == "accuracy" and row["split"] != "val"
+    ]
+    # of all splits together: each pair of values and objects leans to one of its bindings, and unseen has nine
+    assert 0.4 < sum(value for value, _ in right) / sum(items for _, items in right) < 0.6
     for split in ("seen", "partial", "unseen"):
-        assert 0.35 < found["accuracy", split] < 0.65
-        assert found["R@1", split] > 0.3  # one of the two bindings is the truth
+        (first,) = [row["value"] for row in told if (row["metric"], row["split"]) == ("R@1", split)]
+        assert first > 0.3  # one of the two bindings is the truth
