@@ -90,9 +90,9 @@ _NETWORK = {
 _KINDS = {
     **_NETWORK,
     "architecture": click.option(
-        "--architecture", type=click.Choice(["dual", "dual-vit", "cross"]), default="dual",
+        "--architecture", type=click.Choice(["dual", "dual-vit", "cross", "diffusion"]), default="dual",
         help="dual, dual-vit: embed images and texts apart, images by a ResNet or by a transformer (open_clip); cross: reads them "
-        "together (ViLT).",
+        "together (ViLT); diffusion: draws images from texts (diffusers).",
     ),
 }  # fmt: skip
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
@@ -154,6 +154,8 @@ def scratch(
     from evaluator.training.scratch import train_scratch
     from generator.dataset.reader import Dataset
 
+    if architecture == "diffusion" and given["negatives"] not in (None, "none"):
+        raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
     opened = Dataset.open(dataset)
     record = train_scratch(
         opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers

@@ -1,6 +1,7 @@
 """`Denoising`: the learner of diffusion models. A step asks for the noise that was added to its images."""
 
 from collections import defaultdict
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from evaluator.models.device import autocast, training_precision
 from evaluator.models.diffusion.conditions import ConditionCache
 from evaluator.models.diffusion.networks import Condition
 from evaluator.models.diffusion.noising import Diffusion
-from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
 from evaluator.models.quiet import quiet
 from evaluator.training.data import TrainingData
 from evaluator.training.prepared import PreparedImages
@@ -24,11 +25,20 @@ from generator.dataset.streams import Stream
 class Denoising:
     """Trains the U-Net of a pipeline, with or without its text encoders, on what the pipeline's scheduler says: ε or v.
 
-    Images are prepared as the model scores them, by its preset. Raises UserError for a pipeline that learns by another process
+    Images are prepared as the model scores them, by its preset. augment: as in Towers, of latents. untold: the share of images whose
+    caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm 1). Raises UserError for a pipeline that learns by another process
     than diffusion in discrete timesteps, and where a text would be cut.
     """
 
-    def __init__(self, model: DiffusionClassifier, data: TrainingData, recipe: Recipe, text_encoder: bool):
+    def __init__(
+        self,
+        model: DiffusionClassifier,
+        data: TrainingData,
+        recipe: Recipe,
+        text_encoder: bool,
+        augment: Callable[[Tensor, int], Tensor] | None = None,
+        untold: float = 0.0,
+    ):
         adapter = model.adapter
         if not isinstance(adapter.process, Diffusion):
             raise UserError(
@@ -41,6 +51,7 @@ class Denoising:
         self.network: nn.Module = nn.ModuleDict(trained).train().requires_grad_(True)
         self.device = model.device
         self._adapter, self._process, self._data, self._seed = adapter, adapter.process, data, recipe.seed
+        self._augment, self._untold = augment, untold
         self._precision = training_precision(recipe.precision, model.device)
         self._latents = PreparedImages(data, model.latent)
         self._frozen = None if encoders else ConditionCache(adapter)
@@ -54,6 +65,8 @@ class Denoising:
         generator = torch.Generator().manual_seed(Stream(self._seed, "noise", number).below(2**32))
         levels = torch.rand(len(latents), generator=generator)
         noises = [torch.randn(latent.shape, generator=generator).to(self.device) for latent in latents]
+        told = (torch.rand(len(latents), generator=generator) >= self._untold).tolist()
+        texts = [self._data.texts[caption] if told[i] else UNCONDITIONAL for i, caption in enumerate(step.captions)]
         of_shape: dict[torch.Size, list[int]] = defaultdict(list)
         for i, latent in enumerate(latents):
             of_shape[latent.shape].append(i)
@@ -64,8 +77,10 @@ class Denoising:
                 torch.stack([noises[i] for i in rows]),
                 levels[rows],
             )
+            if self._augment is not None:
+                latent = self._augment(latent, number)
             with autocast(self.device, self._precision):
-                condition = self._conditions([self._data.texts[step.captions[i]] for i in rows])
+                condition = self._conditions([texts[i] for i in rows])
                 predicted = self._adapter.predict(
                     self._process.add_noise(latent, noise, level),
                     self._process.timesteps(level).to(self.device),

@@ -1,9 +1,10 @@
 """Train a small model on a benchmark's train split alone, so that "unseen" is certain (protocols, section 9).
 
-The model is one of open_clip or transformers and is saved as one, so that any program that reads their folders can use it.
+The model is one of open_clip, transformers or diffusers and is saved as one, so that any program that reads their folders can use it.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from evaluator.models.device import best_device
 from evaluator.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
+from evaluator.training.denoising import Denoising
 from evaluator.training.fit import Learner
 from evaluator.training.matching import Matching
 from evaluator.training.networks import DUAL, TINY, network_config
 from evaluator.training.new_cross_encoder import new_vilt
+from evaluator.training.new_diffusion import new_diffusion
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
@@ -30,8 +33,10 @@ from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.streams import Stream
 
-CROSS = "cross"
-"""The architecture of a cross encoder, beside those of evaluator.training.networks."""
+CROSS, DIFFUSION = "cross", "diffusion"
+"""Architectures beside those of evaluator.training.networks."""
+_UNTOLD = 0.1
+"""The share of images that a diffusion model sees without a caption."""
 
 
 def train_scratch(
@@ -47,9 +52,12 @@ def train_scratch(
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
-    architecture: CROSS, or one of evaluator.training.networks, which have every `size`; CROSS has TINY alone. The model's context is
-    as long as the longest text needs. Raises UserError as `train_into` does.
+    architecture: CROSS, DIFFUSION, or one of evaluator.training.networks, which have every `size`; the others have TINY alone. The
+    model's context is as long as the longest text needs. A diffusion model learns from captions alone, whatever negatives the recipe
+    names. Raises UserError as `train_into` does.
     """
+    if architecture == DIFFUSION:
+        recipe = replace(recipe, negatives="")
     source = benchmark_source(world, benchmark, recipe)
     new = _learner(architecture, size)
     return train_new("scratch", source, recipe, out, device, progress, new, architecture, size, trackers)
@@ -87,17 +95,24 @@ def new_cross_encoder(data: TrainingData, recipe: Recipe, device: torch.device) 
     return model, Matching(model, data, recipe, Augmentation(recipe, data.mirrored))
 
 
+def new_denoiser(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
+    """A diffusion model that knows the words of the data, and its learner."""
+    model = new_diffusion(data.texts, device)
+    return model, Denoising(model, data, recipe, True, Augmentation(recipe, data.mirrored), _UNTOLD)
+
+
 New = Callable[[TrainingData, Recipe, torch.device], tuple[Any, Learner]]
 
 
 def _learner(architecture: str, size: str) -> New:
     """What makes a model of this kind. Raises UserError for a kind that there is not."""
-    if architecture != CROSS:
+    others: dict[str, New] = {CROSS: new_cross_encoder, DIFFUSION: new_denoiser}
+    if architecture not in others:
         network_config(architecture, size)
         return partial(new_dual_encoder, architecture=architecture, size=size)
     if size != TINY:
-        raise UserError(f"Expected the size tiny of the architecture cross, got '{size}'; leave --size out.")
-    return new_cross_encoder
+        raise UserError(f"Expected the size tiny of the architecture {architecture}, got '{size}'; leave --size out.")
+    return others[architecture]
 
 
 def _longest(texts: Sequence[str]) -> int:

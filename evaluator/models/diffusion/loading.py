@@ -34,11 +34,16 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
     network_type = NETWORKS[index["_class_name"]]
     _check_components(source, index, network_type)
     network = _network(source, network_type, _load_pipeline(source, index, target))
+    return classifier_of(network, place, preset, target)
+
+
+def classifier_of(network: Network, name: str, preset: Preset, device: torch.device) -> DiffusionClassifier:
+    """The classifier of a pipeline on its device, recorded as `name`."""
     modules = {part: each for part, each in network.pipe.components.items() if isinstance(each, torch.nn.Module)}
     digests = {part: weights_digest(module) for part, module in sorted(modules.items())}
-    classifier = DiffusionClassifier(network, preset, target)
+    classifier = DiffusionClassifier(network, preset, device)
     classifier.identify(
-        place,
+        name,
         hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
         sum(parameter.numel() for module in modules.values() for parameter in module.parameters()),
         [_configurations(network), digests],

@@ -96,3 +96,27 @@ def test_other_processes_and_texts_that_would_be_cut_are_refused(
     model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", "cpu")
     with pytest.raises(UserError, match="The model reads 16 tokens and"):
         Denoising(model, replace(short, texts=["a red cube " * 9, *short.texts[1:]]), PLAIN, False)
+
+
+def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, tmp_path: Path) -> None:
+    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+    steps, inner = Steps(short, 32, 1, 0, 3), model.adapter.encode_texts
+    for share, least, most in ((0.0, 0, 0), (0.5, 30, 66), (1.0, 96, 96)):
+        learner, said = Denoising(model, short, PLAIN, True, untold=share), []
+        model.adapter.encode_texts = lambda texts, said=said: said.append(texts) or inner(texts)
+        for number in (0, 1, 2, 0):
+            learner.loss(steps[number], number)
+        assert said[3] == said[0]
+        told = [text for texts in said[:3] for text in texts]
+        assert least <= told.count("") <= most
+        captions = [short.texts[i] for number in range(3) for i in steps[number].captions]
+        assert all(text in ("", caption) for text, caption in zip(told, captions, strict=True))
+
+
+def test_latents_are_changed_before_noise_is_added(short: TrainingData, tmp_path: Path) -> None:
+    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+    mirrored = Denoising(model, short, PLAIN, False, lambda latents, number: latents.flip(-1) * number)
+    plain = Denoising(model, short, PLAIN, False)
+    kept = plain._latents.of(STEP.images)
+    plain._latents._kept = {int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)}
+    assert mirrored.loss(STEP, 3).item() == pytest.approx(plain.loss(STEP, 3).item(), rel=1e-6)

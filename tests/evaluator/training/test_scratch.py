@@ -14,15 +14,19 @@ import torch
 from evaluator.models.device import training_precision
 from evaluator.models.registry import load_model
 from evaluator.run import Request, run
-from evaluator.training import scratch
+from evaluator.training import new_diffusion, scratch
 from evaluator.training.data import TrainingData
+from evaluator.training.denoising import Denoising
 from evaluator.training.networks import network_config
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
-from evaluator.training.scratch import Augmentation, train_scratch
+from evaluator.training.scratch import DIFFUSION, Augmentation, train_scratch
+from evaluator.training.steps import Step
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.tiny_models import scored
+from tests.evaluator.training.test_new_diffusion import TINY as TINY_DIFFUSION
 
 CPU = torch.device("cpu")
 QUICK = Recipe(epochs=2, batch=24, seed=0)
@@ -192,3 +196,47 @@ def test_the_command_trains_and_says_so(drawn: Path, tmp_path: Path) -> None:
     assert said == {"model": str(tmp_path / "model"), "losses": record.losses}
     assert (record.recipe["epochs"], record.recipe["seed"], record.recipe["negatives"]) == (1, 0, "swap,flip")
     assert load_model(f"jackalope:{tmp_path / 'model'}", "cpu").info["trained_on"]["name"] == "color-shape-3x3-b0"
+
+
+def test_a_diffusion_model_learns_and_is_scored_as_its_family(
+    drawn: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_diffusion, "SMALL", TINY_DIFFUSION)
+    out, given = tmp_path / "model", ("--architecture", "diffusion", "--device", "cpu")
+    done = score_command("train", "scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
+    assert done.exit_code == 0, done.output
+    record = json.loads((out / "jackalope.json").read_text())
+    assert record["losses"][-1] < record["losses"][0]
+    assert (record["recipe"]["architecture"], record["recipe"]["negatives"]) == ("diffusion", "")
+    ours, theirs = (load_model(f"{family}:{out}@fixed,samples=4", "cpu") for family in ("jackalope", "diffusion"))
+    assert ours.key == theirs.key
+    pictures, texts = [world.image("000000")], ["a red cube and a blue cone", "a blue cube and a red cone"]
+    found = [scored(each, pictures, texts) for each in (ours, theirs)]
+    assert np.array_equal(*found)
+    assert not np.array_equal(found[0][..., 0, :], found[0][..., 1, :])
+
+    done = score_command("train", "scratch", drawn, "--out", tmp_path / "other", "--negatives", "swap", *given)
+    assert_one_sentence(done, "A diffusion model learns from captions, not from negatives")
+
+
+def test_a_stopped_training_of_a_diffusion_model_ends_in_the_same_model(
+    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_diffusion, "SMALL", TINY_DIFFUSION)
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    recipe, inner, calls = Recipe(steps=3, batch=24), Denoising.loss, []
+
+    def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
+        calls.append(number)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return inner(self, step, number)
+
+    monkeypatch.setattr(Denoising, "loss", stopped)
+    train_scratch(world, benchmark, recipe, tmp_path / "whole", "cpu", architecture=DIFFUSION)
+    with pytest.raises(KeyboardInterrupt):
+        train_scratch(world, benchmark, recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION)
+    train_scratch(world, benchmark, recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION)
+    assert calls == [0, 1, 2, 0, 1, 1, 2]
+    one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
+    assert one.info["weights_sha256"] == other.info["weights_sha256"]
