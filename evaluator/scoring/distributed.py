@@ -111,9 +111,9 @@ class VectorStore:
         vectors = np.empty((total, 0), np.float32)
         missing, since = np.arange(total), time.monotonic()
         while True:
-            before, left = len(missing), [missing[:0]]
+            before, left, damaged = len(missing), [missing[:0]], [missing[:0]]
             for rows in _parts(missing):
-                part = names(rows)
+                part, there = names(rows), self.known(names, rows)  # before they are read: others write meanwhile
                 found = self.get(part)
                 here = np.array([name in found for name in part])
                 if found:
@@ -122,14 +122,15 @@ class VectorStore:
                         vectors = _mapped(self._run, (total, values.shape[1]))
                     vectors[rows[here]] = values.reshape(-1, vectors.shape[1])
                 left.append(rows[~here])
-            missing = np.concatenate(left)
+                damaged.append(rows[there & ~here])
+            missing, lost = np.concatenate(left), np.concatenate(damaged)
             if not len(missing):
                 break
             if len(missing) < before:
                 since = time.monotonic()
-            if len(damaged := missing[self.known(names, missing)]):
-                self._cache.forget(names(damaged))
-                again(damaged)
+            if len(lost):
+                self._cache.forget(names(lost))
+                again(lost)
                 continue
             if self._process.count == 1 or time.monotonic() - since > _PATIENCE:
                 raise UserError(

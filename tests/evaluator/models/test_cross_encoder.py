@@ -17,8 +17,8 @@ def test_an_image_is_embedded_once_also_when_memory_runs_out(vilt: Path, monkeyp
     expected = scored(load_model(f"vilt:{vilt}", "cpu"), images, TEXTS)
     model = load_model(f"vilt:{vilt}", "cpu")
     embedded: list[Image.Image] = []
-    inner = model._embed_patches
-    monkeypatch.setattr(model, "_embed_patches", lambda image: embedded.append(image) or inner(image))
+    inner = model.prepare
+    monkeypatch.setattr(model, "prepare", lambda image: embedded.append(image) or inner(image))
     sizes = cramped(model, "_score", 4, monkeypatch)
     assert scored(model, images, TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
     assert [id(image) for image in embedded] == [id(image) for image in images]

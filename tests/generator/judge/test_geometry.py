@@ -29,8 +29,8 @@ def test_left_is_left_of_the_camera_wherever_it_stands() -> None:
             "camera": {"position": [*turned(0, -9)[:2], 5], "target": [0, 0, 1]},
         }
         shown = read_scene(json.dumps(record), TERMS)
-        assert decided("A cube is to the left of a sphere and behind the sphere.", shown) is True
-        assert decided("A sphere is to the right of a cube and in front of the cube.", shown) is True
+        assert decided("A cube is to the left of a sphere and behind it.", shown) is True
+        assert decided("A sphere is to the right of a cube and in front of it.", shown) is True
 
 
 def test_a_camera_that_looks_straight_down_is_refused() -> None:
