@@ -65,6 +65,7 @@ def test_nothing_is_mirrored_where_what_is_said_depends_on_it(data: TrainingData
     assert torch.equal(Augmentation(Recipe(shift=0), False)(plain, 0), plain)
 
 
+@pytest.mark.full
 def test_relations_are_learnt_from_images_that_are_not_mirrored(
     world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: None
 ) -> None:
