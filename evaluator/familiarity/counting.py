@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -56,10 +57,17 @@ def count_corpus(path: Path, out: Path, workers: int = 1, progress: Progress = S
     folder.mkdir(parents=True, exist_ok=True)
     with Lock(folder / ".lock", f"Another command is counting {path}; wait for it."):
         total = Counted()
-        for counted in _counted(path, folder / "parts", workers):
-            total += counted
+        with progress.track("texts", None) as advance:
+            for counted in _counted(path, folder / "parts", workers):
+                total += counted
+                advance(counted.captions or counted.phrases)
+        if not total.phrases:
+            raise UserError(
+                f"{path} has no phrase in {total.captions:,} captions; give a corpus of captions in English."
+            )
         _merge(folder / "parts", table)
         write_json(record, asdict(total))
+        shutil.rmtree(folder / "parts")
     return table, total
 
 

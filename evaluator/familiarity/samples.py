@@ -4,7 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evaluator.elsewhere.table import read_table, require, texts
+import numpy as np
+
+from evaluator.elsewhere.table import read_table, require, texts, truths
 from evaluator.external.layouts import LAYOUTS, read_texts
 from evaluator.external.registry import TABLE
 from evaluator.external.source import Source
@@ -23,9 +25,7 @@ def read_samples(source: Source, form: str | None = None) -> tuple[list[Sample],
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
     benchmark that has no such pair, or whose files cannot be read.
     """
-    pairs = [
-        (f"{item}", true, false) for item, trues, falses in _questions(source) for true in trues for false in falses
-    ]
+    pairs = [(item, true, false) for item, trues, falses in _questions(source) for true in trues for false in falses]
     if not pairs:
         raise UserError(
             f"{source} has no question with a true and a false caption; give the files that its authors publish."
@@ -75,10 +75,11 @@ def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
     """The questions of a table with the columns item, text and truth or slot."""
     table = read_table(path)
     require(table, ["item", "text"], path)
-    truths = texts(table, "truth") if "truth" in table.column_names else texts(table, "slot")
+    given = "truth" in table.column_names
+    true = truths(table, "truth", path) if given else np.isin(texts(table, "slot"), ("c", "0"))
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for item, text, truth in zip(texts(table, "item"), texts(table, "text"), truths, strict=True):
-        side = sides[item][0 if truth.lower() in ("true", "1", "c", "0") else 1]
+    for item, text, right in zip(texts(table, "item"), texts(table, "text"), true, strict=True):
+        side = sides[item][0 if right else 1]
         if text not in side:
             side.append(text)
     return [(item, *each) for item, each in sides.items()]

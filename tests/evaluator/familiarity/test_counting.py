@@ -11,6 +11,7 @@ from evaluator.familiarity.bindings import of_phrase
 from evaluator.familiarity.counting import Counted, count_corpus, count_part, read_counts
 from evaluator.familiarity.noun_phrases import NounPhrases
 from generator.dataset.errors import UserError
+from generator.dataset.progress import Callback
 
 STREAM = random.Random(0)
 CAPTIONS = [
@@ -92,6 +93,21 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
     assert (read_counts(table), counted) == plain()
     assert done == [0, 40, 80]
     assert extracted == [120, 160, 200, 240, 280]
+
+
+def test_a_corpus_without_phrases_is_said(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("they are there\n")
+    with pytest.raises(UserError, match="no phrase in 1 captions"):
+        count_corpus(tmp_path / "corpus.txt", tmp_path / "out")
+
+
+def test_progress_follows_the_captions_and_parts_go_in_the_end(corpus: Path, tmp_path: Path) -> None:
+    followed = []
+    table, _ = count_corpus(
+        corpus, tmp_path / "out", progress=Callback(lambda name, done, total: followed.append(done))
+    )
+    assert followed[-1] == len(CAPTIONS)
+    assert not (table.parent / "parts").exists()
 
 
 def test_what_is_no_table_of_counts_is_said(tmp_path: Path) -> None:
