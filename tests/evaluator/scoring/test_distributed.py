@@ -225,6 +225,24 @@ def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
         assert set(alone.get(["a", "b", "c"])) == {"a", "b", "c"}
 
 
+def test_what_another_process_writes_meanwhile_is_not_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def store(rank: int) -> VectorStore:
+        return VectorStore(VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, 2))
+
+    with store(0) as first, store(1) as second:
+        read = first.get
+
+        def late(names: Sequence[str]) -> dict[str, np.ndarray]:
+            found = read(names)
+            second.put(["a"], np.ones((1, 2)))
+            return found
+
+        monkeypatch.setattr(first, "get", late)
+        assert first.gather(lambda rows: ["a" for _ in rows], 1, never).tolist() == [[1, 1]]
+
+
 def test_processes_that_give_nothing_are_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
