@@ -45,7 +45,7 @@ def experiment(
     NAME|FILE.toml is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or an experiment of
     yours (docs/experiments.md). What is done is not done again. If the command is stopped, run it again to continue.
     """
-    from evaluator.experiments.cost import costs, said
+    from evaluator.experiments.cost import costs, said, time_left
     from evaluator.experiments.declaration import read_experiment, with_models
     from evaluator.experiments.expansion import expand
     from evaluator.experiments.runner import run_stages
@@ -62,7 +62,8 @@ def experiment(
         return
 
     def tell(stage: "Stage", place: int) -> None:
-        say(f"[{place}/{len(stages)}] {_command(stage, out)}")
+        left = time_left(costs(stages, out))
+        say(f"[{place}/{len(stages)}{', ' * bool(left)}{left}] {_command(stage, out)}")
 
     failures = run_stages(
         [stage for stage in stages if stage.kind.name == "gen plan"], out

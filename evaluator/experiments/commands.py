@@ -1,6 +1,7 @@
 """The commands that a stage can be, and how each takes the folders that it reads and writes."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generator.dataset.errors import UserError, did_you_mean
@@ -44,16 +45,20 @@ KINDS = {
 }
 
 
-def parse_command(text: str, place: str) -> tuple[Kind, list[str]]:
-    """The kind of a command and the words after its name. Raises UserError where a stage cannot be such a command."""
+def words_of(text: str, place: str) -> list[str]:
+    """The words of a command. Raises UserError where its quotes do not close."""
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as error:
         raise UserError(f"{place}: cannot read '{text}' as a command ({error}); mend its quotes.") from None
+
+
+def kind_of(words: Sequence[str], place: str) -> Kind:
+    """The kind of a command. Raises UserError where a stage cannot be such a command."""
     kind = next((kind for kind in KINDS.values() if tuple(words[: len(kind.words)]) == kind.words), None)
     if kind is None:
         named = " ".join(words[: 3 if words[:2] == ["score", "train"] else 2])
         raise UserError(f"{place}: '{named}' is no command of a stage; {did_you_mean(named, list(KINDS))}")
     if any(word.partition("=")[0] == "--out" for word in words):
         raise UserError(f"{place}: a stage's folder is named after its contents; leave --out out.")
-    return kind, words[len(kind.words) :]
+    return kind

@@ -91,6 +91,17 @@ def said(found: Sequence[Cost]) -> list[str]:
     ]
 
 
+def time_left(found: Sequence[Cost]) -> str:
+    """How long stages that have not ended should take, such as "0:41:07 h left"; empty where nothing like them was timed.
+
+    >>> time_left([Cost("score run", 4, 1, "scores", 0, 0, 60.0, 1)])
+    'over 0:01:00 h left'
+    """
+    seconds = round(sum(cost.seconds for cost in found))
+    over = "over " * any(cost.untimed for cost in found)
+    return f"{over}{timedelta(seconds=seconds)} h left" if seconds else ""
+
+
 def _stages(count: int) -> str:
     return f"{count} stage{'s' * (count != 1)}"
 

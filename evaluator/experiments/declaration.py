@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, ValidationError, model_validator
 
@@ -26,11 +26,14 @@ T = TypeVar("T")
 
 
 class Model(Declared):
-    """A model that rows start from. run, train: further options of `score run` and `score train`. missing: why there is none."""
+    """A model that rows start from. run, train: further options of `score run` and of `score train METHOD`. missing: why there is
+    none.
+    """
 
     spec: str = ""
     run: str = ""
     train: str = ""
+    method: Literal["finetune", "dreambooth"] = "finetune"
     missing: str = ""
 
     @model_validator(mode="after")
@@ -70,8 +73,11 @@ class Experiment(Declared):
         refuse([*both, *labels])
         return self
 
-    def at(self, scale: str) -> tuple[dict[str, Value], dict[str, Model]]:
-        """The values and models at a scale, by name. Raises UserError for an unknown scale, and for a choice of what there is not."""
+    def at(self, scale: str, whole: bool = False) -> tuple[dict[str, Value], dict[str, Model]]:
+        """The values and models at a scale, by name; all models and whole tables, of which the scale may choose some, if `whole`.
+
+        Raises UserError for an unknown scale, and for a choice of what there is not.
+        """
         if scale not in self.scales:
             raise UserError(f"Unknown scale '{scale}'; {did_you_mean(scale, list(self.scales))}")
         found, models = dict(self.values), self.models
@@ -81,6 +87,11 @@ class Experiment(Declared):
                 models = _chosen(self.models, value, place)
             else:
                 found[name] = _chosen(table, value, place) if isinstance(table, Mapping) else value
+        if whole:
+            return {
+                **found,
+                **{name: each for name, each in self.values.items() if isinstance(each, Mapping)},
+            }, self.models
         return found, models
 
 
@@ -114,7 +125,7 @@ def read_experiment(name: str) -> Experiment:
 
 
 def with_models(experiment: Experiment, path: Path) -> Experiment:
-    """The experiment with the models in the TOML file at `path` in place of its own.
+    """The experiment with the models in the TOML file at `path` in place of its own, whose options stay and come first.
 
     Raises UserError when the file cannot be read, and for a model that the experiment does not have.
     """
@@ -124,7 +135,15 @@ def with_models(experiment: Experiment, path: Path) -> Experiment:
         if name not in known:
             named = did_you_mean(name, known) if known else "the experiment starts from no model."
             raise UserError(f"{path}: the experiment has no model '{name}'; {named}")
-    return experiment.model_copy(update={"models": {**experiment.models, **given}})
+    changed = {name: _over(experiment.models[name], model) for name, model in given.items()}
+    return experiment.model_copy(update={"models": {**experiment.models, **changed}})
+
+
+def _over(below: Model, above: Model) -> Model:
+    """A model of the user's in place of one of the experiment's, whose options come first."""
+    options = {name: f"{getattr(below, name)} {getattr(above, name)}".strip() for name in ("run", "train")}
+    method = above.method if "method" in above.model_fields_set else below.method
+    return above.model_copy(update={**options, "method": method})
 
 
 def _path_of(name: str) -> Path:

@@ -2,16 +2,20 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from evaluator.experiments.commands import KINDS, parse_command
+from evaluator.experiments.commands import KINDS, kind_of, words_of
 from evaluator.experiments.declaration import MODEL, Element, Experiment, Model, Value
 from evaluator.experiments.stages import Stage, in_order
 from generator.dataset.errors import UserError, did_you_mean
 
 _REFERENCE = re.compile(r"\{([^{}]*)\}")
+_PARTS: dict[str, Callable[[Model], str]] = {
+    "": lambda model: model.spec, "run": lambda model: model.run, "train": lambda model: model.train, "method": lambda model: model.method,
+}  # fmt: skip
+"""What {model} and {model.PART} stand for."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,8 @@ class _Expansion:
 
     def commands(self, text: str, place: str, label: str = "") -> Iterator[_Instance]:
         """The stages of a command."""
-        kind, words = parse_command(text, place)
         partial: list[tuple[_Found, list[str], list[str]]] = [(_Found({}), [], [])]
-        for word in words:
+        for word in words_of(text, place):
             whole = _REFERENCE.fullmatch(word)
             splits = whole is not None and whole[1] != MODEL and whole[1] not in self.experiment.stages
             partial = [
@@ -78,11 +81,12 @@ class _Expansion:
             if found.missing:
                 yield _Instance(found.bound, None, found.missing)
                 continue
+            kind = kind_of(said, place)
             reads = tuple({stage.digest: stage for stage in found.reads}.values())
             if kind.amends and not reads:
                 raise UserError(f"{place}: `{kind.name}` changes a folder, so it has to name the stage that made it.")
             yield _Instance(
-                found.bound, Stage(kind, tuple(said), reads, " ".join((*kind.words, *outline)), self.label(label, found.bound, place))
+                found.bound, Stage(kind, tuple(said[len(kind.words) :]), reads, " ".join(outline), self.label(label, found.bound, place))
             )  # fmt: skip
 
     def text(self, text: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
@@ -118,15 +122,16 @@ class _Expansion:
             raise UserError(f"{place}: nothing defines '{{{reference}}}'; {did_you_mean(name, known)}")
 
     def of_models(self, part: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
-        if part not in ("", "run", "train"):
-            raise UserError(f"{place}: expected {{model}}, {{model.run}} or {{model.train}}, got '{{model.{part}}}'.")
+        if part not in _PARTS:
+            known = ", ".join(f"{{model{'.' * bool(each)}{each}}}" for each in _PARTS)
+            raise UserError(f"{place}: expected one of {known}, got '{{model.{part}}}'.")
         for key, model in self.models.items():
             if bound.get(MODEL, key) == key:
                 merged = {**bound, MODEL: key}
                 if model.missing:
                     yield _Found(merged, missing=model.missing)
                 else:
-                    yield from self.text(_of_model(model, part), merged, f"models.{key}")
+                    yield from self.text(_PARTS[part](model), merged, f"models.{key}")
 
     def of_values(self, name: str, part: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
         value = self.values[name]
@@ -197,29 +202,33 @@ def expand(experiment: Experiment, scale: str) -> Expanded:
     expansion = _Expansion(experiment, *experiment.at(scale))
     for name in experiment.stages:
         expansion.instances(name)  # what no run reads is not made, but its mistakes are told
+    runs, missing = _runs(expansion)
+    labels = {run.label for run in runs}
+    everything, more = _runs(_Expansion(experiment, *experiment.at(scale, whole=True)))
+    left_out = dict.fromkeys((*(run.label for run in everything), *more), f"left out at the scale {scale}")
+    absent = {**left_out, **missing, **experiment.missing}
+    return Expanded(experiment.tables, runs, {label: why for label, why in absent.items() if label not in labels})
+
+
+def _runs(expansion: _Expansion) -> tuple[list[Stage], dict[str, str]]:
+    """The runs of an experiment, and the reasons of those that cannot be, by label."""
     runs: list[Stage] = []
     missing: dict[str, str] = {}
     commands = [
         (label, each)
-        for label, given in experiment.runs.items()
+        for label, given in expansion.experiment.runs.items()
         for each in ([given] if isinstance(given, str) else given)
     ]
     for label, command in commands:
         place = f"runs.'{label}'"
-        if parse_command(command, place)[0].name != "score run":
+        if words_of(command, place)[:2] != ["score", "run"]:
             raise UserError(f"{place}: expected a `score run`, got '{command}'; put other commands under [stages].")
         for each in expansion.commands(command, place, label):
             if each.stage:
                 runs.append(each.stage)
             else:
                 missing[expansion.label(label, each.bound, place)] = each.missing
-    labels = {run.label for run in runs}
-    absent = {**missing, **experiment.missing}
-    return Expanded(experiment.tables, runs, {label: why for label, why in absent.items() if label not in labels})
-
-
-def _of_model(model: Model, part: str) -> str:
-    return {"": model.spec, "run": model.run, "train": model.train}[part]
+    return runs, missing
 
 
 def _of_element(element: Element, part: str, place: str) -> str:

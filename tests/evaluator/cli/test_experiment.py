@@ -124,7 +124,7 @@ def test_one_of_mine_from_nothing_to_tables_and_again(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")} == made
     mine.write_text(MINE.replace("epochs = 1", "epochs = 2"))
     changed = score_command("experiment", mine, "--out", out)
-    ran = [line.split()[1:4] for line in changed.stderr.splitlines() if line.startswith("[")]
+    ran = [line.split("] ")[1].split() for line in changed.stderr.splitlines() if line.startswith("[")]
     assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
 
 

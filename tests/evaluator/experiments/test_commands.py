@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.experiments.commands import KINDS, parse_command
+from evaluator.experiments.commands import KINDS, kind_of, words_of
 from generator.dataset.errors import UserError
 from tests.conftest import MODULES
 from tests.evaluator.experiments.commands_of_click import TABLES, commands_of_click
@@ -16,8 +16,8 @@ def test_every_kind_is_a_command_with_the_option_out_unless_it_amends_a_folder()
 
 
 def test_the_longest_name_and_the_words_after_it() -> None:
-    kind, words = parse_command("score train scratch {world} --texts 'a b'", "stages.a")
-    assert (kind.name, words) == ("score train scratch", ["{world}", "--texts", "a b"])
+    words = words_of("score train scratch {world} --texts 'a b'", "stages.a")
+    assert (kind_of(words, "stages.a").name, words[3:]) == ("score train scratch", ["{world}", "--texts", "a b"])
 
 
 @pytest.mark.parametrize(
@@ -33,5 +33,5 @@ def test_the_longest_name_and_the_words_after_it() -> None:
 )
 def test_other_commands_are_refused(command: str, said: str) -> None:
     with pytest.raises(UserError, match=r"^stages\.a: ") as caught:
-        parse_command(command, "stages.a")
+        kind_of(words_of(command, "stages.a"), "stages.a")
     assert said in caught.value.message

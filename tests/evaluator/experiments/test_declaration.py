@@ -46,6 +46,7 @@ def test_a_scale_sets_values_and_chooses_from_tables_and_models(tmp_path: Path) 
     values, models = experiment.at("one")
     assert values == {"seed": (0, 1), "task": {"two": "b"}}
     assert list(models) == ["CLIP"]
+    assert experiment.at("one", whole=True)[0] == {"seed": (0, 1), "task": {"one": "a", "two": "b"}}
     assert experiment.at("tiny")[0] == {"seed": (0, 1), "task": {"one": "a", "two": "b"}, "size": 3}
 
 
@@ -112,6 +113,13 @@ def test_models_of_a_file_replace_those_of_the_experiment(tmp_path: Path) -> Non
     (tmp_path / "models.toml").write_text('[models.CLIP]\nspec = "open_clip:ViT-B-32@openai"\nrun = "--dtype auto"\n')
     models = with_models(read_experiment(write(tmp_path, GOOD)), tmp_path / "models.toml").models
     assert (models["CLIP"].spec, models["CLIP"].run) == ("open_clip:ViT-B-32@openai", "--dtype auto")
+
+
+def test_options_of_the_experiment_come_first(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text('[models.CLIP]\nspec = "a:b"\ntrain = "--rate 2"\n')
+    own = GOOD.replace('{world}" }', '{world}", train = "--rate 1", run = "--dtype auto", method = "dreambooth" }')
+    clip = with_models(read_experiment(write(tmp_path, own)), tmp_path / "models.toml").models["CLIP"]
+    assert (clip.train, clip.run, clip.method, clip.missing) == ("--rate 1 --rate 2", "--dtype auto", "dreambooth", "")
 
 
 @pytest.mark.parametrize(

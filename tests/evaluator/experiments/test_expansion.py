@@ -65,6 +65,25 @@ def test_a_scale_chooses() -> None:
     assert len(of_kind(declare(), "score train finetune", "half")) == 3 * 2
 
 
+def test_what_a_scale_leaves_out_is_missing_and_says_so() -> None:
+    declared = declare(
+        runs={"{task} / {model}": "score run {world} --benchmark {task.name} --model {model}"}, missing={}
+    )
+    assert "one / CLIP" not in expand(declared, "tiny").missing
+    assert expand(declared, "half").missing == {
+        "two / ViLT": "no weights", "one / CLIP": "left out at the scale half", "one / ViLT": "left out at the scale half",
+    }  # fmt: skip
+
+
+def test_each_model_is_trained_by_its_own_method() -> None:
+    experiment = declare(
+        models={"CLIP": {"spec": "a:b"}, "Diffusion": {"spec": "c:d", "method": "dreambooth", "train": "--steps {batch}"}},
+        stages={**declare().stages, "tuned": "score train {model.method} {model} {world} {model.train} --benchmark b{block}"},
+    )  # fmt: skip
+    assert len(of_kind(experiment, "score train finetune")) == 3
+    assert {tuple(words[5:7]) for words in of_kind(experiment, "score train dreambooth")} == {("--steps", "16")}
+
+
 def test_values_are_split_into_words_and_may_name_values() -> None:
     [standin] = of_kind(declare(), "score train pretrain")
     assert standin[4:8] == ["--epochs", "2", "--batch", "16"]
@@ -138,13 +157,13 @@ def test_stages_that_differ_in_list_elements_cost_alike() -> None:
     [
         ({"stages": {"world": "gen verify {rendred}", "rendered": "gen plan"}}, "stages.world: nothing defines '{rendred}'; did you mean"),
         ({"stages": {"world": "gen render {again}", "again": "gen render {world}"}}, "stages.world reads itself (world → again → world)"),
-        ({"stages": {"world": "gen rendr {plan}"}}, "stages.world: 'gen rendr' is no command of a stage"),
+        ({"stages": {"world": "gen rendr"}}, "stages.world: 'gen rendr' is no command of a stage"),
         ({"stages": {"world": "gen verify"}}, "it has to name the stage that made it"),
         ({"values": {"batch": "{steps}", "steps": "{batch}"}, "stages": {"world": "gen plan {steps}"}}, "stands for itself; break the circle"),
         ({"stages": {"world": "gen plan {task}"}}, "task.one is a table; name one of"),
         ({"stages": {"world": "gen plan {task.nme}"}}, "task.one has no 'nme'"),
         ({"stages": {"world": "gen plan {seed.name}"}}, "'seed' is no table"),
-        ({"stages": {"world": "gen plan {model.spec}"}}, "expected {model}, {model.run} or {model.train}"),
+        ({"stages": {"world": "gen plan {model.spec}"}}, "expected one of {model}, {model.run}, {model.train}, {model.method}"),
         ({"runs": {"a": "gen plan"}}, "runs.'a': expected a `score run`"),
         ({"runs": {"{seed}": "score run {world}"}}, "the label names '{seed}', over which its command does not go"),
     ],
