@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluator.contamination import mark_of
 from evaluator.protocols.items import COUNTS
+from evaluator.protocols.loads import pooled_loads
 from evaluator.protocols.results import Results, Row
 from evaluator.statistics.mixed import SMALLEST_P
 from evaluator.statistics.pooled import Spread, pool
@@ -29,8 +30,8 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all its
     benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean over blocks of the mean over their runs, `low` and
     `high` its interval (evaluator.statistics.pooled); `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`,
-    `min_runs` and `max_runs` how runs of one block do. `p` is that of several blocks, None for one block. An entry of several runs has no `fits` and
-    no interval of these bindings alone.
+    `min_runs` and `max_runs` how runs of one block do. `p` is that of several blocks, None for one block. `fits` are pooled likewise. An entry
+    of several runs has no interval of these bindings alone.
 
     A run that is given twice counts once, and so does a model without training seed that was scored twice on a benchmark.
     """
@@ -111,7 +112,7 @@ def _pooled(runs: Sequence[Results], name: str) -> Results:
     entry = {
         **first, "model": name, "benchmark": _listed([run["benchmark"] for run in runs]),
         "certificate": _listed([run["certificate"] for run in runs]), "runs": len(runs), "blocks": len(set(blocks)), "first": first,
-        "rows": _pooled_rows(runs, "rows"), "cells": _pooled_rows(runs, "cells"), "fits": first["fits"] if len(runs) == 1 else [],
+        "rows": _pooled_rows(runs, "rows"), "cells": _pooled_rows(runs, "cells"), "fits": first["fits"] if len(runs) == 1 else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
     }  # fmt: skip
     entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
     for part in ("unknown_protocols", "not_asked"):

@@ -143,7 +143,7 @@ def over_n(source: Source, labels: Labels) -> Cell:
 
 
 def load(count: str) -> Statistic:
-    """The skill load of a count (COMPASS, equation 4) on the items of these labels, from runs that are not pooled."""
+    """The skill load of a count (COMPASS, equation 4) on the items of these labels."""
 
     def of_count(source: Source, labels: Labels) -> Cell:
         row, entry = source.find(labels)
@@ -151,8 +151,6 @@ def load(count: str) -> Statistic:
             return Cell(reason=source.why_missing(labels))
         names = ("split", "level", "skill")
         fits = [fit for fit in entry["fits"] if all(fit[name] == row[name] for name in names)]
-        if not fits:
-            return Cell(reason="loads of several runs are not pooled; give one run", of=entry)
         if count not in fits[0]["coefficients"]:
             return Cell(reason=fits[0]["reason"] or "this count does not vary", of=entry)
         sizes = {name: row[name] for name in (*_SIZES, "ties")}

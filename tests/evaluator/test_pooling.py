@@ -18,7 +18,7 @@ def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] 
     row = {**ROW, "value": value, "low": low, "high": None if value is None else value + 0.05}
     return {
         "model": f"{model}@{found['training_seed']}", "benchmark": f"bench-{found['block']}", "certificate": "clean", "factors": found,
-        "training": unknown_training(), "rules": {"level": 0.95, "tie_tolerance": 1e-5}, "rows": [row, *({**ROW, **each} for each in rows)], "cells": [], "fits": [{"protocol": "skill"}],
+        "training": unknown_training(), "rules": {"level": 0.95, "tie_tolerance": 1e-5}, "rows": [row, *({**ROW, **each} for each in rows)], "cells": [], "fits": [],
         "unknown_protocols": {}, "not_asked": {}, "channel": "cosine", "sampled_pools": {},
     }  # fmt: skip
 
@@ -40,7 +40,26 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
     assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
     assert row["p"] == pytest.approx(expected.p(row["chance"]), abs=1e-6)
-    assert (row["low_fixed"], entry["fits"]) == (None, [])
+    assert row["low_fixed"] is None
+
+
+def test_loads_are_pooled_too() -> None:
+    numbers = {"error": 1.0, "low": -8.0, "high": -4.0, "p": 0.001, "load": "self"}
+    fit = {
+        "protocol": "skill",
+        "split": "seen",
+        "level": "O",
+        "skill": "object",
+        "items": 5,
+        "clusters": 4,
+        "reason": None,
+    }
+    runs = [
+        {**trained(0.5, block, 0), "fits": [{**fit, "coefficients": {"n_objects": {**numbers, "beta": beta}}}]}
+        for block, beta in (("a", -5.0), ("b", -7.0))
+    ]
+    [pooled] = pool_runs(runs)[0]["fits"]
+    assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (-6, 10, 8)
 
 
 def test_one_run_keeps_its_rows() -> None:

@@ -74,13 +74,11 @@ def test_a_difference_is_that_of_two_rows_and_has_no_interval(sources: list[Sour
     assert minus(one, other)(sources[1], of).reason == "no weights"
 
 
-def test_loads_are_those_of_the_fit_of_one_run(sources: list[Source]) -> None:
+def test_loads_are_those_of_the_fit(sources: list[Source]) -> None:
     entry = sources[0].entries[0]
     fit = next(fit for fit in entry["fits"] if "n_objects" in fit["coefficients"])
     of = {"protocol": "skill", "metric": "R@1", **{name: fit[name] for name in ("split", "level", "skill")}}
     assert load("n_objects")(sources[0], of).numbers["beta"] == fit["coefficients"]["n_objects"]["beta"]
-    pooled = Source(("m",), [{**entry, "fits": []}])
-    assert load("n_objects")(pooled, of).reason == "loads of several runs are not pooled; give one run"
     assert load("n_objects")(sources[1], of).reason == "no weights"
 
 
