@@ -146,8 +146,11 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz,."
 
 
 def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
-    """Saves a tiny CLIP or SigLIP of 32 pixels that reads letters, with its processor."""
+    """Saves a tiny CLIP, Siglip or AltCLIP of 32 pixels that reads letters, with its processor."""
     import transformers as hf
+
+    if kind == "AltCLIP":
+        return make_altclip(folder, length)
 
     wide = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     pieces = [*LETTERS, *(f"{c}</w>" for c in LETTERS), "<|startoftext|>", "<|endoftext|>"]
@@ -163,4 +166,24 @@ def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
     getattr(hf, f"{kind}Model")(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32).save_pretrained(folder)
+    return folder
+
+
+def make_altclip(folder: Path, length: int = 80) -> Path:
+    """Saves a tiny AltCLIP of 32 pixels that reads letters, with its processor."""
+    import transformers as hf
+
+    wide = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    special = [(piece, 0.0) for piece in ("<s>", "<pad>", "</s>", "<unk>")]
+    letters = [(piece, -3.0) for piece in ("▁", *LETTERS)]
+    tokenizer = hf.XLMRobertaTokenizer(vocab=[*special, *letters, ("<mask>", 0.0)], model_max_length=512)
+    text = {**wide, "vocab_size": len(tokenizer), "max_position_embeddings": length + 2, "pad_token_id": 1}
+    config = hf.AltCLIPConfig(
+        text_config={**text, "project_dim": 12, "type_vocab_size": 1}, vision_config={**wide, "image_size": 32, "patch_size": 8},
+        projection_dim=12,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    hf.AltCLIPModel(config).save_pretrained(folder)
+    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
+    hf.AltCLIPProcessor(images, tokenizer).save_pretrained(folder)
     return folder

@@ -33,7 +33,15 @@ def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("kind", "lora"),
-    [("open_clip", None), ("CLIP", None), ("Siglip", None), ("open_clip", Lora(2, 4)), ("CLIP", Lora(2, 4))],
+    [
+        ("open_clip", None),
+        ("CLIP", None),
+        ("Siglip", None),
+        ("AltCLIP", None),
+        ("open_clip", Lora(2, 4)),
+        ("CLIP", Lora(2, 4)),
+        pytest.param("AltCLIP", Lora(2, 4), marks=pytest.mark.full),
+    ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
     world: World, benchmark: Benchmark, base: str, tmp_path: Path, kind: str, lora: Lora | None

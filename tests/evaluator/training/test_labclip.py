@@ -62,7 +62,7 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
     assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(np.full((16, 16), 1e-2), rel=0.02)
 
 
-@pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
+@pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip", "AltCLIP"])
 def test_the_result_is_the_model_with_its_texts_after_w(
     world: World, benchmark: Benchmark, tiny: Callable[..., Tiny], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
