@@ -27,7 +27,7 @@ class CrossEncoder(PairScorer, ABC):
     def __init__(self, loaded: Pretrained, batch: int = BATCH):
         self._loaded = loaded
         self.batch = BatchSize(batch, PAIR)
-        self.info = loaded.info
+        self.info, self.exposure = loaded.info, loaded.exposure
 
     @abstractmethod
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:

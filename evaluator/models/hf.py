@@ -80,7 +80,7 @@ class HfEncoder(DualEncoder):
         self._tokenizer, self._image_processor = self.processors
         self._tokenizer.padding_side = "right"
         self._length = _text_length(kind, loaded.model.config, loaded.tokenizer)
-        self.info = loaded.info | {"text_length": self._length}
+        self.info, self.exposure = loaded.info | {"text_length": self._length}, loaded.exposure
         self.key = loaded.key("hf", kind.model, self._length)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from evaluator.exposure import recorded_exposure
 from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
 from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
@@ -34,7 +35,9 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
     network_type = NETWORKS[index["_class_name"]]
     _check_components(source, index, network_type)
     network = _network(source, network_type, _load_pipeline(source, index, target))
-    return classifier_of(network, place, preset, target)
+    classifier = classifier_of(network, place, preset, target)
+    classifier.exposure = recorded_exposure(Path(source.place))
+    return classifier
 
 
 def classifier_of(network: Network, name: str, preset: Preset, device: torch.device) -> DiffusionClassifier:

@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import torch
 
+from evaluator.exposure import Exposure, recorded_exposure
 from evaluator.models.device import best_device
 from evaluator.models.memory import out_of_memory
 from evaluator.models.pretrained.checks import check_tokenizer, check_weights
@@ -44,7 +46,7 @@ class Pretrained:
     """A model in evaluation mode on its device, with what prepares its inputs.
 
     `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is what
-    a run records. `identity` is JSON of all that decides the model's output.
+    a run records. `identity` is JSON of all that decides the model's output. `exposure` is what the folder records of the training.
     """
 
     model: Any
@@ -54,6 +56,7 @@ class Pretrained:
     device: torch.device
     info: dict[str, Any]
     identity: str
+    exposure: Exposure | None = None
 
     def key(self, *more: Any) -> str:
         """Name of the model in the cache, 16 hex digits, from its identity and from what a family adds as JSON values."""
@@ -103,7 +106,7 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
     check_in_memory(name, model)
     loaded = describe_pretrained(name, model, tokenizer, image_processor, processor)
     loaded.info.update({key: value for key, value in how.items() if key != "dtype"})
-    return loaded
+    return replace(loaded, exposure=recorded_exposure(Path(source.place)))
 
 
 def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:

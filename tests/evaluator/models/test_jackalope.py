@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save_file
 
+from evaluator.exposure import Exposure
 from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
+from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.tiny_models import make_clip, make_vilt
 
 RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}, "losses": [1.0]}
 
@@ -82,3 +85,14 @@ def test_a_configuration_that_names_a_tokenizer_is_refused(model: Path) -> None:
     path.write_text(json.dumps(config))
     with pytest.raises(UserError, match=r"has hf_tokenizer_name = 'some/one', and `score train` writes numbers alone"):
         load_model(f"jackalope:{model}", "cpu")
+
+
+@pytest.mark.parametrize("family", ["hf", "vilt", "diffusion"])
+def test_every_family_reads_what_a_folder_records_of_its_training(tmp_path: Path, family: str) -> None:
+    """So that contamination is seen, by whichever family the folder is loaded."""
+    make = {"hf": make_clip, "vilt": make_vilt, "diffusion": diffusers_folders.stable_diffusion}[family]
+    folder = make(tmp_path / "model")
+    assert load_model(f"{family}:{folder}", "cpu").exposure is None
+    shown = Exposure(objects=frozenset({("color", "red", "cube")}), scenes=frozenset({"0" * 16}))
+    (folder / "jackalope.json").write_text(json.dumps({**RECORD, "exposure": shown.to_dict()}))
+    assert load_model(f"{family}:{folder}", "cpu").exposure == shown
