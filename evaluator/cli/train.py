@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON, NEW_FOLDER, SEED, Questions
+from evaluator.cli.forgetting import ELSEWHERE, forgetting, measure_elsewhere
+from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 from generator.dataset.errors import UserError
 from generator.dataset.extras import check_installed
 
 if TYPE_CHECKING:
+    from evaluator.dataset import Dataset
     from evaluator.tracking import Tracker
     from evaluator.training.recipe import Recipe
     from evaluator.training.source import Source
@@ -199,12 +201,13 @@ def pretrain(
 @BENCHMARK
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
+@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def labclip(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, device: str | None, as_json: bool,
-    trackers: "tuple[Tracker, ...]", **given: Any,
+    elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -218,7 +221,7 @@ def labclip(
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
     record = train_labclip(model, _source(dataset, benchmark, recipe), recipe, out, device, Bar(), trackers)
-    _tell(record, out, dataset, as_json)
+    _tell(record, out, dataset, as_json, elsewhere, device)
 
 
 @train.command()
@@ -245,12 +248,13 @@ def labclip(
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
+@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
-    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
+    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -290,7 +294,7 @@ def finetune(
             Bar(),
             trackers,
         )
-        _tell(record, folder, dataset, as_json)
+        _tell(record, folder, dataset, as_json, elsewhere, device)
 
 
 @train.command()
@@ -303,12 +307,13 @@ def finetune(
 @click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
+@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def dreambooth(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, device: str | None,
-    as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
+    as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -322,43 +327,10 @@ def dreambooth(
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
     record = run(model, _source(dataset, benchmark, recipe), recipe, out, device, text_encoder, Bar(), trackers)
-    _tell(record, out, dataset, as_json)
+    _tell(record, out, dataset, as_json, elsewhere, device)
 
 
-@train.command()
-@click.argument("model", type=FOLDER)
-@click.argument("dataset", type=Questions())
-@BENCHMARK
-@click.option("--images", type=FOLDER, help="Folder of the images of a benchmark of others.")
-@click.option("--protocol", "protocols", multiple=True, metavar="NAME", help="Protocol to score. Repeat for several.")
-@click.option("--limit", type=click.IntRange(min=1), help="Score at most so many items of each protocol.")
-@DEVICE
-@JSON
-def forgetting(
-    model: Path, dataset: str, benchmark: str | None, images: Path | None, protocols: tuple[str, ...], limit: int | None,
-    device: str | None, as_json: bool,
-) -> None:  # fmt: skip
-    """Measure what training changed elsewhere: score MODEL, a folder of `score train labclip` or `finetune`, and the model that it
-    started from on DATASET.
-
-    DATASET is a dataset, or a benchmark of others as NAME:PATH (docs/external.md), that MODEL was not trained for. The shares before and
-    after are added to MODEL/forgetting.json.
-    """
-    from evaluator.dataset import Dataset
-    from evaluator.training.forgetting import measure_forgetting
-
-    opened = Dataset.open(dataset, benchmark, images=images)
-    rows = measure_forgetting(model, opened, protocols, limit, device, Bar())
-    lines = [
-        " ".join(str(row[name]) for name in ("protocol", "kind", "split", "metric") if row[name] is not None)
-        + f": {_percent(row['before'])} → {_percent(row['after'])}"
-        for row in rows
-    ]
-    result({"rows": rows}, as_json, "\n".join(lines))
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}%"
+train.add_command(forgetting)
 
 
 def _changed(recipe: "Recipe", given: dict[str, Any]) -> "Recipe":
@@ -386,7 +358,11 @@ def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":
     return benchmark_source(opened.world, opened.benchmark(benchmark), recipe)
 
 
-def _tell(record: dict[str, Any], out: Path, dataset: Path, as_json: bool) -> None:
+def _tell(
+    record: dict[str, Any], out: Path, dataset: Path, as_json: bool, elsewhere: "list[Dataset] | None" = None, device: str | None = None
+) -> None:  # fmt: skip
+    """elsewhere: what to measure beside it; None for a model that started from none."""
     losses: Sequence[float] = record["losses"]
     say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: score run {dataset} --model jackalope:{out}")
-    result({"model": str(out), "losses": losses}, as_json, str(out))
+    measured = {} if elsewhere is None else {"forgetting": measure_elsewhere(out, elsewhere, device)}
+    result({"model": str(out), "losses": losses, **measured}, as_json, str(out))

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from evaluator.exposure import RECORD, recorded_exposure
+from evaluator.exposure import RECORD
+from evaluator.forgetting import FORGETTING, read_forgetting
 from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder, load_hf
@@ -26,7 +27,6 @@ _OF_DIFFUSERS = {
 _FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
-_FORGETTING = "forgetting.json"
 
 
 def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
@@ -43,7 +43,7 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
         )
     check_own_files(folder)
     ours = _FILES[family_of(folder)]
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD, _FORGETTING}):
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD, FORGETTING}):
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
@@ -55,6 +55,8 @@ def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder
         "weights": str(folder),
         "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
     }
+    if measured := read_forgetting(folder):
+        encoder.info["forgetting"] = measured
     return encoder
 
 
@@ -85,13 +87,9 @@ def _load(
 ) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
     family, place = family_of(folder), str(folder.absolute())
     if family == "diffusion":
-        classifier = load_diffusion(f"{place}{preset}", device)
-        classifier.exposure = recorded_exposure(folder)
-        return classifier
+        return load_diffusion(f"{place}{preset}", device)
     if family != "open_clip":
-        model = load_vilt(place, device) if family == "vilt" else load_hf(place, device)
-        model.exposure = recorded_exposure(folder)
-        return model
+        return load_vilt(place, device) if family == "vilt" else load_hf(place, device)
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
     return load_open_clip(f"local-dir:{folder}", device)

@@ -22,11 +22,13 @@ by default."""
 
 @dataclass(frozen=True)
 class Source:
-    """A label's parts, its pooled results (evaluator.pooling), one for each design, and why what they lack is missing."""
+    """A label's parts, its pooled results (evaluator.pooling), one for each design, and why what they lack is missing. runs: the
+    results that were pooled."""
 
     label: tuple[str, ...]
     entries: Sequence[Results] = ()
     missing: str = ""
+    runs: Sequence[Results] = ()
 
     @property
     def name(self) -> str:
@@ -90,7 +92,10 @@ def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Sourc
     labels = list(dict.fromkeys([*results, *reasons]))
     first = list(dict.fromkeys(_parts(label)[0] for label in labels))
     return [
-        Source(_parts(label), [{**entry, "model": label} for entry in pool_runs(results.get(label, []))], reasons.get(label, ""))
+        Source(
+            _parts(label), [{**entry, "model": label} for entry in pool_runs(results.get(label, []))], reasons.get(label, ""),
+            results.get(label, []),
+        )
         for label in sorted(labels, key=lambda label: first.index(_parts(label)[0]))
     ]  # fmt: skip
 

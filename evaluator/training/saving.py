@@ -16,8 +16,6 @@ from generator.dataset.errors import UserError
 from generator.dataset.files import write_json
 
 WEIGHTS = "open_clip_model.safetensors"
-FORGETTING = "forgetting.json"
-"""The file in a model's folder with what its training changed elsewhere."""
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from evaluator.tables.forgetting import ForgettingTable
 from evaluator.tables.paper import BY_SPLIT, Paper, PaperTable, Part, grouped, minus, part
 from evaluator.tables.sources import Labels
 
@@ -35,9 +36,7 @@ PAPER = Paper(
         _table("2", "Mean scores of REPLACE", _SCORES, (_PRESET,), kind="replace"),
         _table("7", "REPLACE by relations and attributes", grouped(_SKILLS, _MEASURES)),
         _table("9", "Mean score of the original caption", [part(each.head, **each.of, metric="mean score c") for each in _KINDS], (_PRESET,)),
+        ForgettingTable("10", "What training changed elsewhere"),
     ),
-    elsewhere=(
-        "Table 3 is table 1 of models with other weights of the negatives.",
-        "Table 10, what training changed elsewhere, is in forgetting.json of each model (`score train forgetting`).",
-    ),
+    elsewhere=("Table 3 is table 1 of models with other weights of the negatives.",),
 )  # fmt: skip

@@ -1,6 +1,10 @@
 """The tables of Kamath et al. show the rows of the results."""
 
+from dataclasses import replace
+
+from evaluator.tables.papers.registry import find_paper
 from evaluator.tables.sources import Source
+from evaluator.tables.write import make_paper
 from tests.evaluator.synthetic import find
 from tests.evaluator.tables.conftest import cell, shows, tables_of
 
@@ -22,3 +26,16 @@ def test_accuracies_brittleness_and_mean_scores(sources: list[Source]) -> None:
             assert shows(cell(tables["7"], label, "Original", group), row)
         row = find(results, "hard_positives", split, metric="mean score p", kind="replace", skill=None)
         assert cell(tables["2"], label, "p").numbers["value"] == row["value"]
+
+
+def test_forgetting_is_a_table_of_models_that_were_measured(sources: list[Source]) -> None:
+    assert "10" not in tables_of("hard-positives2024", sources)
+    said = make_paper(find_paper("hard-positives2024"), sources).not_made
+    assert any(line.startswith("Table 10 (What training changed elsewhere) has no row: no model") for line in said)
+    (run,) = sources[0].runs
+    measured = {**run, "forgetting": [{"before": run, "after": run}]}
+    table = tables_of("hard-positives2024", [replace(sources[0], runs=[measured])])["10"]
+    row = find(run, "binary", "seen", metric="accuracy", kind="swap")
+    of = [f"{run['benchmark']}: binary accuracy swap seen", "dual", "scratch"]
+    assert shows(cell(table, of, "After"), row)
+    assert cell(table, of, "Change").numbers["value"] == 0
