@@ -32,7 +32,7 @@ class Answers:
     """The answers of one model to n items. correct: 1, 0, or nan for an unscored item.
 
     labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None for a
-    table that was made elsewhere.
+    table that was made elsewhere. partitioned: the splits are partitions by familiarity.
     """
 
     model: str
@@ -41,6 +41,7 @@ class Answers:
     item: np.ndarray
     correct: np.ndarray
     labels: dict[str, np.ndarray]
+    partitioned: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,14 @@ class Matched:
     """The answers of several runs to the n items that all of them answered.
 
     models: each model's rows of `correct` (runs, n), which is 0 or 1. labels: every one of LABELS, object arrays (n,).
-    left_out: see `match`.
+    left_out: see `match`. partitioned: the splits are partitions by familiarity.
     """
 
     models: dict[str, list[int]]
     correct: np.ndarray
     labels: dict[str, np.ndarray]
     left_out: dict[str, Any]
+    partitioned: bool = False
 
 
 def read_answers(source: str) -> list[Answers]:
@@ -113,6 +115,7 @@ def match(answers: Sequence[Answers]) -> Matched:
         correct[:, kept],
         {name: values[kept] for name, values in labels.items()},
         left_out,
+        any(each.partitioned for each in answers),
     )
 
 
@@ -123,10 +126,11 @@ def _read_run(folder: Path) -> Answers:
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
-    record, channel = (
+    record, results = (
         read_json(folder / "run.json", RunRecord),
-        read_json(folder / "results.json", ResultsRecord)["channel"],
+        read_json(folder / "results.json", ResultsRecord),
     )
+    channel = results["channel"]
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
     table = {name: strings(found[name]) for name in columns}
@@ -146,8 +150,9 @@ def _read_run(folder: Path) -> Answers:
     model = record["model"] if channel == record.get("channels", [channel])[0] else f"{record['model']} ({channel})"
     benchmark = (record["benchmark_name"], record["benchmark"], record["world"])
     return Answers(
-        model, str(folder), benchmark, table["item_id"], _correct(table["value"], table["item_id"], path), labels
-    )
+        model, str(folder), benchmark, table["item_id"], _correct(table["value"], table["item_id"], path), labels,
+        "splits" in results.get("rules", {}),
+    )  # fmt: skip
 
 
 def _read_table(path: Path) -> list[Answers]:

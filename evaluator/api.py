@@ -20,7 +20,7 @@ def evaluate(
     batch_size: int | None = None, out: str | Path | None = None, name: str | None = None, device: str | None = None,
     precision: str = "auto", workers: int | None = None, channel: str | None = None, level: float | None = None,
     full_pools: bool = False, verify: bool = False, allow_contaminated: bool = False, model_args: Mapping[str, Any] | None = None,
-    progress: Progress | Callable[[str, int, int | None], object] = SILENT,
+    splits: str | Path | None = None, progress: Progress | Callable[[str, int, int | None], object] = SILENT,
 ) -> Evaluation:  # fmt: skip
     """Score a model on the questions of a dataset; nothing is printed.
 
@@ -50,7 +50,7 @@ def evaluate(
     try:
         request = Request(
             chosen, None, model, asked or chosen.protocols, folder, batch_size, device, precision, workers,
-            channel, full_pools, verify, allow_contaminated, level, limit, name, model_args or {},
+            channel, full_pools, verify, allow_contaminated, level, limit, name, model_args or {}, None if splits is None else Path(splits),
         )  # fmt: skip
         folder, results = run(request, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:

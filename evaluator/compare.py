@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.answers import Matched, match, read_answers
-from evaluator.protocols.items import split_rank
+from evaluator.protocols.items import FULL, UNPARSED, split_rank
 from evaluator.statistics.intervals import paired_difference
 from evaluator.statistics.multiple import benjamini_hochberg
 from evaluator.statistics.paired import in_all, paired_test, ranking
@@ -82,13 +82,19 @@ def _resolved(source: str) -> str:
 
 
 def _questions(matched: Matched) -> list[tuple[Row, np.ndarray]]:
-    """The labels of each question, None for "", and a mask (n,) of its items; protocols in the order of their items."""
+    """The labels of each question, None for "", and a mask (n,) of its items; protocols in the order of their items. Of partitions
+    there is one of all, FULL."""
     columns = [matched.labels[name] for name in _QUESTION]
     order = {protocol: i for i, protocol in enumerate(dict.fromkeys(columns[0].tolist()))}
     keys = set(zip(*(column.tolist() for column in columns), strict=True))
+    if matched.partitioned:
+        keys |= {(*key[:3], FULL) for key in keys if key[3] != UNPARSED}
     questions = []
     for key in sorted(keys, key=lambda key: (order[key[0]], *key[1:3], split_rank(key[3]))):
-        mask = np.all([column == label for column, label in zip(columns, key, strict=True)], axis=0)
+        masks = [column == label for column, label in zip(columns, key, strict=True)]
+        if key[3] == FULL and matched.partitioned:
+            masks[3] = columns[3] != UNPARSED
+        mask = np.all(masks, axis=0)
         questions.append(({name: label or None for name, label in zip(_QUESTION, key, strict=True)}, mask))
     return questions
 

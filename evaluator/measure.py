@@ -89,6 +89,8 @@ def write_results(
     limit = record.get("limit")
     if limit:  # a part of a benchmark is not the whole: they are never pooled
         rules["limit"] = limit
+    if run.splits is not None:
+        rules["splits"] = dict(run.splits.about)
     results: Results = {
         "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else ""), "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
@@ -188,6 +190,7 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
         tolerance,
         _bindings(run),
         level,
+        partitioned=run.splits is not None,
     )
 
 

@@ -21,6 +21,7 @@ from evaluator.models.arguments import named_with
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
 from evaluator.models.registry import load_model
+from evaluator.partitions import Splits, read_splits, write_splits
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.report.latex import write_latex
@@ -49,7 +50,8 @@ class Request:
 
     dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
     model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
-    limit: most items of each protocol (evaluator.limit). model_args: arguments of the loader of a spec.
+    limit: most items of each protocol (evaluator.limit). model_args: arguments of the loader of a spec. splits: a folder of
+    partitions for a benchmark of others (evaluator.partitions).
     """
 
     dataset: Dataset | str | Path
@@ -69,6 +71,7 @@ class Request:
     limit: int | None = None
     name: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
+    splits: Path | None = None
 
     @property
     def model_name(self) -> str:
@@ -92,6 +95,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     level = check_level(request.level)
     dataset, whole, protocols = _chosen(request)
     benchmark, out = limited(whole, request.limit), request.out
+    splits = None if request.splits is None else _splits(dataset, whole, request.splits)
     identity: dict[str, Any] = {
         "model": request.model_name,
         "benchmark": benchmark.digest,
@@ -147,6 +151,8 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         # whoever measures the run has the questions, wherever the files of others are then
         write_questions(out, benchmark.name, {name: getattr(whole, name) for name in BENCHMARK_TABLES})
     write_json(out / "run.json", record)
+    if splits is not None:
+        write_splits(out, splits)
     (out / _BEGUN).unlink()
     remove_parts(out)
     if cache is not None:
@@ -197,6 +203,13 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
             f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
         )
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
+
+
+def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
+    """The partitions of a benchmark of others. Raises UserError as `read_splits`, and for a dataset."""
+    if dataset.source.name is None:
+        raise UserError(f"{dataset.source} has splits of its own; leave --splits out, or score a benchmark of others.")
+    return read_splits(folder, benchmark)
 
 
 def _model(request: Request) -> tuple[Model, Path | None]:

@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.limit import limited
+from evaluator.partitions import Splits, read_splits, splits_of, with_splits, write_splits
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.paths import check_benchmark_name, check_name, check_own_files
@@ -86,6 +87,7 @@ class RulesRecord(TypedDict, total=False):
     interval: str
     level: float
     limit: int
+    splits: dict[str, str]
 
 
 class FactorsRecord(TypedDict, total=False):
@@ -136,12 +138,14 @@ class MeasuredRecord(TypedDict):
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from elsewhere."""
+    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from elsewhere. splits: the
+    partitions that are the splits of `benchmark`, None where it has its own."""
 
     folder: Path
     record: dict[str, Any]
     world: World | None
     benchmark: Benchmark
+    splits: Splits | None = None
 
     @property
     def channels(self) -> list[str]:
@@ -161,9 +165,9 @@ def open_run(folder: Path) -> Run:
         )
     record = read_json(folder / "run.json", RunRecord)
     if record["dataset"] is None:  # the items are in the run's own folder
-        name = check_benchmark_name(record["benchmark_name"])
-        benchmark = limited(Benchmark(folder / "benchmarks" / name), record.get("limit"))
-        return Run(folder, record, None, benchmark)
+        benchmark = limited(_own_benchmark(folder, record), record.get("limit"))
+        splits = splits_of(folder)
+        return Run(folder, record, None, with_splits(benchmark, splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
@@ -176,6 +180,22 @@ def open_run(folder: Path) -> Run:
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
     return Run(folder, record, dataset.world, limited(benchmark, record.get("limit")))
+
+
+def split_run(folder: Path, partitions: Path) -> None:
+    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and `read_splits`, and for
+    a run on a dataset, whose splits say what its own training holds out."""
+    record = open_run(folder).record
+    if record["dataset"] is not None:
+        raise UserError(
+            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a run of a benchmark of "
+            "others."
+        )
+    write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))
+
+
+def _own_benchmark(folder: Path, record: dict[str, Any]) -> Benchmark:
+    return Benchmark(folder / "benchmarks" / check_benchmark_name(record["benchmark_name"]))
 
 
 def read_results(run: Run) -> dict[str, Any]:

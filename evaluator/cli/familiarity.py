@@ -1,13 +1,14 @@
 """The command `score familiarity`."""
 
-import os
 from pathlib import Path
 
 import click
 
-from evaluator.cli.options import JSON, NEW_FOLDER
+from evaluator.cli.options import FILE, JSON, NEW_FOLDER
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
+from generator.dataset.extras import check_installed
+from generator.dataset.files import write_json
 
 
 @click.command()
@@ -22,6 +23,18 @@ from generator.dataset.errors import UserError
     help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases.  [default: strict '
     "for aro, else free]",
 )  # fmt: skip
+@click.option(
+    "--extractor", default="rules", show_default=True, metavar="NAME",
+    help="What finds the noun phrases of captions: rules, or spacy:MODEL, a pipeline of spaCy that you have installed.",
+)  # fmt: skip
+@click.option(
+    "--match", type=click.Choice(["lemmas", "exact"]), default="lemmas", show_default=True,
+    help="Which objects are the same: lemmas, by their singular, as published; exact, as they stand. Attributes stand as they are.",
+)  # fmt: skip
+@click.option(
+    "--synonyms", type=FILE,
+    help="Text file of words that match one another, a group a line, separated by commas.",
+)  # fmt: skip
 @click.option("--out", type=NEW_FOLDER, default="familiarity", show_default=True, help="Folder to write.")
 @click.option(
     "--counts",
@@ -29,29 +42,56 @@ from generator.dataset.errors import UserError
     help="Folder of the counts of corpora; a corpus is counted once.  [default: OUT/counts]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that count.  [default: one per core]")
+@click.option(
+    "--farm", "farm_name", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+    help="Where a corpus is counted: on this machine or on a Ray cluster.",
+)  # fmt: skip
+@click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @JSON
 def familiarity(
-    benchmark: str, reference: Path, captions: str | None, out: Path, counts: Path | None, workers: int | None, as_json: bool
+    benchmark: str, reference: Path, captions: str | None, extractor: str, match: str, synonyms: Path | None, out: Path, counts: Path | None, workers: int | None, farm_name: str, address: str | None, as_json: bool
 ) -> None:  # fmt: skip
     """Measure how much of BENCHMARK a corpus of captions has shown: which attributes of which objects (BindSplit).
 
-    BENCHMARK is a benchmark of others as NAME:PATH, or a table of yours as table:FILE (docs/external.md). Its images are not read.
+    BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of a dataset,
+    of which the binary questions are read. Images are not read.
     """
     from evaluator.cli.familiarity_table import said
     from evaluator.external.registry import external_source
+    from evaluator.external.source import Source
     from evaluator.familiarity.audit import audit
     from evaluator.familiarity.counting import count_corpus, read_counts
+    from evaluator.familiarity.farm import Farm
+    from evaluator.familiarity.reading import Reading
     from evaluator.familiarity.samples import read_samples
+    from evaluator.familiarity.synonyms import read_synonyms
 
-    source = external_source(benchmark, None)
-    if source is None:
+    source = external_source(benchmark, None) or Source(Path(benchmark))
+    if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
-            f"Expected a benchmark of others as NAME:PATH, got '{benchmark}'; write for example sugarcrepe:{benchmark}."
+            f"Expected a benchmark of others as NAME:PATH or a dataset's folder, got '{benchmark}'; write for example "
+            f"sugarcrepe:{benchmark}."
         )
-    samples, form = read_samples(source, captions)
-    table, counted = count_corpus(reference, counts or out / "counts", workers or os.cpu_count() or 1, Bar())
-    found = audit(samples, read_counts(table), counted)
+    if address and farm_name == "local":
+        raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
+    if farm_name == "ray":
+        check_installed("ray")
+    farm = Farm(workers, farm_name == "ray", address)
+    reading = Reading(extractor, match)
+    alike = None if synonyms is None else read_synonyms(synonyms, reading)
+    samples, form = read_samples(source, captions, reading)
+    table, counted = count_corpus(reference, counts or out / "counts", farm, Bar(), reading)
+    found = audit(samples, read_counts(table), counted, alike)
     found.write(out)
-    summary = {"benchmark": str(source), "reference": str(reference), "captions": form, **found.summary()}
+    named = match if alike is None else f"{match} and synonyms ({synonyms}, {alike.groups:,} groups)"
+    about = {
+        "benchmark": str(source),
+        "reference": str(reference),
+        "captions": form,
+        "extractor": extractor,
+        "match": named,
+    }
+    summary = {**about, **found.summary()}
+    write_json(out / "summary.json", summary)
     say(f"The partitions are in {out}.")
     result(summary, as_json, said(summary))

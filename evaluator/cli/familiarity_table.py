@@ -9,7 +9,7 @@ def said(summary: dict[str, Any]) -> str:
     inside = sum(summary["buckets"].values())
     lines = [
         f"{summary['benchmark']} against {summary['reference']}: {inside:,} of {summary['samples']:,} samples, captions read as "
-        f"{summary['captions']}.",
+        f"{summary['captions']}, phrases by {summary['extractor']}, match by {summary['match']}.",
         *(f"  excluded: {n:,}, {reason}" for reason, n in summary["excluded"].items()),
         f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases ({_percent(_share(corpus['bare'], corpus['phrases']))} "
         f"bare nouns, which show no binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} with a function word).",

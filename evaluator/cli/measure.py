@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FILE, NEW_FOLDER
+from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FILE, NEW_FOLDER, SPLITS
 from generator.dataset.commands import DatasetFolder, Number, result, say
 from generator.dataset.errors import UserError
 
@@ -33,6 +33,7 @@ from generator.dataset.errors import UserError
     type=NEW_FILE,
     help="Write the main results into the metadata (model-index) of this Hugging Face model card. Its text is kept.",
 )
+@SPLITS
 @LEVEL
 @CHANNEL
 @FULL
@@ -40,7 +41,7 @@ from generator.dataset.errors import UserError
 @JSON
 def measure(
     runs: tuple[Path, ...], items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
-    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool, model_card: Path | None,
+    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool, model_card: Path | None, splits: Path | None,
 ) -> None:  # fmt: skip
     """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere (--items).
 
@@ -51,6 +52,7 @@ def measure(
     from evaluator.measure import measure as compute
     from evaluator.pooling import pool_runs
     from evaluator.report.latex import write_latex
+    from evaluator.run_folder import split_run
 
     if bool(runs) == (items is not None):
         raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
@@ -59,7 +61,7 @@ def measure(
     if items is not None:
         from evaluator.elsewhere.run import Source, measure_items
 
-        source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level)
+        source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
         run, found = measure_items(source)
         say(f"Scores and results are in {run}. Next: score report {run}")
         runs, results = (run,), [found]
@@ -73,6 +75,9 @@ def measure(
         }
         if alone := [name for name, value in given.items() if value]:
             raise UserError(f"{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
+        if splits is not None:
+            for run in runs:
+                split_run(run, splits)
         results = [compute(run, channel, tolerance, level) for run in runs]
     for run, found in zip(runs, results, strict=True):
         write_latex(found, run)

@@ -43,4 +43,9 @@ CHANNEL = click.option(
 JSONL = click.option(
     "--jsonl", is_flag=True, help="Also write items.jsonl: a line for each item with its words, candidates and scores."
 )
+SPLITS = click.option(
+    "--splits",
+    type=FOLDER,
+    help="Folder of `score familiarity`: its partitions seen, mixed and unseen become the splits of a benchmark of others.",
+)
 BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET has several.")

@@ -11,6 +11,7 @@ from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
 from evaluator.limit import limit_said
+from evaluator.partitions import splits_said
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.report.overview import Line, read_lines, shown_splits
 from evaluator.report.short import short_table
@@ -45,6 +46,8 @@ def print_table(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
         _print_short(entries)
     for entry in entries:
         for line in limit_said(entry["limit"]) if entry.get("limit") else ():
+            print_line(line)
+        for line in splits_said(entry["rules"]):
             print_line(line)
         for what, why in entry.get("not_asked", {}).items():
             print_line(f"Not asked: {what}, since {why}.")

@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FOLDER, Questions
+from evaluator.cli.options import (
+    BENCHMARK,
+    CHANNEL,
+    DEVICE,
+    FOLDER,
+    FULL,
+    JSON,
+    JSONL,
+    LEVEL,
+    NEW_FOLDER,
+    SPLITS,
+    Questions,
+)
 from evaluator.protocols.registry import protocol_names
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
@@ -79,6 +91,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     help="Threads that read images ahead.  [default: one per processor core, at most 8]",
 )
+@SPLITS
 @LEVEL
 @CHANNEL
 @click.option(
@@ -113,7 +126,7 @@ def run(
     dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
     device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...], dtype: str | None, device_map: str | None,
-    trackers: tuple["Tracker", ...],
+    trackers: tuple["Tracker", ...], splits: Path | None,
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
 
@@ -155,7 +168,7 @@ def run(
         each = evaluate(
             model, opened, protocols=protocols, limit=limit, batch_size=batch_size, out=folder, device=device,
             precision=precision, workers=workers, channel=channel, level=level, full_pools=full_pools, verify=verify,
-            allow_contaminated=allow_contaminated, model_args=arguments, progress=Bar(),
+            allow_contaminated=allow_contaminated, model_args=arguments, splits=splits, progress=Bar(),
         )  # fmt: skip
         if each.results:
             found.append(each)

@@ -17,10 +17,11 @@ from evaluator.elsewhere.dataset import dataset_scores
 from evaluator.elsewhere.layouts import one_row_a_candidate
 from evaluator.elsewhere.table import read_table, require
 from evaluator.measure import check_level, measure
+from evaluator.partitions import forget_splits
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
 from evaluator.protocols.results import Results
-from evaluator.run_folder import RunRecord, folder_name
+from evaluator.run_folder import RunRecord, folder_name, split_run
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, sha256, write_json
@@ -40,7 +41,7 @@ class Source:
 
     items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the benchmark of the
     dataset, or the name of that of the file. model: the name of whose scores they are. Without names, that of the file.
-    level: of intervals, 0.5..0.999, None for 0.95.
+    level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own items (evaluator.partitions).
     """
 
     items: Path
@@ -51,6 +52,7 @@ class Source:
     probabilities: bool = False
     tolerance: float | None = None
     level: float | None = None
+    splits: Path | None = None
 
 
 def measure_items(source: Source) -> tuple[Path, Results]:
@@ -79,6 +81,8 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         record = _items_of_dataset(source, table, dataset, benchmark, out)
     write_json(out / "run.json", {**common, **record})
     (out / _BEGUN).unlink()
+    if source.splits is not None:
+        split_run(out, source.splits)
     return out, measure(out)
 
 
@@ -127,5 +131,6 @@ def _clear(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / _BEGUN, {})
     record.unlink(missing_ok=True)
+    forget_splits(out)
     for folder in ("benchmarks", "pools", "tables"):
         shutil.rmtree(out / folder, ignore_errors=True)

@@ -1,7 +1,8 @@
 """The audit of a benchmark against a corpus: buckets, rates, asymmetry, caveats, and their files (BindSplit, appendix B)."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from evaluator.familiarity.bindings import Binding
-from evaluator.familiarity.counting import Counted
 from evaluator.familiarity.overlap import BUCKETS, CLOSE_ONLY, PERFECT, Overlap, Sample, overlap, rates, shares
+from evaluator.familiarity.part_counts import Counted
+from evaluator.familiarity.synonyms import Synonyms
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
-from generator.dataset.files import write_json, write_text
+from generator.dataset.files import write_text
 
 _FUNCTION_WORDS = frozenset(
     [
@@ -44,6 +46,8 @@ _SPLITS = {
     "any_overlap": ("definitely_seen", *(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))),
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
+_OVERLAP = ("row", "item", "positive", "negative", "bucket", "partition", "question")
+_EXCLUDED = ("row", "item", "reason", "question")
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,10 @@ class Audit:
         return cleaned
 
     def write(self, out: Path) -> None:
-        """Write per_sample_overlap.tsv, the nine lists of row numbers in splits/, and summary.json."""
+        """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in splits/."""
         (out / "splits").mkdir(parents=True, exist_ok=True)
         row_of = {id(sample): row for row, sample in enumerate(self.samples)}
-        lines = ["row\titem\tpositive\tnegative\tbucket\tpartition"]
+        rows = []
         for each in self.overlaps:
             sides = (
                 "; ".join(
@@ -87,20 +91,34 @@ class Audit:
                 )
                 for bindings, labels in ((each.sample.positive, each.positive), (each.sample.negative, each.negative))
             )
-            cells = (str(row_of[id(each.sample)]), each.sample.item, *sides, each.bucket, each.partition)
-            lines.append("\t".join(cell.replace("\t", " ") for cell in cells))
-        write_text(out / "per_sample_overlap.tsv", "\n".join(lines) + "\n")
+            question = each.sample.question or each.sample.item
+            rows.append((row_of[id(each.sample)], each.sample.item, *sides, each.bucket, each.partition, question))
+        _write_tsv(out / "per_sample_overlap.tsv", _OVERLAP, rows)
+        left_out = [(i, s.item, s.excluded, s.question or s.item) for i, s in enumerate(self.samples) if s.excluded]
+        _write_tsv(out / "excluded.tsv", _EXCLUDED, left_out)
         for name, buckets in _SPLITS.items():
-            rows = [row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets]
-            write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in rows))
-        write_json(out / "summary.json", self.summary())
+            members = [row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets]
+            write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in members))
 
 
-def audit(samples: Sequence[Sample], counts: Mapping[Binding, tuple[int, int]], counted: Counted) -> Audit:
-    """Label the bindings of samples by the counts of a corpus."""
-    overlaps = [overlap(sample, counts) for sample in samples if not sample.excluded]
+def audit(
+    samples: Sequence[Sample],
+    counts: Mapping[Binding, tuple[int, int]],
+    counted: Counted,
+    synonyms: Synonyms | None = None,
+) -> Audit:
+    """Label the bindings of samples by the counts of a corpus, those of synonyms among them."""
+    asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
+    found = counts if synonyms is None else synonyms.counts(asked, counts)
+    overlaps = [overlap(sample, found) for sample in samples if not sample.excluded]
     words = sum(attribute in _FUNCTION_WORDS for attribute, _ in counts)
     return Audit(samples, overlaps, counted, len(counts), words)
+
+
+def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table without quotes: a cell's tabs and line ends become spaces."""
+    lines = ("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells) for cells in (columns, *rows))
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def _asymmetry(overlaps: Sequence[Overlap], seed: int) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluator.familiarity.lemmas import singular
 
 Binding = tuple[str, str]
-"""An attribute, and an object in the singular; both in lower case and ASCII."""
+"""An attribute and an object, in lower case and ASCII."""
 Extractor = Callable[[str], Sequence[str]]
 """Gives the noun phrases of a caption, words separated by spaces, the object last."""
 STRICT, FREE = "strict", "free"
@@ -27,30 +27,30 @@ def normalised(text: str) -> str:
     return " ".join(plain.lower().split())
 
 
-def of_phrase(phrase: str) -> list[Binding]:
+def of_phrase(phrase: str, noun: Callable[[str], str] = singular) -> list[Binding]:
     """Each attribute of a phrase with its object, the last word. One binding is a perfect one, of several each is a close one, a
-    bare noun has none (appendix B.5).
+    bare noun has none (appendix B.5). noun: what an object is matched by.
 
     >>> of_phrase("small white dogs"), of_phrase("red couch"), of_phrase("chairs")
     ([('small', 'dog'), ('white', 'dog')], [('red', 'couch')], [])
     """
-    *attributes, noun = normalised(phrase).split() or [""]
-    return [(attribute, singular(noun)) for attribute in dict.fromkeys(attributes)]
+    *attributes, last = normalised(phrase).split() or [""]
+    return [(attribute, noun(last)) for attribute in dict.fromkeys(attributes)]
 
 
-def of_strict(caption: str) -> list[Binding]:
+def of_strict(caption: str, noun: Callable[[str], str] = singular) -> list[Binding]:
     """The two bindings of "the a1 o1 and the a2 o2"; none of any other caption (appendix B.4).
 
     >>> of_strict("the open door and the crouched man"), of_strict("the coffee table")
     ([('open', 'door'), ('crouched', 'man')], [])
     """
     found = _STRICT.fullmatch(normalised(caption))
-    return [(found[1], singular(found[2])), (found[3], singular(found[4]))] if found else []
+    return [(found[1], noun(found[2])), (found[3], noun(found[4]))] if found else []
 
 
-def of_caption(caption: str, phrases: Extractor) -> list[Binding]:
+def of_caption(caption: str, phrases: Extractor, noun: Callable[[str], str] = singular) -> list[Binding]:
     """The bindings of the noun phrases of any caption, each once."""
-    return unique(binding for phrase in phrases(caption) for binding in of_phrase(phrase))
+    return unique(binding for phrase in phrases(caption) for binding in of_phrase(phrase, noun))
 
 
 def unique(bindings: Iterable[Binding]) -> list[Binding]:

@@ -66,6 +66,8 @@ _PENN = {
 class NounPhrases:
     """The extractor. `tags`: the most frequent tag of each word, by default those of the lexicon."""
 
+    version = str(VERSION)
+
     def __init__(self, tags: Mapping[str, str] | None = None) -> None:
         tags = parts_of_speech() if tags is None else tags
         self._classes = {word: _PENN.get(tag, _END) for word, tag in tags.items()} | _WORDS

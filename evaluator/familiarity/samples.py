@@ -1,25 +1,29 @@
-"""The samples of a benchmark of others, from its texts alone: no image is read."""
+"""The samples of a benchmark, from its texts alone: no image is read."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from evaluator.elsewhere.table import read_table, require, texts, truths
 from evaluator.external.layouts import LAYOUTS, read_texts
 from evaluator.external.registry import TABLE
 from evaluator.external.source import Source
-from evaluator.familiarity.bindings import FREE, STRICT, Binding, Extractor, of_caption, of_strict
+from evaluator.familiarity.bindings import FREE, STRICT, Binding
 from evaluator.familiarity.overlap import Sample
+from evaluator.familiarity.reading import DEFAULT, Reading
 from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
 
 NOT_STRICT = 'a caption is not "the a1 o1 and the a2 o2"'
 NOTHING = "a caption has no binding"
 ALIKE = "both captions have the same bindings"
 
 
-def read_samples(source: Source, form: str | None = None) -> tuple[list[Sample], str]:
+def read_samples(source: Source, form: str | None = None, reading: Reading = DEFAULT) -> tuple[list[Sample], str]:
     """A sample for each pair of a true and a false caption of a question, and the form of reading.
 
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
@@ -31,14 +35,14 @@ def read_samples(source: Source, form: str | None = None) -> tuple[list[Sample],
             f"{source} has no question with a true and a false caption; give the files that its authors publish."
         )
     form = form or (STRICT if source.name == "aro" else FREE)
-    read = of_strict if form == STRICT else _free()
+    read = reading.of_strict if form == STRICT else reading.of_caption
     many = Counter(item for item, *_ in pairs)
     numbers: Counter[str] = Counter()
     samples = []
     for item, true, false in pairs:
         name = item if many[item] == 1 else f"{item}/{numbers[item]}"
         numbers[item] += 1
-        samples.append(_sample(name, read(true), read(false), form))
+        samples.append(replace(_sample(name, read(true), read(false), form), question=item))
     return samples, form
 
 
@@ -49,15 +53,10 @@ def _sample(item: str, positive: Sequence[Binding], negative: Sequence[Binding],
     return Sample(item, positive, negative, excluded)
 
 
-def _free() -> Callable[[str], list[Binding]]:
-    from evaluator.familiarity.noun_phrases import NounPhrases
-
-    phrases: Extractor = NounPhrases()
-    return lambda caption: of_caption(caption, phrases)
-
-
 def _questions(source: Source) -> list[tuple[str, list[str], list[str]]]:
     """The id of each question, its true and its false captions; of two images caption 0 is the true one."""
+    if source.name is None:
+        return _dataset(source.path)
     if not source.path.exists():
         raise UserError(
             f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
@@ -69,6 +68,18 @@ def _questions(source: Source) -> list[tuple[str, list[str], list[str]]]:
     raise UserError(
         f"'{source}' cannot be audited: write its captions as a table (docs/external.md) and give table:FILE."
     )
+
+
+def _dataset(path: Path) -> list[tuple[str, list[str], list[str]]]:
+    """The binary questions of a dataset of `gen render`."""
+    benchmark = Dataset.open(path).benchmark()
+    items = benchmark.items_of("binary")["item_id"].combine_chunks()
+    rows = benchmark.candidates.filter(pc.is_in(benchmark.candidates["item_id"], items))
+    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    columns = (rows[name].to_pylist() for name in ("item_id", "text_id", "truth"))
+    for item, text, right in zip(*columns, strict=True):
+        sides[item][0 if right else 1].append(benchmark.text_of[text])
+    return [(item, *each) for item, each in sides.items()]
 
 
 def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:

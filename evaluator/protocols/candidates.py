@@ -75,7 +75,7 @@ class Candidates:
         self._score, self._reason = _scores(rows, scores)
 
     def items(self, protocol: str) -> Items:
-        """The items of a protocol by split (in the order val, seen, partial, unseen, others) and item_id.
+        """The items of a protocol by split (in the order of SPLIT_ORDER, others last) and item_id.
 
         An item is unscored when one of its scores is missing or not a number, when it lacks a true or a false text, or
         when the model reads a true text as a false one that it is compared with.

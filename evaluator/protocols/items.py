@@ -17,9 +17,14 @@ TRUNCATED = "the tokenizer's truncation makes a true text identical to a false o
 NOT_A_NUMBER = "the model's score is not a number"
 INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
-SPLITS = ("seen", "partial", "unseen")
-"""The splits that are reported; `val` is measured and left out of figures and papers' tables."""
+FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
+PARTITIONS = ("seen", MIXED, "unseen")
+"""The splits of partitioned items (evaluator.partitions). FULL is all of these and EXCLUDED; UNPARSED are in neither."""
+SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
+"""The splits that are reported, in their order, with those that designs or tables of others have."""
 SPLIT_ORDER = ("val", *SPLITS)
+_LEFT_OUT = ("val", EXCLUDED, UNPARSED)
+"""Splits that are measured and left out of figures and papers' tables."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
 """How many of the best texts of an item are told."""
@@ -31,7 +36,7 @@ class Items:
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
     unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how close
-    scores tie (comparison.tied). confidence: the level of intervals, 0..1.
+    scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are partitions by familiarity.
     """
 
     item_id: np.ndarray  # (n,)
@@ -52,6 +57,7 @@ class Items:
     bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
+    partitioned: bool = False
 
     def __len__(self) -> int:
         return len(self.item_id)
@@ -93,7 +99,7 @@ class Items:
 
 
 def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
-    """The rows of a protocol's items, by split (in the order val, seen, partial, unseen, others) and item_id."""
+    """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and item_id."""
     chosen = np.flatnonzero(pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy())
     found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
     split = strings(found["split"])
@@ -114,7 +120,7 @@ def reported_splits(splits: Iterable[str]) -> list[str]:
     >>> reported_splits(["val", "unseen", "seen", "seen - unseen", "ood_test"])
     ['seen', 'unseen', 'ood_test']
     """
-    return sorted({split for split in splits if split != "val" and " - " not in split}, key=split_rank)
+    return sorted({split for split in splits if split not in _LEFT_OUT and " - " not in split}, key=split_rank)
 
 
 def item_columns(table: pa.Table) -> dict[str, Any]:

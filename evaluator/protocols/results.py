@@ -1,6 +1,6 @@
 """Outcomes of items under a metric, and the rows of results that all protocols share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -8,17 +8,25 @@ from typing import Any, Literal
 import numpy as np
 
 from evaluator.protocols.comparison import TOLERANCE, beats, chance, recall_at_k, wrong_choices
-from evaluator.protocols.items import COUNTS, Items, split_rank
+from evaluator.protocols.items import COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
     Estimate,
     cluster_means,
     means_over_strata,
     paired_difference,
+    scaled,
     subtract,
 )
 
-GAPS = (("seen", "partial"), ("seen", "unseen"), ("partial", "unseen"))
+GAPS = (
+    ("seen", "partial"),
+    ("seen", "unseen"),
+    ("partial", "unseen"),
+    (FULL, "seen"),
+    (MIXED, "seen"),
+    (FULL, "unseen"),
+)
 MICRO, MACRO = "micro (over items)", "macro (over n)"
 TIE, UNNAMED = "tie", "unnamed"
 Row = dict[str, Any]
@@ -119,25 +127,37 @@ def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), 
     """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
 
     `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
-    Unscored items are counted and are in no mean.
+    Unscored items are counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition, without a
+    mean where it is empty.
     """
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = items.clusters, items.scored
+
+    def means(kept: np.ndarray) -> list[Estimate]:
+        return _means(outcomes, clusters.take(kept), kept, items.confidence)
+
     groups = groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None})
     for labels, members in groups:
-        of_split: dict[str, list[Estimate]] = {}
-        for named, chosen in members:
-            kept = chosen[scored[chosen]]
-            estimates = _means(outcomes, clusters.take(kept), kept, items.confidence)
-            for i, outcome in enumerate(outcomes):
-                rows[i].append(_mean_row(outcome, named, estimates[i], chosen, kept))
-            if len(kept):
-                of_split[named["split"]] = estimates
-        if gaps:
-            for i, outcome in enumerate(outcomes):
-                rows[i] += _gaps(
-                    outcome, {split: found[i] for split, found in of_split.items()}, labels, items.confidence
-                )
+        chosen_of = {named["split"]: chosen for named, chosen in members}
+        if items.partitioned:
+            chosen_of = _with_full(chosen_of)
+        kept_of = {split: chosen[scored[chosen]] for split, chosen in chosen_of.items()}
+        estimates_of = {split: means(kept) for split, kept in kept_of.items()}
+        differences = [
+            (pair, found)
+            for pair in GAPS if gaps and all(len(kept_of.get(split, ())) for split in pair)
+            for found in [_difference(pair, kept_of, estimates_of, means, items.confidence)]
+        ]  # fmt: skip
+        for i, outcome in enumerate(outcomes):
+            rows[i] += [
+                _mean_row(outcome, {**labels, "split": split}, estimates_of[split][i], chosen, kept_of[split])
+                for split, chosen in chosen_of.items()
+            ]
+            if outcome.unit == "share":
+                gap = replace(outcome, unit="difference")
+                rows[i] += [
+                    result_row(gap, {**labels, "split": " - ".join(pair)}, found[i]) for pair, found in differences
+                ]
     return [row for of_outcome in rows for row in of_outcome]
 
 
@@ -224,23 +244,35 @@ def _means(outcomes: Sequence[Outcome], clusters: Clusters, kept: np.ndarray, le
 
 
 def _mean_row(outcome: Outcome, labels: Row, estimate: Estimate, chosen: np.ndarray, kept: np.ndarray) -> Row:
+    known = outcome.chance[kept if len(kept) else chosen]
     return result_row(
         outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
-        chance=float(outcome.chance[kept if len(kept) else chosen].mean()),
+        chance=float(known.mean()) if len(known) else None,
     )  # fmt: skip
 
 
-def _gaps(outcome: Outcome, of_split: dict[str, Estimate], labels: Row, level: float) -> list[Row]:
-    """The differences between splits of an outcome that is a share."""
-    if outcome.unit != "share":
-        return []
-    gap, rows = replace(outcome, unit="difference"), []
-    for first, second in GAPS:
-        if first in of_split and second in of_split:
-            a, b = of_split[first], of_split[second]
-            estimate = subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level)
-            rows.append(result_row(gap, {**labels, "split": f"{first} - {second}"}, estimate))
-    return rows
+def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The row numbers of all audited items as FULL, then of each partition, empty ones among them, and of what is in none."""
+    nothing = np.empty(0, dtype=np.int64)
+    found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}
+    full = np.concatenate([chosen for split, chosen in found.items() if split != UNPARSED])
+    return {FULL: np.sort(full), **found}
+
+
+def _difference(
+    pair: tuple[str, str], kept_of: dict[str, np.ndarray], estimates_of: dict[str, list[Estimate]],
+    means: Callable[[np.ndarray], list[Estimate]], level: float,
+) -> list[Estimate]:  # fmt: skip
+    """The difference between two splits of each outcome. FULL holds the other split: its mean differs from that of its part by the
+    difference of the rest from the part, times the rest's share."""
+    first, second = (kept_of[split] for split in pair)
+    share = 1.0
+    if pair[0] == FULL:
+        first = np.setdiff1d(first, second)
+        share = len(first) / (len(first) + len(second))
+    a, b = means(first) if pair[0] == FULL else estimates_of[pair[0]], estimates_of[pair[1]]
+    sizes = [(x.n_items + y.n_items, x.n_clusters + y.n_clusters) for x, y in zip(a, b, strict=True)]
+    return [scaled(subtract(x, y, *size, level), share) for x, y, size in zip(a, b, sizes, strict=True)]
 
 
 def _number(value: float) -> float | None:

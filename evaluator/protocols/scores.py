@@ -22,7 +22,7 @@ class Scores:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
     of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
     the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1. between_images: the scores of
-    another channel, where images are compared by that.
+    another channel, where images are compared by that. partitioned: the splits are partitions by familiarity.
     """
 
     benchmark: Benchmark
@@ -35,12 +35,13 @@ class Scores:
     shown: Mapping[str, str] = field(default_factory=dict)
     confidence: float = LEVEL
     between_images: "Scores | None" = None
+    partitioned: bool = False
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates."""
         return self.for_intervals(self.candidates.items(protocol))
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with what intervals need: the bindings of their scenes, and the level."""
+        """The items with what rows need: the bindings of their scenes, the level, and whether splits are partitions."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
-        return replace(items, bindings=names, confidence=self.confidence)
+        return replace(items, bindings=names, confidence=self.confidence, partitioned=self.partitioned)

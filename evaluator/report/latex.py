@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluator.contamination import mark_of
+from evaluator.partitions import splits_said
 from evaluator.pooling import differences, spread_notes
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results
@@ -65,7 +66,7 @@ def _document(results: Results, name: str) -> str:
         f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {_channels(results)}. "
         f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard deviation; scores that differ by no more than "
         f"{results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie is never "
-        f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {protocol.caption(results)}"
+        f"correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv. {' '.join([*splits_said(results['rules']), protocol.caption(results)])}"
     )
     tables = [table for make in protocol.tables for table in make(results, name)]
     return environment(tables, " ".join([caption.strip(), *(note for table in tables for note in table.said())]), mark)

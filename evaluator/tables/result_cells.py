@@ -15,7 +15,8 @@ def result_cell(row: Row | None, of: Mapping[str, Any] | None = None) -> Cell:
     if row is None:
         return NONE
     if row["value"] is None:
-        return Cell(reason=f"none of {row['unscored'] or 0:,} items has a score", numbers=row, of=of or {})
+        lacking = f"none of {row['unscored']:,} items has a score" if row["unscored"] else "this split has no items"
+        return Cell(reason=lacking, numbers=row, of=of or {})
     interval = "" if row["low"] is None else f"[{number(row['low'], row['unit'])}, {number(row['high'], row['unit'])}]"
     return Cell(pooled_value(row), interval, numbers=row, of=of or {})
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evaluator.contamination import UNKNOWN, mark_of, unknown_training
+from evaluator.partitions import splits_said
 from evaluator.pooling import differences, spread_notes
 from evaluator.protocols.registry import find_protocol
 from evaluator.tables.cells import confidence
@@ -35,6 +36,7 @@ def notes_of(cells: Sequence[Cell]) -> list[str]:
         *differences(entries),
         *pools,
         *(f"{entry['model']}: at most {entry['rules']['limit']:,} items of a protocol." for entry in entries if entry["rules"].get("limit")),
+        *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
         *([f"What they were trained on is unknown: {', '.join(dict.fromkeys(entry['model'] for entry in unknown))}."] if unknown else []),
     ]  # fmt: skip
 

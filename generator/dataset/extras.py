@@ -16,6 +16,7 @@ EXTRAS = {
     "ray": ("ray", "filelock"),
     "hf": ("datasets",),
     "familiarity": ("duckdb", "textblob"),
+    "spacy": ("spacy",),
     "lora": ("peft",),
 }  # fmt: skip
 """The modules that code imports from each extra; the base installs none of them."""

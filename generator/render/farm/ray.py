@@ -2,10 +2,9 @@
 
 import os
 import selectors
-import socket
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, chdir, suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import ray
 from filelock import FileLock, Timeout
 
+from generator.dataset.cluster import connecting
 from generator.dataset.errors import UserError
 from generator.dataset.files import write_bytes
 from generator.plan.record import Planned
@@ -21,7 +21,7 @@ from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.local import Limits
 from generator.render.farm.process import WorkerProcess
 
-_CONNECT_TIMEOUT, _CLOSE_TIMEOUT = 10.0, 10.0  # seconds
+_CLOSE_TIMEOUT = 10.0  # seconds
 
 
 def render_on_ray(
@@ -33,7 +33,8 @@ def render_on_ray(
     """
     own = not ray.is_initialized()
     if own:
-        _connect(address)
+        with connecting(address):
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     actors = _Actors(Attempts(jobs), setup, limits)
     try:
         yield from actors.answers(workers)
@@ -41,23 +42,6 @@ def render_on_ray(
         actors.close()
         if own:
             ray.shutdown()
-
-
-def _connect(address: str | None) -> None:
-    """Connect to the cluster at `address`, or start one here. Raises UserError soon if none answers: Ray would wait long."""
-    host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
-    try:
-        if colon:
-            socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
-        with chdir(
-            "/"
-        ):  # workers import from the directory in which this is called, which may be someone else's dataset
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"--address {address}: no Ray cluster answers there ({error}); start one with `ray start --head`, or leave "
-            f"--address out."
-        ) from None
 
 
 class _Actors:

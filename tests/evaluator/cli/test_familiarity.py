@@ -32,7 +32,30 @@ def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_
     again = score_command("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--json")
     summary = json.loads(again.stdout)
     assert summary["bindings"]["positive"]["perfect"] == 1
+    assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["bindings"]["negative"] == {"perfect": 0, "close": 0.5, "none": 0.5}
+
+
+def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_path: Path) -> None:
+    benchmark, corpus = files
+    corpus.write_text("a crimson car\nsmall blue buses\n")
+    (tmp_path / "words.txt").write_text("red, crimson\n")
+    asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--json", "--counts", tmp_path / "counts")
+    shares = {}
+    for name, more in {
+        "lemmas": (), "exact": ("--match", "exact"), "synonyms": ("--synonyms", tmp_path / "words.txt"),
+    }.items():  # fmt: skip
+        done = score_command(*asked, "--out", tmp_path / name, *more)
+        assert done.exit_code == 0, done.output
+        summary = json.loads(done.stdout)
+        assert name in summary["match"]
+        shares[name] = summary["bindings"]["positive"]
+    assert shares == {
+        "lemmas": {"perfect": 0, "close": 0.5, "none": 0.5},  # blue buses
+        "exact": {"perfect": 0, "close": 0, "none": 1},
+        "synonyms": {"perfect": 0.5, "close": 0.5, "none": 0},
+    }
+    assert summary["match"] == f"lemmas and synonyms ({tmp_path / 'words.txt'}, 1 groups)"
 
 
 def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> None:
@@ -40,5 +63,8 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
     assert_one_sentence(score_command("familiarity", str(tmp_path), "--reference", corpus), "NAME:PATH")
     assert_one_sentence(score_command("familiarity", f"aro:{tmp_path / 'gone'}", "--reference", corpus), "There is no")
     (tmp_path / "bad.jsonl").write_text("{}")
+    assert_one_sentence(
+        score_command("familiarity", benchmark, "--reference", corpus, "--address", "auto"), "add --farm ray"
+    )
     out = tmp_path / "other"
     assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1), "line 1")  # fmt: skip

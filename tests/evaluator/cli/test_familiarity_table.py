@@ -2,14 +2,14 @@
 
 from evaluator.cli.familiarity_table import said
 from evaluator.familiarity.audit import audit
-from evaluator.familiarity.counting import Counted
+from evaluator.familiarity.part_counts import Counted
 from tests.evaluator.familiarity.test_audit import COUNTS, SAMPLES
 
 
 def test_figures_caveats_and_reasons_are_said() -> None:
-    about = {"benchmark": "aro:x", "reference": "y", "captions": "strict"}
+    about = {"benchmark": "aro:x", "reference": "y", "captions": "strict", "extractor": "rules", "match": "lemmas"}
     text = said({**about, **audit(SAMPLES, COUNTS, Counted(10, 20, 5)).summary()})
-    assert "4 of 5 samples, captions read as strict" in text
+    assert "4 of 5 samples, captions read as strict, phrases by rules, match by lemmas." in text
     assert "excluded: 1, a caption has no binding" in text
     assert "25.0% bare nouns" in text
     assert "+62.5 points" in text

@@ -1,11 +1,10 @@
 """The figures of an audit, and the files that it writes."""
 
-import json
 from pathlib import Path
 
 from evaluator.familiarity.audit import audit
-from evaluator.familiarity.counting import Counted
 from evaluator.familiarity.overlap import BUCKETS, Sample
+from evaluator.familiarity.part_counts import Counted
 
 COUNTS = {("red", "car"): (2, 0), ("old", "car"): (0, 1), ("of", "car"): (1, 0)}
 SAMPLES = [
@@ -41,9 +40,10 @@ def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
     )
     assert sorted(lists["ambiguous"]) == sorted(lists["any_overlap"]) == ["0", "1", "3", "4"]
     rows = [line.split("\t") for line in (tmp_path / "per_sample_overlap.tsv").read_text().splitlines()]
-    assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition"]
-    assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed"]
-    assert json.loads((tmp_path / "summary.json").read_text()) == found.summary()
+    assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition", "question"]
+    assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed", "a"]
+    excluded = (tmp_path / "excluded.tsv").read_text().splitlines()
+    assert excluded == ["row\titem\treason\tquestion", "2\tc\ta caption has no binding\tc"]
 
 
 def test_nothing_left_has_no_figures() -> None:

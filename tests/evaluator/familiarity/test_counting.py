@@ -2,14 +2,19 @@
 
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from evaluator.familiarity import counting
 from evaluator.familiarity.bindings import of_phrase
-from evaluator.familiarity.counting import Counted, count_corpus, count_part, read_counts
+from evaluator.familiarity.corpora import Part
+from evaluator.familiarity.counting import count_corpus, read_counts
+from evaluator.familiarity.farm import Farm, PartCounts
 from evaluator.familiarity.noun_phrases import NounPhrases
+from evaluator.familiarity.part_counts import Counted
+from evaluator.familiarity.reading import EXACT, Reading
 from generator.dataset.errors import UserError
 from generator.dataset.progress import Callback
 
@@ -43,7 +48,7 @@ def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_counts_are_those_of_a_plain_loop(corpus: Path, tmp_path: Path, workers: int) -> None:
-    table, counted = count_corpus(corpus, tmp_path / "out", workers)
+    table, counted = count_corpus(corpus, tmp_path / "out", Farm(workers))
     expected = plain()
     assert (read_counts(table), counted) == expected
     assert list(read_counts(table)) == sorted(expected[0])
@@ -53,13 +58,15 @@ def test_a_corpus_is_counted_once_and_a_changed_one_again(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, counted = count_corpus(corpus, tmp_path / "out")
-    monkeypatch.setattr(counting, "count_part", None)
+    monkeypatch.setattr(counting, "parts", None)
     assert count_corpus(corpus, tmp_path / "out") == (table, counted)
     monkeypatch.undo()
     corpus.write_text("\n".join(CAPTIONS[:5]))
     other, fewer = count_corpus(corpus, tmp_path / "out")
     assert other != table
     assert fewer.captions == 5
+    exact, _ = count_corpus(corpus, tmp_path / "out", reading=Reading(match=EXACT))
+    assert exact != other
 
 
 def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
@@ -71,28 +78,32 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
     monkeypatch.setattr(counting, "parts", small)
     done: list[int] = []
 
-    def stopping(part: counting.Part, folder: Path) -> Counted:
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        done.append(part.start)
-        return count_part(part, folder)
+    class Stopping(Farm):
+        """Stops after three parts."""
 
-    monkeypatch.setattr(counting, "count_part", stopping)
+        def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
+            for part, *found in super().count(parts, reading):
+                if len(done) == 3:
+                    raise KeyboardInterrupt
+                done.append(part.start)
+                yield (part, *found)
+
     with pytest.raises(KeyboardInterrupt):
-        count_corpus(corpus, tmp_path / "out")
-    extracted: list[int] = []
-    original = counting._extracted
+        count_corpus(corpus, tmp_path / "out", Stopping())
+    counted_now: list[int] = []
 
-    def noting(part: counting.Part) -> object:
-        extracted.append(part.start)
-        return original(part)
+    class Noting(Farm):
+        """Notes which parts it is given."""
 
-    monkeypatch.setattr(counting, "count_part", count_part)
-    monkeypatch.setattr(counting, "_extracted", noting)
-    table, counted = count_corpus(corpus, tmp_path / "out")
+        def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
+            for part, *found in super().count(parts, reading):
+                counted_now.append(part.start)
+                yield (part, *found)
+
+    table, counted = count_corpus(corpus, tmp_path / "out", Noting(2))
     assert (read_counts(table), counted) == plain()
     assert done == [0, 40, 80]
-    assert extracted == [120, 160, 200, 240, 280]
+    assert sorted(counted_now) == [120, 160, 200, 240, 280]
 
 
 def test_a_corpus_without_phrases_is_said(tmp_path: Path) -> None:

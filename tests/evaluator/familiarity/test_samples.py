@@ -8,6 +8,7 @@ import pytest
 from evaluator.external.source import Source
 from evaluator.familiarity.samples import ALIKE, NOT_STRICT, NOTHING, read_samples
 from generator.dataset.errors import UserError
+from generator.dataset.reader import Dataset
 
 
 def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
@@ -51,7 +52,19 @@ def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
     )
     samples, _ = read_samples(Source(path, "table"))
     assert [sample.item for sample in samples] == ["1/0", "1/1", "2"]
+    assert [sample.question for sample in samples] == ["1", "1", "2"]
     assert [sample.negative for sample in samples] == [[("blue", "car")], [("green", "car")], [("new", "dog")]]
+
+
+def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
+    benchmark = Dataset.open(drawn).benchmark()
+    samples, _ = read_samples(Source(drawn))
+    assert {sample.item for sample in samples} == set(benchmark.items_of("binary")["item_id"].to_pylist())
+    assert not [sample for sample in samples if sample.excluded]
+    for sample in samples[:20]:  # a negative exchanges the values of two objects
+        assert len(sample.positive) == 2
+        assert {noun for _, noun in sample.positive} == {noun for _, noun in sample.negative}
+        assert set(sample.positive).isdisjoint(sample.negative)
 
 
 def test_what_has_no_pair_of_captions_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""The counts of a part by hand."""
+
+from pathlib import Path
+
+from evaluator.familiarity.corpora import CAPTIONS, PHRASES, Part
+from evaluator.familiarity.part_counts import PAIR_COUNTS, Counted, count_texts
+from evaluator.familiarity.reading import DEFAULT
+
+
+def test_phrases_and_captions_are_counted() -> None:
+    phrases = ["red cars", "red car", "small red car", "car"]
+    table, counted = count_texts(Part(Path("x"), 0, PHRASES, phrases), DEFAULT)
+    assert table.schema == PAIR_COUNTS
+    assert table.to_pylist() == [
+        {"attr": "red", "obj_lemma": "car", "perfect_count": 2, "close_count": 1},
+        {"attr": "small", "obj_lemma": "car", "perfect_count": 0, "close_count": 1},
+    ]
+    assert counted == Counted(0, 4, 1)
+    table, counted = count_texts(Part(Path("x"), 0, CAPTIONS, ["a red car near a tree", "they wait"]), DEFAULT)
+    assert table["attr"].to_pylist() == ["red"]
+    assert counted == Counted(2, 2, 1)
+    assert counted + Counted(1, 2, 3) == Counted(3, 4, 4)
+
+
+def test_nothing_is_an_empty_table() -> None:
+    table, counted = count_texts(Part(Path("x"), 0, PHRASES, []), DEFAULT)
+    assert (table.num_rows, table.schema, counted) == (0, PAIR_COUNTS, Counted())
