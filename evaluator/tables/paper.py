@@ -69,7 +69,7 @@ class PaperTable:
     """A table by its number in the paper. For each of `rows` it has a line for each label of the runs.
 
     of: labels that all cells share. head: what the rows are. across: the labels are columns instead, each with `columns`. only:
-    which labels have a row, of their parts; `wanted` says so. Chance levels, items, clusters and unscored items stand below, with `across` to the
+    which labels have a row; `wanted` says so. sparse: columns without any number are left out. Chance levels, items, clusters and unscored items stand below, with `across` to the
     right: the least and the greatest where labels differ.
     """
 
@@ -80,13 +80,14 @@ class PaperTable:
     head: str = ""
     of: Labels = field(default_factory=dict)
     across: bool = False
-    only: Callable[[Sequence[str]], bool] = bool
+    only: Callable[[Source], bool] = bool
+    sparse: bool = False
     wanted: str = "no run answers it"
     notes: Sequence[str] = ()
 
     def make(self, sources: Sequence[Source]) -> Table:
         """The table; without lines where no label has a row in it."""
-        chosen = [source for source in sources if self.only(source.label)]
+        chosen = [source for source in sources if source.audit is None and self.only(source)]
         rows, columns = (
             _found(self.rows, self.columns, self.of, chosen),
             _found(self.columns, self.rows, self.of, chosen),
@@ -95,6 +96,8 @@ class PaperTable:
             (r, s, c): column.statistic(source, {**self.of, **row.of, **column.of})
             for r, row in enumerate(rows) for s, source in enumerate(chosen) for c, column in enumerate(columns)
         }  # fmt: skip
+        if self.sparse:
+            columns, cells = _with_numbers(columns, cells)
         made = _across(rows, chosen, columns, cells) if self.across else _down(rows, chosen, columns, cells)
         labels = [*([self.head] if any(row.head for row in rows) else []), *made.labels]
         said = [*self.notes, *notes_of(list(cells.values()))]
@@ -175,7 +178,7 @@ def minus(first: Labels, second: Labels) -> Statistic:
 
 def _found(parts: Sequence[Part], others: Sequence[Part], of: Labels, sources: Sequence[Source]) -> list[Part]:
     """Parts with one in place of each EACH for every value that the results have, in the results that the others select; a head
-    has the values for {}, but no split where there is only one."""
+    has the values for {}, but no split or benchmark where there is only one."""
     found: list[Part] = []
     for each in parts:
         chosen: list[dict[str, Any]] = [{}]
@@ -185,9 +188,9 @@ def _found(parts: Sequence[Part], others: Sequence[Part], of: Labels, sources: S
                 for labels in chosen
                 for value in _values(name, [{**of, **other.of, **each.of, **labels} for other in others], sources)
             ]
-        one = len({labels.get("split") for labels in chosen}) == 1
+        alone = {name for name in ("split", "benchmark") if len({labels.get(name) for labels in chosen}) == 1}
         for labels in chosen:
-            shown = [str(value) for name, value in labels.items() if not (one and name == "split")]
+            shown = [str(value) for name, value in labels.items() if name not in alone]
             found.append(replace(each, head=each.head.format(", ".join(shown)).strip(", "), of={**each.of, **labels}))
     return found
 
@@ -196,6 +199,12 @@ def _values(name: str, wanted: Sequence[Labels], sources: Sequence[Source]) -> l
     """The values of a label in the rows that some labels select, in order."""
     values = {value for source in sources for labels in wanted for value in source.values(name, labels)}
     return reported_splits(values) if name == "split" else sorted(values, key=lambda value: (len(str(value)), value))
+
+
+def _with_numbers(columns: list[Part], cells: "_Cells") -> tuple[list[Part], "_Cells"]:
+    """The columns with a number in any cell, and their cells."""
+    kept = sorted({c for (_, _, c), cell in cells.items() if cell.numbers})
+    return [columns[c] for c in kept], {(r, s, kept.index(c)): cell for (r, s, c), cell in cells.items() if c in kept}
 
 
 _Cells = dict[tuple[int, int, int], Cell]
