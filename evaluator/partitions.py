@@ -2,9 +2,10 @@
 
 import copy
 import csv
+import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,17 @@ ABOUT = ("benchmark", "reference", "captions", "extractor", "match")
 """What tells partitions apart, in summary.json."""
 
 
+def captions_digest(captions: Iterable[str]) -> str:
+    """What tells the captions of a question from those of another version of it, in any order."""
+    return hashlib.sha256("\n".join(sorted(set(captions))).encode()).hexdigest()[:12]
+
+
 def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     """The partitions in a folder of `score familiarity`, for the questions of a benchmark.
 
     A question of several samples is MIXED unless all agree. EXCLUDED has questions of `amb_close_only` and, of captions read by
     phrases, those without a partition; UNPARSED has those whose captions are not of the strict form. Raises UserError for a folder that holds
-    something else, or lacks a question.
+    something else, lacks a question, or was made of other captions.
     """
     for name in ("summary.json", "per_sample_overlap.tsv", "excluded.tsv"):
         if not (folder / name).is_file():
@@ -59,16 +65,28 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     about = {name: str(summary.get(name, "")) for name in ABOUT}
     left_out = UNPARSED if about["captions"] == _STRICT else EXCLUDED
     of: dict[str, set[str]] = defaultdict(set)
-    for row in _rows(folder / "per_sample_overlap.tsv", ("question", "bucket", "partition")):
+    digests: dict[str, str] = {}
+    for row in _rows(folder / "per_sample_overlap.tsv", ("question", "captions", "bucket", "partition")):
         of[row["question"]].add(EXCLUDED if row["bucket"] == _CLOSE_ONLY else row["partition"])
-    for row in _rows(folder / "excluded.tsv", ("question",)):
+        digests[row["question"]] = row["captions"]
+    for row in _rows(folder / "excluded.tsv", ("question", "captions")):
         of[row["question"]].add(left_out)
+        digests[row["question"]] = row["captions"]
     names = benchmark.items["item_id"].to_pylist()
     if lacking := [name for name in names if name not in of]:
         raise UserError(
             f"{folder} has no partition of {len(lacking):,} of {len(names):,} questions, such as {lacking[0]}; give `score familiarity` the "
             "same benchmark."
         )
+    captions: dict[str, list[str]] = defaultdict(list)
+    for item, text in zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "text_id")), strict=True):
+        captions[item].append(benchmark.text_of[text])
+    for name in names:
+        if captions_digest(captions[name]) != digests[name]:
+            raise UserError(
+                f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` the same version of "
+                "the benchmark."
+            )
     return Splits({name: _one(of[name], left_out) for name in names}, about)
 
 

@@ -46,8 +46,8 @@ _SPLITS = {
     "any_overlap": ("definitely_seen", *(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))),
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
-_OVERLAP = ("row", "item", "positive", "negative", "bucket", "partition", "question")
-_EXCLUDED = ("row", "item", "reason", "question")
+_OVERLAP = ("row", "item", "positive", "negative", "bucket", "partition", "question", "captions")
+_EXCLUDED = ("row", "item", "reason", "question", "captions")
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,21 @@ class Audit:
                 for bindings, labels in ((each.sample.positive, each.positive), (each.sample.negative, each.negative))
             )
             question = each.sample.question or each.sample.item
-            rows.append((row_of[id(each.sample)], each.sample.item, *sides, each.bucket, each.partition, question))
+            rows.append(
+                (
+                    row_of[id(each.sample)],
+                    each.sample.item,
+                    *sides,
+                    each.bucket,
+                    each.partition,
+                    question,
+                    each.sample.captions,
+                )
+            )
         _write_tsv(out / "per_sample_overlap.tsv", _OVERLAP, rows)
-        left_out = [(i, s.item, s.excluded, s.question or s.item) for i, s in enumerate(self.samples) if s.excluded]
+        left_out = [
+            (i, s.item, s.excluded, s.question or s.item, s.captions) for i, s in enumerate(self.samples) if s.excluded
+        ]
         _write_tsv(out / "excluded.tsv", _EXCLUDED, left_out)
         for name, buckets in _SPLITS.items():
             members = [row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets]

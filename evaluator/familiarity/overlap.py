@@ -26,13 +26,14 @@ CLOSE_ONLY = "amb_close_only"
 @dataclass(frozen=True)
 class Sample:
     """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" where it is in one.
-    question: whose captions these are, by default `item`."""
+    question: whose captions these are, by default `item`. captions: the digest of all captions of the question."""
 
     item: str
     positive: Sequence[Binding]
     negative: Sequence[Binding]
     excluded: str = ""
     question: str = ""
+    captions: str = ""
 
 
 @dataclass(frozen=True)

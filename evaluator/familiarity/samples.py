@@ -15,6 +15,7 @@ from evaluator.external.source import Source
 from evaluator.familiarity.bindings import FREE, STRICT, Binding
 from evaluator.familiarity.overlap import Sample
 from evaluator.familiarity.reading import DEFAULT, Reading
+from evaluator.partitions import captions_digest
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 
@@ -29,7 +30,8 @@ def read_samples(source: Source, form: str | None = None, reading: Reading = DEF
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
     benchmark that has no such pair, or whose files cannot be read.
     """
-    pairs = [(item, true, false) for item, trues, falses in _questions(source) for true in trues for false in falses]
+    questions = _questions(source)
+    pairs = [(item, true, false) for item, trues, falses in questions for true in trues for false in falses]
     if not pairs:
         raise UserError(
             f"{source} has no question with a true and a false caption; give the files that its authors publish."
@@ -38,11 +40,12 @@ def read_samples(source: Source, form: str | None = None, reading: Reading = DEF
     read = reading.of_strict if form == STRICT else reading.of_caption
     many = Counter(item for item, *_ in pairs)
     numbers: Counter[str] = Counter()
+    digests = {item: captions_digest([*trues, *falses]) for item, trues, falses in questions}
     samples = []
     for item, true, false in pairs:
         name = item if many[item] == 1 else f"{item}/{numbers[item]}"
         numbers[item] += 1
-        samples.append(replace(_sample(name, read(true), read(false), form), question=item))
+        samples.append(replace(_sample(name, read(true), read(false), form), question=item, captions=digests[item]))
     return samples, form
 
 
@@ -87,7 +90,7 @@ def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
     table = read_table(path)
     require(table, ["item", "text"], path)
     given = "truth" in table.column_names
-    true = truths(table, "truth", path) if given else np.isin(texts(table, "slot"), ("c", "0"))
+    true = truths(table, "truth", path) if given else np.isin(texts(table, "slot"), ("c", "p", "0"))
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for item, text, right in zip(texts(table, "item"), texts(table, "text"), true, strict=True):
         side = sides[item][0 if right else 1]

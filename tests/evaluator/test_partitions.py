@@ -11,7 +11,7 @@ import pytest
 from evaluator import evaluate
 from evaluator.compare import compare
 from evaluator.measure import measure
-from evaluator.partitions import read_splits, splits_of
+from evaluator.partitions import captions_digest, read_splits, splits_of
 from evaluator.pooling import pool_runs
 from evaluator.run_folder import open_run, split_run
 from generator.dataset.errors import UserError
@@ -114,15 +114,15 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
         correct = bool(rng.random() < of[split])
         right[split].append(correct)
         rows += [[str(i), "binary", slot, f"{slot} {i}", str(score), f"k{i}"] for slot, score in (("c", 1), ("n", 0 if correct else 2))]  # fmt: skip
-        lines.append(f"{i}\t{i}\t\t\tx\t{split}\t{i}")
+        lines.append(f"{i}\t{i}\t\t\tx\t{split}\t{i}\t{captions_digest([f'n {i}', f'c {i}'])}")
     with (tmp_path / "scores.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / "per_sample_overlap.tsv").write_text(
-        "row\titem\tpositive\tnegative\tbucket\tpartition\tquestion\n" + "\n".join(lines) + "\n"
+        "row\titem\tpositive\tnegative\tbucket\tpartition\tquestion\tcaptions\n" + "\n".join(lines) + "\n"
     )
-    (folder / "excluded.tsv").write_text("row\titem\treason\tquestion\n")
+    (folder / "excluded.tsv").write_text("row\titem\treason\tquestion\tcaptions\n")
     (folder / "summary.json").write_text(json.dumps({"reference": "c", "captions": "free", "match": "lemmas"}))
     out = tmp_path / "run"
     done = score_command("measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out, "--json")
@@ -202,6 +202,12 @@ def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: P
     one = audited(f"sugarcrepe:{tmp_path / 'files' / 'swap_obj.json'}", tmp_path / "one")
     assert_one_sentence(
         score_command("measure", out, "--splits", one), "no partition of 4 of 5 questions", "replace_att/"
+    )
+    file = tmp_path / "files" / "swap_obj.json"
+    file.write_text(file.read_text().replace("a blue dog", "a blue cat"))
+    changed = audited(benchmark, tmp_path / "changed")
+    assert_one_sentence(
+        score_command("measure", out, "--splits", changed), "captions of question swap_obj/7 are not those"
     )
     assert (out / "results.json").read_bytes() == kept
     with pytest.raises(UserError, match="has splits of its own"):

@@ -40,10 +40,10 @@ def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
     )
     assert sorted(lists["ambiguous"]) == sorted(lists["any_overlap"]) == ["0", "1", "3", "4"]
     rows = [line.split("\t") for line in (tmp_path / "per_sample_overlap.tsv").read_text().splitlines()]
-    assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition", "question"]
-    assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed", "a"]
+    assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition", "question", "captions"]
+    assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed", "a", ""]
     excluded = (tmp_path / "excluded.tsv").read_text().splitlines()
-    assert excluded == ["row\titem\treason\tquestion", "2\tc\ta caption has no binding\tc"]
+    assert excluded == ["row\titem\treason\tquestion\tcaptions", "2\tc\ta caption has no binding\tc\t"]
 
 
 def test_nothing_left_has_no_figures() -> None:
