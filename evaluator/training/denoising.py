@@ -1,7 +1,6 @@
 """`Denoising`: the learner of diffusion models. A step asks for the noise that was added to its images."""
 
 from collections import defaultdict
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +14,10 @@ from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
 from evaluator.models.quiet import quiet
 from evaluator.training.data import TrainingData
 from evaluator.training.prepared import PreparedImages
+from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step
-from evaluator.training.towers import check_length
+from evaluator.training.towers import Augment, check_length
 from generator.dataset.errors import UserError
 from generator.dataset.streams import Stream
 
@@ -36,7 +36,7 @@ class Denoising:
         data: TrainingData,
         recipe: Recipe,
         text_encoder: bool,
-        augment: Callable[[Tensor, int], Tensor] | None = None,
+        augment: Augment | None = None,
         untold: float = 0.0,
     ):
         adapter = model.adapter
@@ -60,13 +60,22 @@ class Denoising:
         """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14)."""
-        latents = self._latents.of(step.images)
-        generator = torch.Generator().manual_seed(Stream(self._seed, "noise", number).below(2**32))
-        levels = torch.rand(len(latents), generator=generator)
-        noises = [torch.randn(latent.shape, generator=generator).to(self.device) for latent in latents]
-        told = (torch.rand(len(latents), generator=generator) >= self._untold).tolist()
-        texts = [self._data.texts[caption] if told[i] else UNCONDITIONAL for i, caption in enumerate(step.captions)]
+        """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14). Each process
+        computes its share of the images."""
+        n = len(step.images)
+        places = range(n)[share(n)]
+        latents = self._latents.of(step.images[share(n)])
+        generators = [
+            torch.Generator().manual_seed(Stream(self._seed, "noise", number, place).below(2**32)) for place in places
+        ]
+        levels = torch.cat([torch.rand(1, generator=each) for each in generators])
+        told = [torch.rand(1, generator=each).item() >= self._untold for each in generators]
+        noises = [
+            torch.randn(latent.shape, generator=each).to(self.device)
+            for latent, each in zip(latents, generators, strict=True)
+        ]
+        captions = step.captions[share(n)]
+        texts = [self._data.texts[caption] if told[i] else UNCONDITIONAL for i, caption in enumerate(captions)]
         of_shape: dict[torch.Size, list[int]] = defaultdict(list)
         for i, latent in enumerate(latents):
             of_shape[latent.shape].append(i)
@@ -78,7 +87,7 @@ class Denoising:
                 levels[rows],
             )
             if self._augment is not None:
-                latent = self._augment(latent, number)
+                latent = self._augment(latent, [places[i] for i in rows], number)
             with autocast(self.device, self._precision):
                 condition = self._conditions([texts[i] for i in rows])
                 predicted = self._adapter.predict(
@@ -88,7 +97,7 @@ class Denoising:
                 )
             target = self._process.target(latent, noise, level)
             losses.append(F.mse_loss(predicted.float(), target, reduction="none").mean((1, 2, 3)))
-        return torch.cat(losses).mean()
+        return gather(torch.cat(losses), n).mean()
 
     def _conditions(self, texts: list[str]) -> Condition:
         if self._frozen is not None:

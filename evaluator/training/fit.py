@@ -10,9 +10,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from evaluator.scoring.distributed import Process
 from evaluator.tracking import LogStep
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
+from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step, Steps
 from generator.dataset.errors import UserError
@@ -55,38 +57,51 @@ class Learner(Protocol):
         ...
 
 
+class DivergedError(UserError):
+    """The loss or the gradient of a step, from 1, is no longer finite."""
+
+    def __init__(self, message: str, step: int):
+        super().__init__(message)
+        self.step = step
+
+
 def fit(
     learner: Learner, data: TrainingData, recipe: Recipe, checkpoint: Checkpoint, progress: Progress = SILENT, log: Log = no_log
 ) -> list[float]:  # fmt: skip
     """Train, and return the mean loss of each epoch.
 
-    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Continues from the checkpoint's state. Raises UserError where loss or gradient are no longer finite; the state of the last good
-    step that was kept stays.
+    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Continues from the checkpoint's
+    state. Raises DivergedError where loss or gradient are no longer finite; the state of the last good step that was kept stays.
+    Of several processes only the main one keeps the state.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
-    network = learner.network
+    network, process = learner.network, Process.from_environment()
+    chance = ("torch", process.rank) if process.rank else ("torch",)
     optimizer = torch.optim.AdamW(
         _groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True, weight_decay=recipe.decay
     )
     schedule = _schedule(optimizer, recipe, len(steps))
     done, total, losses = checkpoint.resume(network, optimizer, schedule)
+    check_same(done, learner.device)
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
     kept, when = done, time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
             began = time.monotonic()
-            torch.manual_seed(Stream(recipe.seed, "torch", step).below(2**32))  # dropout
+            torch.manual_seed(Stream(recipe.seed, *chance, step).below(2**32))  # dropout
             loss = learner.loss(steps[step], step)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
+            average_gradients(network)
             norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm.item())):
-                raise UserError(
+                raise DivergedError(
                     f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its gradient "
                     f"{norm.item():.3g}. The state after step {kept:,} stays in {checkpoint.path}; choose a lower --rate "
-                    "and another --out."
+                    "and another --out.",
+                    step + 1,
                 )
             values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm.item()}
             optimizer.step()
@@ -100,7 +115,7 @@ def fit(
             if ended:
                 losses.append(round(total / shown, 4))
                 total = 0.0
-            if ended or time.monotonic() - when > _SECONDS:
+            if process.is_main and (ended or time.monotonic() - when > _SECONDS):
                 checkpoint.keep(network, optimizer, schedule, step + 1, total, losses)
                 kept, when = step + 1, time.monotonic()
     return losses

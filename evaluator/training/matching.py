@@ -1,6 +1,6 @@
 """`Matching`: the learner of cross encoders. A step asks of pairs whether the text is true of the image."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,9 +12,10 @@ from evaluator.models.device import autocast, training_precision
 from evaluator.training.data import TrainingData
 from evaluator.training.facts import Facts
 from evaluator.training.prepared import PreparedImages
+from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step
-from evaluator.training.towers import check_length
+from evaluator.training.towers import Augment, check_length
 from generator.dataset.streams import Stream
 
 _TRIES = 64
@@ -39,9 +40,7 @@ class Matching:
     true of it, which do not. augment: as in Towers. Raises UserError where the model would cut a text.
     """
 
-    def __init__(
-        self, model: Matcher, data: TrainingData, recipe: Recipe, augment: Callable[[Tensor, int], Tensor] | None = None
-    ):
+    def __init__(self, model: Matcher, data: TrainingData, recipe: Recipe, augment: Augment | None = None):
         check_length(model, data.texts)
         self.network: nn.Module = model.network.train()
         self.device = model.device
@@ -55,14 +54,18 @@ class Matching:
         """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times."""
+        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times. Each process scores its share
+        of the pairs."""
         places, texts, true, weights = self.pairs(step, number)
-        images = self._images.of(step.images)
+        own = share(len(texts))
+        shown, image_of = np.unique(places[own], return_inverse=True)
+        images = self._images.of(step.images[shown])
         if self._augment is not None:
-            images = list(self._augment(torch.stack(images), number))
+            images = list(self._augment(torch.stack(images), shown.tolist(), number))
         with autocast(self.device, self._precision):
-            logits = self._model.match(images, places.tolist(), [self._data.texts[text] for text in texts])
-        losses = F.binary_cross_entropy_with_logits(logits.float(), _tensor(true, logits), reduction="none")
+            logits = self._model.match(images, image_of.tolist(), [self._data.texts[text] for text in texts[own]])
+        logits = gather(logits.float(), len(texts))
+        losses = F.binary_cross_entropy_with_logits(logits, _tensor(true, logits), reduction="none")
         weight = _tensor(weights, logits)
         return (weight * losses).sum() / weight.sum()
 

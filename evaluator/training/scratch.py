@@ -127,11 +127,12 @@ class Augmentation:
     def __init__(self, recipe: Recipe, mirrored: bool):
         self._flip, self._shift, self._seed = recipe.flip and mirrored, recipe.shift, recipe.seed
 
-    def __call__(self, batch: Tensor, step: int) -> Tensor:
-        """Images (n, 3, h, w) of a step, changed by its number alone."""
-        stream = Stream(self._seed, "images", step)
+    def __call__(self, batch: Tensor, places: Sequence[int], step: int) -> Tensor:
+        """Images (n, 3, h, w) of a step, changed by their places in it and by its number alone."""
+        stream = Stream(self._seed, "shift", step)
         if self._flip:
-            mirrored = torch.tensor([stream.below(2) for _ in batch], dtype=torch.bool).view(-1, 1, 1, 1)
+            drawn = [Stream(self._seed, "mirror", step, place).below(2) for place in places]
+            mirrored = torch.tensor(drawn, dtype=torch.bool).view(-1, 1, 1, 1)
             batch = torch.where(mirrored, batch.flip(-1), batch)
         if self._shift:
             down, right = (stream.below(2 * self._shift + 1) - self._shift for _ in range(2))

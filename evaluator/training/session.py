@@ -3,7 +3,8 @@
 import logging
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any
 
 from evaluator.exposure import RECORD
 from evaluator.models.device import training_precision
+from evaluator.scoring.distributed import Process
 from evaluator.tracking import Tracker, log_steps
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner, fit
+from evaluator.training.processes import join, wait
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
 from evaluator.training.source import Source, known
@@ -51,14 +54,24 @@ def train_into(
 
     trackers: where each step is logged (evaluator.tracking.log_steps).
     The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call.
+    Several processes (accelerate launch) train one model, which the main one writes.
     Raises UserError when `out` is not empty, when there is no room for model and state, or when another process trains into `out`.
     """
+    data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
+    if not Process.from_environment().is_main:
+        return _train(make(data), data, source, out, SILENT, ())
+    with claimed(out):
+        return _train(make(data), data, source, out, progress, trackers)
+
+
+@contextmanager
+def claimed(out: Path) -> Iterator[None]:
+    """While this lasts, no other command writes `out`. Raises UserError when it is not empty, or another one does."""
     if out.exists() and any(out.iterdir()):
         raise UserError(f"{out} is not empty; choose another --out.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
-        data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
-        return _train(make(data), data, source, out, progress, trackers)
+        yield
 
 
 def _train(
@@ -73,7 +86,10 @@ def _train(
         **({"base": base} if base else {}),
     }  # fmt: skip
     checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": device.type})
-    checkpoint.check_space(training.model.network)
+    is_main = Process.from_environment().is_main
+    if is_main:
+        checkpoint.check_space(training.model.network)
+    join(training.learner.network, device, recipe.batch)
     trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
     found = known(source.exposure(data), training.base and training.base[1])
@@ -81,8 +97,10 @@ def _train(
     losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
     training.finish()
     record = {**about, "losses": losses, "images": len(data), "exposure": found and found.to_dict()}
-    _write(training.model, record, out)
-    checkpoint.remove()
+    if is_main:
+        _write(training.model, record, out)
+        checkpoint.remove()
+    wait()
     return record
 
 

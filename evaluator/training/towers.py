@@ -11,7 +11,11 @@ from torch.nn import functional as F
 from evaluator.models.device import autocast, training_precision
 from evaluator.training.data import TrainingData
 from evaluator.training.prepared import PreparedImages
+from evaluator.training.processes import gather, share
 from generator.dataset.errors import UserError
+
+Augment = Callable[[Tensor, Sequence[int], int], Tensor]
+"""Changes images (n, ...) by their places in a step and its number."""
 
 
 class Trainable(Protocol):
@@ -39,13 +43,13 @@ class Reader(Protocol):
 class Towers:
     """The two towers of a model over some data, in training mode.
 
-    augment: called with a batch of images float (n, 3, h, w) and the step's number. precision: of both towers, as in a Recipe; embeddings are
+    augment: called with images float (n, 3, h, w), their places in the step, and the step's number. precision: of both towers, as in a Recipe; embeddings are
     compared in float32. Raises UserError where the model has no
     learnable temperature, and where it would cut a text.
     """
 
     def __init__(
-        self, model: Trainable, data: TrainingData, augment: Callable[[Tensor, int], Tensor] | None = None, precision: str = "auto"
+        self, model: Trainable, data: TrainingData, augment: Augment | None = None, precision: str = "auto"
     ):  # fmt: skip
         check_trainable(model)
         check_length(model, data.texts)
@@ -65,14 +69,16 @@ class Towers:
         torch.as_tensor(self.network.logit_scale).data.clamp_(0, 4.6052)
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data."""
-        pixels = self._images.of(images)
+        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data. Each process computes its
+        share."""
+        n, m = len(images), len(texts)
+        pixels = self._images.of(images[share(n)])
         if self._augment is not None:
-            pixels = list(self._augment(torch.stack(pixels), step))
-        inputs = {name: values[texts] for name, values in self._inputs.items()}
+            pixels = list(self._augment(torch.stack(pixels), range(n)[share(n)], step))
+        inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
-        return F.normalize(shown.float(), dim=-1), F.normalize(said.float(), dim=-1)
+        return gather(F.normalize(shown.float(), dim=-1), n), gather(F.normalize(said.float(), dim=-1), m)
 
 
 def check_trainable(model: Any) -> None:

@@ -18,6 +18,7 @@ EXTRAS = {
     "familiarity": ("duckdb", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),
+    "distributed": ("accelerate",),
 }  # fmt: skip
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}

@@ -1,5 +1,12 @@
 """The train split of the drawn dataset, and learners whose embeddings are known."""
 
+import multiprocessing
+import os
+import pickle
+import socket
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -7,6 +14,42 @@ from torch.nn import functional as F
 
 from evaluator.training.data import TrainingData, read_training_data
 from generator.dataset.reader import Benchmark, World
+
+T = TypeVar("T")
+
+
+def together(count: int, work: Callable[[int], T]) -> list[T]:
+    """What `work(rank)` returns, or the error that it raises, in each of so many processes that share a training."""
+    context = multiprocessing.get_context("fork")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def run(rank: int, pipe: Any) -> None:
+        from accelerate import PartialState
+
+        PartialState._reset_state()
+        names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_PORT": port}
+        os.environ.update({name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1")
+        try:
+            pipe.send_bytes(pickle.dumps(work(rank)))
+        except Exception as error:
+            pipe.send_bytes(pickle.dumps(error))
+        PartialState().destroy_process_group()
+
+    started = []
+    for rank in range(count):
+        ours, theirs = context.Pipe()
+        started.append((context.Process(target=run, args=(rank, theirs)), ours))
+    for process, _ in started:
+        process.start()
+    try:
+        assert all(ours.poll(300) for _, ours in started)
+        return [pickle.loads(ours.recv_bytes()) for _, ours in started]
+    finally:
+        for process, _ in started:
+            process.join(5)
+            process.kill()
 
 
 @pytest.fixture(scope="session")

@@ -41,10 +41,13 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp
 
     pipe = StableDiffusionPipeline.from_pretrained(folder, safety_checker=None)
     scheduler = DDPMScheduler.from_config(pipe.scheduler.config)
-    generator = torch.Generator().manual_seed(Stream(0, "noise", 7).below(2**32))
-    times = (torch.rand(2, generator=generator) * 1000).long()
+    draws = [torch.Generator().manual_seed(Stream(0, "noise", 7, place).below(2**32)) for place in (0, 1)]
+    times = (torch.cat([torch.rand(1, generator=each) for each in draws]) * 1000).long()
+    assert [torch.rand(1, generator=each) >= 0 for each in draws]  # whether the caption is told
     latents = torch.stack([model.latent(short.images[i][0].image(short.images[i][1])) for i in STEP.images])
-    noise = torch.stack([torch.randn(each.shape, generator=generator) for each in latents])
+    noise = torch.stack(
+        [torch.randn(latent.shape, generator=each) for latent, each in zip(latents, draws, strict=True)]
+    )
     with torch.no_grad():
         states = pipe.encode_prompt([short.texts[i] for i in STEP.captions], "cpu", 1, False)[0]
         predicted = pipe.unet(scheduler.add_noise(latents, noise, times), times, encoder_hidden_states=states).sample
@@ -115,7 +118,7 @@ def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, tmp_pa
 
 def test_latents_are_changed_before_noise_is_added(short: TrainingData, tmp_path: Path) -> None:
     model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
-    mirrored = Denoising(model, short, PLAIN, False, lambda latents, number: latents.flip(-1) * number)
+    mirrored = Denoising(model, short, PLAIN, False, lambda latents, places, number: latents.flip(-1) * number)
     plain = Denoising(model, short, PLAIN, False)
     kept = plain._latents.of(STEP.images)
     plain._latents._kept = {int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)}

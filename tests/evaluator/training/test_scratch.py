@@ -44,8 +44,8 @@ def trained(world: World, benchmark: Benchmark, tmp_path_factory: pytest.TempPat
 def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) -> None:
     model = new_open_clip(TINY, CPU)
     plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
-    assert torch.equal(Augmentation(Recipe(flip=False, shift=0), True)(plain, 0), plain)
-    moved = Augmentation(Recipe(flip=True, shift=4), True)(plain, 0)
+    assert torch.equal(Augmentation(Recipe(flip=False, shift=0), True)(plain, range(40), 0), plain)
+    moved = Augmentation(Recipe(flip=True, shift=4), True)(plain, range(40), 0)
     mirrored = 0
     for image, original in zip(moved, plain, strict=True):
         fits = [
@@ -55,14 +55,16 @@ def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) 
         assert fits
         mirrored += True in fits
     assert 8 < mirrored < 32
-    assert torch.equal(Augmentation(Recipe(), True)(plain, 0), moved)
-    assert not torch.equal(Augmentation(Recipe(), True)(plain, 1), moved)
+    assert torch.equal(Augmentation(Recipe(), True)(plain, range(40), 0), moved)
+    assert not torch.equal(Augmentation(Recipe(), True)(plain, range(40), 1), moved)
+    part = Augmentation(Recipe(), True)(plain[10:30], range(10, 30), 0)
+    assert torch.equal(part, moved[10:30])
 
 
 def test_nothing_is_mirrored_where_what_is_said_depends_on_it(data: TrainingData, world: World) -> None:
     model = new_open_clip(TINY, CPU)
     plain = torch.stack([model.prepare(world.image(scene)) for scene in data.scenes[:40]])
-    assert torch.equal(Augmentation(Recipe(shift=0), False)(plain, 0), plain)
+    assert torch.equal(Augmentation(Recipe(shift=0), False)(plain, range(40), 0), plain)
 
 
 @pytest.mark.full

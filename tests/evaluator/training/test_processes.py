@@ -1,0 +1,236 @@
+"""Several processes train the model that one trains: the same batches, losses and gradients within float error."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from evaluator.exposure import RECORD
+from evaluator.models.weights import weights_digest
+from evaluator.training import new_cross_encoder, new_diffusion
+from evaluator.training.checkpoint import Checkpoint
+from evaluator.training.data import TrainingData, read_training_data
+from evaluator.training.fit import Learner, fit
+from evaluator.training.processes import _share, average_gradients, check_same, gather, join, share
+from evaluator.training.recipe import Recipe
+from evaluator.training.scratch import New, new_denoiser, new_dual_encoder
+from evaluator.training.scratch import new_cross_encoder as new_cross
+from generator.dataset.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import Tiny
+from tests.evaluator.training.conftest import together
+from tests.evaluator.training.test_new_diffusion import TINY
+from tests.paths import CHECKOUT
+
+CPU = torch.device("cpu")
+RECIPE = Recipe(epochs=1, steps=4, batch=15, rate=1e-3, negatives="swap", precision="float32")
+"""15 images are no even share of two processes."""
+
+
+@given(n=st.integers(1, 99), count=st.integers(1, 9))
+def test_shares_are_all_rows_once_in_order(n: int, count: int) -> None:
+    shares = [list(range(n)[_share(n, rank, count)]) for rank in range(count)]
+    assert [row for each in shares for row in each] == list(range(n))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_alone_everything_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = torch.arange(3.0)
+    assert gather(rows, 3) is rows
+    assert share(7) == slice(0, 7)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
+    """Of a weight before the rows are gathered, and of one after."""
+    rows = torch.randn((7, 4), generator=torch.Generator().manual_seed(0))
+
+    def gradients(rank: int) -> list[Tensor]:
+        torch.manual_seed(1)
+        network = nn.ModuleDict({"before": nn.Linear(4, 3), "after": nn.Linear(3, 2, bias=False)})
+        join(network, CPU, 7)
+        whole = gather(network["before"](rows[share(7)]), 7)
+        (network["after"](whole @ whole.T @ whole) ** 2).sum().backward()
+        average_gradients(network)
+        return [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+
+    alone = gradients(0)
+    for found in together(count, gradients):
+        for one, other in zip(alone, found, strict=True):
+            assert torch.allclose(one, other, rtol=1e-4)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, little: None) -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    monkeypatch.setattr(new_cross_encoder, "SMALL", {**sizes, "image_size": 32, "patch_size": 16})
+    monkeypatch.setattr(new_diffusion, "SMALL", TINY)
+
+
+def _transformer(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
+    return new_dual_encoder(data, recipe, device, "dual-vit")
+
+
+def _trained(new: New, data: TrainingData, state: Path, steps: int = 4) -> tuple[list[float], str, list[Tensor]]:
+    """The loss of each step that is done, a digest of the weights and the weights."""
+    torch.manual_seed(0)
+    _, learner = new(data, RECIPE, CPU)
+    join(learner.network, CPU, RECIPE.batch)
+    losses: list[float] = []
+
+    def log(step: int, values: Any) -> None:
+        losses.append(values["loss"])
+        if step == steps < 4:
+            raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt):
+        fit(learner, data, RECIPE, Checkpoint(state, {}), log=lambda done: nullcontext(log))
+    return losses, weights_digest(learner.network), [each.detach() for each in learner.network.parameters()]
+
+
+@pytest.mark.parametrize("new", [_transformer, new_cross, pytest.param(new_denoiser, marks=pytest.mark.full)])
+def test_two_processes_train_what_one_trains(
+    world: World, benchmark: Benchmark, tmp_path: Path, small: None, new: New
+) -> None:
+    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    alone = _trained(new, data, tmp_path / "alone")
+    shared = together(2, lambda rank: _trained(new, data, tmp_path / "shared"))
+    assert len(alone[0]) == 4
+    assert shared[0][1] == shared[1][1]
+    assert shared[0][0] == shared[1][0] == pytest.approx(alone[0], rel=1e-4)
+    for weight, expected in zip(shared[0][2], alone[2], strict=True):
+        assert torch.allclose(weight, expected, atol=2e-4)
+
+
+@pytest.mark.full
+def test_a_training_goes_on_with_another_number_of_processes(
+    world: World, benchmark: Benchmark, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun by one and continued by two, and the other way round."""
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
+    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    alone = _trained(_transformer, data, tmp_path / "alone")
+    _trained(_transformer, data, tmp_path / "by-one", 3)
+    by_two = together(2, lambda rank: _trained(_transformer, data, tmp_path / "by-one"))[1]
+    together(2, lambda rank: _trained(_transformer, data, tmp_path / "by-two", 3))
+    by_one = _trained(_transformer, data, tmp_path / "by-two")
+    for found in (by_two, by_one):
+        assert found[0] == pytest.approx(alone[0][2:], rel=1e-3)
+        for weight, expected in zip(found[2], alone[2], strict=True):
+            assert torch.allclose(weight, expected, atol=2e-4)
+
+
+def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    plain, normalised = nn.Linear(2, 2), nn.Sequential(nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3))
+    with pytest.raises(UserError, match="at least one image for each of the 4 processes, got a batch of 3"):
+        join(plain, CPU, 3)
+    with pytest.raises(
+        UserError, match="The model has batch normalisation, which several processes share on GPUs alone"
+    ):
+        join(normalised, CPU, 4)
+    with pytest.raises(UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"):
+        join(plain, torch.device("cuda", 7), 4)
+    monkeypatch.setattr("generator.dataset.extras.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"install it with: pip install 'jackalope\[distributed\]'"):
+        join(plain, CPU, 4)
+
+
+def test_processes_that_do_not_share_a_disk_are_told() -> None:
+    def checked(rank: int) -> None:
+        join(nn.Linear(1, 1), CPU, 2)
+        check_same(7, CPU)
+        check_same(7 + rank, CPU)
+
+    for error in together(2, checked):
+        assert isinstance(error, UserError)
+        assert "would continue after different steps (7, 8)" in error.message
+
+
+@pytest.mark.full
+def test_a_launched_training_that_is_killed_goes_on_with_one_process(
+    drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    """The real command, as docs/training.md starts it."""
+    scratch = (
+        "train",
+        "scratch",
+        str(drawn),
+        "--architecture",
+        "dual-vit",
+        "--batch",
+        "24",
+        "--precision",
+        "float32",
+        "--device",
+        "cpu",
+    )
+    program = "from evaluator.cli.main import main; main()"
+    script = tmp_path / "score.py"
+    script.write_text(program)
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--main_process_port",
+        "0",
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(CHECKOUT),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "OMP_NUM_THREADS": "1",
+    }
+
+    def command(processes: int, out: Path, epochs: int) -> list[str]:
+        start = launch if processes == 2 else [sys.executable]
+        return [*start, str(script), *scratch, "--epochs", str(epochs), "--out", str(out)]
+
+    def run(processes: int, out: Path, epochs: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(processes, out, epochs), env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
+
+    alone, shared = run(1, tmp_path / "alone", 3), run(2, tmp_path / "shared", 3)
+    assert (alone.returncode, shared.returncode) == (0, 0), shared.stderr
+    assert shared.stdout == f"{tmp_path / 'shared'}\n"
+    assert shared.stderr.count("Training ") == shared.stderr.count("Loss ") == 1
+    killed = subprocess.Popen(
+        command(2, tmp_path / "killed", 3),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    state = tmp_path / ".killed.training"
+    while not state.exists():
+        assert killed.poll() is None
+        time.sleep(0.02)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert not (tmp_path / "killed").exists()
+    resumed = run(1, tmp_path / "killed", 3)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "Continuing after step" in resumed.stderr
+    losses = [json.loads((tmp_path / name / RECORD).read_text())["losses"] for name in ("alone", "shared", "killed")]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-2)
+    assert losses[2] == pytest.approx(losses[0], rel=1e-2)
+    refused = run(2, tmp_path / "shared", 3)
+    assert refused.returncode != 0
+    assert "shared is not empty; choose another --out." in refused.stderr
