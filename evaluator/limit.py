@@ -1,14 +1,16 @@
-"""A benchmark with few questions, for a quick look: `score run --limit`."""
+"""A benchmark with few questions, for a quick look (`score run --limit`), or with those of some splits."""
 
 import copy
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evaluator.protocols.registry import protocol_names
-from generator.dataset.errors import UserError
+from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark
 
 
@@ -31,9 +33,29 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
         taken[protocol] += 1
         if taken[protocol] <= limit or protocol not in protocol_names():
             kept.append(row)
-    few = copy.copy(benchmark)
-    vars(few)["items"] = benchmark.items.take(pa.array(sorted(kept), pa.int64()))
-    return few
+    return _with_items(benchmark, benchmark.items.take(pa.array(sorted(kept), pa.int64())))
+
+
+def in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
+    """The benchmark with the items of these splits alone; the texts of pools stay. None: the benchmark itself.
+
+    Raises UserError for a split without items.
+    """
+    if not splits:
+        return benchmark
+    known = [str(each) for each in pc.unique(benchmark.items["split"]).to_pylist()]
+    for split in splits:
+        if split not in known:
+            raise UserError(
+                f"The benchmark {benchmark.name} has no items of the split '{split}'; {did_you_mean(split, known)}"
+            )
+    return _with_items(benchmark, benchmark.items.filter(pc.is_in(benchmark.items["split"], pa.array(splits))))
+
+
+def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
+    part = copy.copy(benchmark)
+    vars(part)["items"] = items
+    return part
 
 
 def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: int) -> dict[str, Any]:

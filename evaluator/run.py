@@ -15,7 +15,7 @@ from evaluator.certificate import found_certificate, verified_now
 from evaluator.contamination import CONTAMINATED, training_of
 from evaluator.dataset import Dataset
 from evaluator.external.registry import write_questions
-from evaluator.limit import limit_said, limited, what_is_left
+from evaluator.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.measure import check_level, measure, unknown_protocols
 from evaluator.models.arguments import named_with
 from evaluator.models.contracts import Model, PairScorer
@@ -51,7 +51,7 @@ class Request:
     dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
     model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
     limit: most items of each protocol (evaluator.limit). model_args: arguments of the loader of a spec. splits: a folder of
-    partitions for a benchmark of others (evaluator.partitions).
+    partitions for a benchmark of others (evaluator.partitions). within: the splits to score, () for all.
     """
 
     dataset: Dataset | str | Path
@@ -72,6 +72,7 @@ class Request:
     name: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
     splits: Path | None = None
+    within: tuple[str, ...] = ()
 
     @property
     def model_name(self) -> str:
@@ -101,6 +102,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         "benchmark": benchmark.digest,
         "world": dataset.world.digest,
         "limit": request.limit,
+        "split": list(request.within) or None,
     }
     unfinished = _read_unfinished(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
@@ -149,7 +151,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     }  # fmt: skip
     if dataset.source.name is not None:
         # whoever measures the run has the questions, wherever the files of others are then
-        write_questions(out, benchmark.name, {name: getattr(whole, name) for name in BENCHMARK_TABLES})
+        write_questions(out, benchmark.name, {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES})
     write_json(out / "run.json", record)
     if splits is not None:
         write_splits(out, splits)
@@ -188,7 +190,7 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
         find_protocol(protocol)  # raises UserError for an unknown name
     given = request.dataset
     dataset = given if isinstance(given, Dataset) else Dataset.open(given, request.benchmark)
-    benchmark = dataset.benchmark
+    benchmark = in_splits(dataset.benchmark, request.within)
     if benchmark.manifest.get("world") not in (None, dataset.world.digest):
         raise UserError(f"{benchmark.folder} was made over another world than {dataset.source}; run `gen split` again.")
     for protocol in request.protocols:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.limit import limited
+from evaluator.limit import in_splits, limited
 from evaluator.partitions import Splits, read_splits, splits_of, with_splits, write_splits
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
@@ -52,6 +52,7 @@ class RunRecord(TypedDict, total=False):
     indistinct_texts: dict[str, str]
     left_out: list[Any]
     not_asked: dict[str, str]
+    split: list[str] | None
     limit: int | None
     under_limit: LimitRecord | None
     training: dict[str, Any]
@@ -165,9 +166,8 @@ def open_run(folder: Path) -> Run:
         )
     record = read_json(folder / "run.json", RunRecord)
     if record["dataset"] is None:  # the items are in the run's own folder
-        benchmark = limited(_own_benchmark(folder, record), record.get("limit"))
         splits = splits_of(folder)
-        return Run(folder, record, None, with_splits(benchmark, splits), splits)
+        return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
@@ -179,7 +179,12 @@ def open_run(folder: Path) -> Run:
         raise UserError(
             f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
         )
-    return Run(folder, record, dataset.world, limited(benchmark, record.get("limit")))
+    return Run(folder, record, dataset.world, _part(benchmark, record))
+
+
+def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
+    """The items that a run was asked."""
+    return limited(in_splits(benchmark, record.get("split") or ()), record.get("limit"))
 
 
 def split_run(folder: Path, partitions: Path) -> None:

@@ -8,6 +8,7 @@ import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON, Questions
 from generator.dataset.commands import Bar, result, say
+from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.dataset import Dataset
@@ -18,6 +19,12 @@ def _opened(ctx: click.Context, param: click.Parameter, given: Sequence[str]) ->
     """Every benchmark of some datasets, so that a mistake is found before the training."""
     if not given:
         return []
+    from evaluator.scoring.distributed import Process
+
+    if Process.from_environment().count > 1:
+        raise UserError(
+            "Several processes train, but one measures: leave --forgetting out, and call `score train forgetting` afterwards."
+        )
     from evaluator.dataset import Dataset
     from evaluator.external.registry import external_source
     from generator.dataset import reader

@@ -1,7 +1,9 @@
 """The commands `score train`."""
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from evaluator.dataset import Dataset
     from evaluator.tracking import Tracker
     from evaluator.training.recipe import Recipe
+    from evaluator.training.search import Candidate
     from evaluator.training.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -114,6 +117,12 @@ _LOG = click.option(
     help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb. It needs the "
     "extra [log].",
 )  # fmt: skip
+_SEARCH = click.option(
+    "--search", "searched", multiple=True, metavar="NAME=VALUES",
+    help="Train a model for each value, such as rate=1e-6,1e-5, and keep the one that is best on the validation splits: id_val and ood_val, "
+    "or val. NAME: rate, images-per-class, epochs (dreambooth: steps), and of finetune lora. Repeat for all combinations. The others stay "
+    "in OUT.search.",
+)  # fmt: skip
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
@@ -129,8 +138,18 @@ def _options(named: dict[str, Any], *names: str) -> Callable[[Command], Command]
 
 
 @click.group(cls=Commands)
-def train() -> None:
-    """Train models on the train split of a benchmark."""
+@click.pass_context
+def train(ctx: click.Context) -> None:
+    """Train models on the train split of a benchmark.
+
+    Under accelerate launch, several processes train one model (docs/training.md).
+    """
+    from evaluator.scoring.distributed import Process
+
+    if not Process.from_environment().is_main:  # the main process says everything but why another one failed
+        nowhere = ctx.with_resource(open(os.devnull, "w"))  # noqa: SIM115
+        ctx.with_resource(redirect_stdout(nowhere))
+        ctx.with_resource(redirect_stderr(nowhere))
 
 
 @train.command()
@@ -201,13 +220,14 @@ def pretrain(
 @BENCHMARK
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
+@_SEARCH
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def labclip(
-    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, device: str | None, as_json: bool,
-    elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...], device: str | None,
+    as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -218,9 +238,16 @@ def labclip(
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "labclip-pug", "labclip")
+    candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given)
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
-    record = train_labclip(model, _source(dataset, benchmark, recipe), recipe, out, device, Bar(), trackers)
+    source = _source(dataset, benchmark, recipe)
+
+    def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
+        return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers)
+
+    common = _common("labclip", model, recipe, source)
+    record = _trained(train, candidates, out, dataset, benchmark, common, device)
     _tell(record, out, dataset, as_json, elsewhere, device)
 
 
@@ -248,13 +275,15 @@ def labclip(
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
+@_SEARCH
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
-    lora: str | None, gradient_checkpointing: bool, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], device: str | None, as_json: bool,
+    elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -273,9 +302,13 @@ def finetune(
             f"'{model}' is a cross encoder, which has neither --negative-loss nor --positive-weight; leave them out."
         )
     chosen = find_preset(preset or ("pearson2025-vilt" if matching else "bindsplit2026"), "finetune", matching)
-    lora = lora or chosen.lora
-    adapted = parse_lora(lora) if lora and lora != "none" else None
-    if adapted:
+    candidates = _candidates(searched, ("rate", "images-per-class", "epochs", "lora"), {**given, "lora": lora})
+    usual = lora or chosen.lora or "none"
+    adapted = {
+        each: None if each == "none" else parse_lora(each)
+        for each in (usual, *(c["lora"] for c in candidates if "lora" in c))
+    }
+    if any(adapted.values()):
         check_installed("peft")
     positive_loss = "caption" if matching else "analogy"
     weights = _weights(negative_weight) or [chosen.recipe.negative_weight]
@@ -283,17 +316,17 @@ def finetune(
     for weight in weights:
         recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": positive_loss}), negative_weight=weight)
         folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
-        record = run(
-            model,
-            _source(dataset, benchmark, recipe),
-            recipe,
-            folder,
-            device,
-            adapted,
-            gradient_checkpointing,
-            Bar(),
-            trackers,
-        )
+        source = _source(dataset, benchmark, recipe)
+
+        def train(
+            candidate: dict[str, Any], into: Path, recipe: "Recipe" = recipe, source: "Source" = source
+        ) -> dict[str, Any]:
+            by = adapted[candidate.get("lora", usual)]
+            changed = replace(recipe, **{name: value for name, value in candidate.items() if name != "lora"})
+            return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers)
+
+        common = _common("finetune", model, recipe, source, lora=usual)
+        record = _trained(train, candidates, folder, dataset, benchmark, common, device)
         _tell(record, folder, dataset, as_json, elsewhere, device)
 
 
@@ -307,13 +340,14 @@ def finetune(
 @click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
+@_SEARCH
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def dreambooth(
-    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, device: str | None,
-    as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, searched: tuple[str, ...],
+    device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -321,12 +355,20 @@ def dreambooth(
     diffusion:MODEL@pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON lines (docs/training.md).
     """
     from evaluator.training.dreambooth import dreambooth as run
+    from evaluator.training.dreambooth import preset_of
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
+    candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given)
     recipe = _changed(chosen.recipe, given)
     say(chosen.said)
-    record = run(model, _source(dataset, benchmark, recipe), recipe, out, device, text_encoder, Bar(), trackers)
+    source = _source(dataset, benchmark, recipe)
+
+    def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
+        return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers)
+
+    common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
+    record = _trained(train, candidates, out, dataset, benchmark, common, device, preset_of(model))
     _tell(record, out, dataset, as_json, elsewhere, device)
 
 
@@ -345,6 +387,42 @@ def _weights(given: str | None) -> list[float]:
     except ValueError:
         raise UserError(f"Expected --negative-weight to be numbers from 0 such as 0,0.5,1, got '{given}'.") from None
     return list(dict.fromkeys(found))
+
+
+def _candidates(searched: Sequence[str], names: Sequence[str], given: dict[str, Any]) -> "list[Candidate]":
+    """The candidates of --search. Raises UserError where an option gives what is searched too."""
+    if not searched:
+        return []
+    from evaluator.training.search import parse_search
+
+    candidates = parse_search(searched, names)
+    for name in candidates[0]:
+        if given.get(name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"Expected either {option} or --search {option[2:]}=..., got both; leave {option} out.")
+    return candidates
+
+
+def _common(method: str, model: str, recipe: "Recipe", source: "Source", **more: Any) -> dict[str, Any]:
+    """What decides all candidates of a search, JSON-ready."""
+    return {"method": method, "model": model, "recipe": asdict(recipe), "data": source.record, **more}
+
+
+def _trained(
+    train: "Callable[[Candidate, Path], dict[str, Any]]", candidates: "Sequence[Candidate]", out: Path, dataset: Path,
+    benchmark: str | None, common: dict[str, Any], device: str | None, preset: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """Train into `out`, or the best of the candidates."""
+    if not candidates:
+        return train({}, out)
+    if dataset.suffix == ".jsonl":
+        raise UserError(
+            f"{dataset} has no validation splits, by which --search selects; give a dataset, or leave --search out."
+        )
+    from evaluator.dataset import Dataset
+    from evaluator.training.search import search
+
+    return search(candidates, train, out, Dataset.open(dataset, benchmark), common, device, preset, Bar())
 
 
 def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluator.models.diffusion.loading import place_and_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.registry import load_model
 from evaluator.tracking import Tracker
@@ -14,6 +15,12 @@ from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
 from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
+
+
+def preset_of(spec: str) -> str:
+    """How the diffusion model that `spec` names is scored, as `@PRESET`, the default where it names none."""
+    _, preset = place_and_preset(spec.partition(":")[2])
+    return f"@{','.join((preset.name, *preset.changed))}"
 
 
 def dreambooth(

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from evaluator import evaluate
-from evaluator.limit import limit_said, limited, what_is_left
+from evaluator.limit import in_splits, limit_said, limited, what_is_left
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -38,6 +38,19 @@ def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
 def test_no_items_are_no_limit(benchmark: Benchmark) -> None:
     with pytest.raises(UserError, match="Expected a limit of at least 1 item, got 0"):
         limited(benchmark, 0)
+
+
+def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+    assert in_splits(benchmark, ()) is benchmark
+    with pytest.raises(UserError, match=r"has no items of the split 'vall'; did you mean 'val'\?"):
+        in_splits(benchmark, ["vall"])
+    few = evaluate(f"bag:sharp@{drawn}", drawn, within="val", out=tmp_path / "run").items
+    whole = evaluate(f"bag:sharp@{drawn}", drawn).items
+    expected = whole[whole["split"] == "val"]
+    assert few["item_id"].tolist() == expected["item_id"].tolist() != []
+    assert few["value"].tolist() == expected["value"].tolist()
+    with pytest.raises(UserError, match="holds a run of another split"):
+        evaluate(f"bag:sharp@{drawn}", drawn, out=tmp_path / "run")
 
 
 def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
     Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
     unknown preset.
     """
-    place, preset = _place_and_preset(name)
+    place, preset = place_and_preset(name)
     source = find_source(place, "diffusion:", "model_index.json")
     target = best_device(device)
     index = _read_index(source)
@@ -54,7 +54,7 @@ def classifier_of(network: Network, name: str, preset: Preset, device: torch.dev
     return classifier
 
 
-def _place_and_preset(name: str) -> tuple[str, Preset]:
+def place_and_preset(name: str) -> tuple[str, Preset]:
     """Split off what follows the last @ if it is a preset, with or without options.
 
     The whole name may be a folder, whose name may contain @. After a folder there is no revision; after `OWNER/NAME` what is no

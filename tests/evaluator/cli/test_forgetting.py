@@ -50,8 +50,14 @@ def test_a_training_says_how_to_measure_it(base: str, drawn: Path, other: Path, 
     assert f"binary swap seen accuracy: {100 * row['before']:.1f}% → {100 * row['after']:.1f}%" in done.stdout
 
 
-def test_a_mistake_is_found_before_the_training(base: str, drawn: Path, tmp_path: Path) -> None:
+def test_a_mistake_is_found_before_the_training(
+    base: str, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = ("train", "finetune", base, drawn, "--out", tmp_path / "tuned", *FEW, "--forgetting")
     assert_one_sentence(score_command(*given, f"sugarcrape:{drawn}"), "Unknown benchmark 'sugarcrape'")
     assert_one_sentence(score_command(*given, tmp_path / "nowhere"), "nowhere")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert_one_sentence(
+        score_command(*given, drawn), "Several processes train, but one measures: leave --forgetting out"
+    )
     assert not (tmp_path / "tuned").exists()

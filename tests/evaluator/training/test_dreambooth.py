@@ -11,7 +11,7 @@ import torch
 from evaluator.models.registry import load_model
 from evaluator.training.corpus import corpus_source
 from evaluator.training.denoising import Denoising
-from evaluator.training.dreambooth import dreambooth
+from evaluator.training.dreambooth import dreambooth, preset_of
 from evaluator.training.presets import PRESETS
 from evaluator.training.steps import Step
 from generator.dataset.errors import UserError
@@ -60,6 +60,31 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     after = [ours.network[part].state_dict().values() for part in ("text_encoder", "vae")]  # type: ignore[union-attr]
     moved = [any(not a.equal(b) for a, b in zip(*both, strict=True)) for both in zip(changed, after, strict=True)]
     assert moved == [text_encoder, False]
+
+
+def test_a_search_scores_by_the_preset_of_the_base(class_lists: Path, tmp_path: Path) -> None:
+    assert preset_of("diffusion:a/b@fixed,samples=2") == "@fixed,samples=2"
+    assert preset_of(f"jackalope:{tmp_path}@pearson2025") == "@pearson2025"
+    assert preset_of("diffusion:a/b") == "@fixed"
+    base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}@fixed,samples=2"
+    given = (
+        "train",
+        "dreambooth",
+        base,
+        class_lists,
+        "--benchmark",
+        "gzsl-single-b0",
+        "--steps",
+        "1",
+        "--device",
+        "cpu",
+    )
+    done = score_command(*given, "--search", "rate=1e-6,1e-3", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
+    assert [row["rate"] for row in record["search"]["candidates"]] == [1e-6, 1e-3]
+    run = json.loads((tmp_path / "out.search" / "rate-0.001.run" / "run.json").read_text())
+    assert run["info"]["preset"] == "fixed,samples=2"
 
 
 def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
