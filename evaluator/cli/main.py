@@ -6,6 +6,7 @@ from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
+from evaluator.cli.generate import generate
 from evaluator.cli.measure import measure
 from evaluator.cli.models import models
 from evaluator.cli.report import report
@@ -21,5 +22,5 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-for command in (run, measure, report, tables, compare, train, experiment, audit, familiarity, models):
+for command in (run, measure, report, tables, compare, train, generate, experiment, audit, familiarity, models):
     main.add_command(command)

@@ -37,12 +37,26 @@ def encode_latent(vae: Any, image: Image.Image, device: torch.device) -> torch.T
     pixels = torch.from_numpy(np.array(image, dtype=np.float32)).permute(2, 0, 1) / 127.5 - 1
     with torch.autocast(device.type, enabled=False):
         mean = vae.encode(pixels[None].to(device)).latent_dist.mean.float()
-    config = vae.config
-    if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
-        shift, deviation = (mean.new_tensor(each)[:, None, None] for each in (config.latents_mean, config.latents_std))
-        return ((mean - shift) * config.scaling_factor / deviation)[0]
-    latent: torch.Tensor = (mean - (getattr(config, "shift_factor", None) or 0)) * config.scaling_factor
+    shift, factor, divisor = _normalisation(vae.config, mean)
+    latent: torch.Tensor = (mean - shift) * factor / divisor
     return latent[0]
+
+
+def decode_latent(vae: Any, latent: torch.Tensor) -> Image.Image:
+    """The RGB image of a latent as `encode_latent` gives it."""
+    shift, factor, divisor = _normalisation(vae.config, latent)
+    with torch.autocast(latent.device.type, enabled=False):
+        pixels = vae.decode(latent[None] * divisor / factor + shift).sample[0].float()
+    numbers = ((pixels.permute(1, 2, 0) + 1) * 127.5).round().clamp(0, 255)
+    return Image.fromarray(numbers.cpu().numpy().astype(np.uint8), "RGB")
+
+
+def _normalisation(config: Any, like: torch.Tensor) -> tuple[torch.Tensor | float, float, torch.Tensor | float]:
+    """What a latent is moved by, multiplied by and divided by in training: numbers, or one for each channel (c, 1, 1)."""
+    if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
+        shift, deviation = (like.new_tensor(each)[:, None, None] for each in (config.latents_mean, config.latents_std))
+        return shift, config.scaling_factor, deviation
+    return getattr(config, "shift_factor", None) or 0.0, config.scaling_factor, 1.0
 
 
 def describe_preprocessing(side: int, multiple: int, fit: Fit, scaling: float, longest: int | None = None) -> str:

@@ -1,0 +1,1 @@
+"""Images that diffusion models draw for the captions of a benchmark, beside the true ones."""
