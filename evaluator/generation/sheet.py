@@ -6,7 +6,7 @@ from itertools import groupby
 
 from PIL import Image, ImageDraw, ImageFont
 
-_HEIGHT, _GAP, _LINE, _SPLIT = 192, 14, 22, 34
+_HEIGHT, _GAP, _LINE, _SPLIT = 192, 14, 22, 38
 _INK, _FAINT, _PAPER, _RULE = (20, 20, 20), (110, 110, 110), (255, 255, 255), (205, 205, 205)
 _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -64,7 +64,7 @@ def _scaled(image: Image.Image) -> Image.Image:
 
 
 def _wrapped(text: str, font: _Font, room: int) -> list[str]:
-    """The lines of a text; a word that is too long is cut."""
+    """The lines of a text; of a word that is too long the end is kept, which tells folders apart."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -77,5 +77,5 @@ def _wrapped(text: str, font: _Font, room: int) -> list[str]:
 
 def _fitted(word: str, font: _Font, room: int) -> str:
     while len(word) > 1 and font.getlength(word) > room:
-        word = word.removesuffix("…")[:-1] + "…"
+        word = "…" + word.removeprefix("…")[1:]
     return word
