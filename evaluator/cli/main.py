@@ -4,6 +4,7 @@ import click
 
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
+from evaluator.cli.embeddings import embeddings
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
 from evaluator.cli.generate import generate
@@ -22,5 +23,18 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-for command in (run, measure, report, tables, compare, train, generate, experiment, audit, familiarity, models):
+for command in (
+    run,
+    measure,
+    report,
+    tables,
+    compare,
+    train,
+    generate,
+    embeddings,
+    experiment,
+    audit,
+    familiarity,
+    models,
+):
     main.add_command(command)

@@ -15,6 +15,7 @@ from evaluator.generation.prompts import Prompt, choose_prompts
 from evaluator.generation.sheet import SheetRow, draw_sheet
 from evaluator.models.diffusion.drawing import draw_image, seen_image
 from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.named import name_and_spec
 from evaluator.models.registry import load_model
 from evaluator.run_folder import folder_name
 from generator.dataset.errors import UserError
@@ -56,7 +57,7 @@ def generate(
     images, and where `out` holds anything else.
     """
     prompts = choose_prompts(benchmark, asked.splits, asked.captions, asked.seed)
-    names = [_name_and_spec(model) for model in asked.models]
+    names = [name_and_spec(model) for model in asked.models]
     folders = [out / folder_name(name) for name, _ in names]
     if len(set(folders)) < len(folders):
         raise UserError(f"Expected models with names of their own, got {', '.join(asked.models)}; write NAME=MODEL.")
@@ -161,13 +162,3 @@ def _check_folder(out: Path, request: dict[str, Any]) -> None:
             raise UserError(f"{out} holds drawings of another request; choose another --out.")
     elif any(out.iterdir()):
         raise UserError(f"{out} is not empty and holds no drawings; choose another --out.")
-
-
-def _name_and_spec(model: str) -> tuple[str, str]:
-    """The name and the spec of [NAME=]SPEC.
-
-    >>> _name_and_spec("frozen=diffusion:sd@fixed,samples=4"), _name_and_spec("diffusion:sd@fixed,samples=4")
-    (('frozen', 'diffusion:sd@fixed,samples=4'), ('diffusion:sd@fixed,samples=4', 'diffusion:sd@fixed,samples=4'))
-    """
-    name, equals, spec = model.partition("=")
-    return (name, spec) if equals and ":" not in name else (model, model)

@@ -1,0 +1,31 @@
+"""`score embeddings` places the embeddings of a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.embeddings.plane import on_plane
+from evaluator.models.registry import load_model
+from generator.dataset.reader import Dataset
+from tests.evaluator.conftest import score_command
+from tests.evaluator.tiny_models import make_clip
+
+
+def test_captions_and_images_are_placed_by_their_embeddings(class_lists: Path, tmp_path: Path) -> None:
+    spec, out = f"hf:{make_clip(tmp_path / 'clip')}", tmp_path / "out"
+    given = ("--benchmark", "gzsl-relational-b0", "--images", "2", "--device", "cpu", "--out", out, "--seed", "3")
+    done = score_command("embeddings", f"frozen={spec}", class_lists, *given)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines() == [str(out / "texts.svg"), str(out / "images.svg")]
+    record = json.loads((out / "embeddings.json").read_text())
+    assert {each["split"] for each in record["texts"]} == {"train", "id_test", "ood_test"}
+    assert "to the left of a" in (out / "texts.svg").read_text()
+    model: Any = load_model(spec, "cpu")
+    expected = on_plane(model.encode_texts([each["caption"] for each in record["texts"]]), 3)
+    assert np.allclose(record["places"]["texts"]["frozen"], expected, atol=1e-3)
+    world = Dataset.open(class_lists).world
+    images = [model.prepare(world.image(each["scene_id"])) for each in record["images"]]
+    assert np.allclose(record["places"]["images"]["frozen"], on_plane(model.encode_images(images), 3), atol=1e-3)
+    assert record["models"]["frozen"]["training"]["status"] == "unknown"
