@@ -38,17 +38,18 @@ class Dataset:
 
     @classmethod
     def open(
-        cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = (), images: str | Path | None = None
+        cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = (), images: str | Path | None = None,
+        filters: Sequence[str] = (),
     ) -> "Dataset":  # fmt: skip
         """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
         `sugarcrepe:FOLDER` (evaluator.external); images are read when they are asked for.
 
         benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the captions and
-        negatives of the train split. images: where the images of a benchmark of others lie. Raises UserError for a name that
-        the dataset does not have.
+        negatives of the train split. images: where the images of a benchmark of others lie; filters: which of its questions are
+        left out (docs/external.md). Raises UserError for a name that the dataset does not have.
         """
         asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
-        source = external_source(str(path), None if images is None else Path(images))
+        source = external_source(str(path), None if images is None else Path(images), filters)
         world: Images
         if source is not None:
             world, found = open_external(source)
@@ -57,6 +58,8 @@ class Dataset:
         else:
             if images is not None:
                 raise UserError(f"{path} has its images in itself; leave --images out.")
+            if filters:
+                raise UserError(f"Filters ({', '.join(filters)}) are for benchmarks of others; leave --filter out.")
             opened = reader.Dataset.open(path)
             source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
         known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
@@ -67,7 +70,9 @@ class Dataset:
 
     def reopened(self) -> "Dataset":
         """The same dataset, read again from its files."""
-        return Dataset.open(str(self.source), self.benchmark.name, self.protocols, self.source.images)
+        return Dataset.open(
+            str(self.source), self.benchmark.name, self.protocols, self.source.images, self.source.filters
+        )
 
     def __len__(self) -> int:
         return self._items.num_rows

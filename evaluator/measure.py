@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.as_read import READING, filters_said
 from evaluator.contamination import MARK, mark_of, unknown_training
 from evaluator.factors import factors_of
 from evaluator.protocols.candidates import Candidates
@@ -91,8 +92,11 @@ def write_results(
         rules["limit"] = limit
     if run.splits is not None:
         rules["splits"] = dict(run.splits.about)
+    reading = run.benchmark.manifest.get(READING) or {}
+    if filters := reading.get("filters"):  # nor are other parts
+        rules["filters"] = filters
     results: Results = {
-        "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else ""), "certificate": record["certificate"],
+        "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else "") + (f" ({filters_said(filters)})" if filters else ""), "reading": reading, "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),

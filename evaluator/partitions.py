@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.protocols.items import EXCLUDED, FULL, MIXED, PARTITIONS, UNPARSED
+from evaluator.protocols.items import COMPARED, EXCLUDED, FULL, MIXED, PARTITIONS, UNPARSED
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json, write_json
 from generator.dataset.limits import MOST_LIST, read_text
@@ -79,8 +79,10 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
             "same benchmark."
         )
     captions: dict[str, list[str]] = defaultdict(list)
-    for item, text in zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "text_id")), strict=True):
-        captions[item].append(benchmark.text_of[text])
+    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "text_id", "slot"))
+    for item, text, slot in zip(*columns, strict=True):
+        if slot in COMPARED:
+            captions[item].append(benchmark.text_of[text])
     for name in names:
         if captions_digest(captions[name]) != digests[name]:
             raise UserError(

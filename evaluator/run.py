@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from evaluator.as_read import READING
 from evaluator.certificate import found_certificate, verified_now
 from evaluator.contamination import CONTAMINATED, training_of
 from evaluator.dataset import Dataset
@@ -151,7 +152,8 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     }  # fmt: skip
     if dataset.source.name is not None:
         # whoever measures the run has the questions, wherever the files of others are then
-        write_questions(out, benchmark.name, {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES})
+        tables = {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES}
+        write_questions(out, benchmark.name, tables, whole.manifest.get(READING, {}))
     write_json(out / "run.json", record)
     if splits is not None:
         write_splits(out, splits)

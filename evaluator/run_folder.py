@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,  # pydantic takes no other before Python 3.12
+)
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict
 
 from evaluator.limit import in_splits, limited
 from evaluator.partitions import Splits, read_splits, splits_of, with_splits, write_splits
@@ -30,6 +34,17 @@ class ExternalRecord(TypedDict):
     name: str
     path: str
     images: str | None
+    filters: NotRequired[list[str]]
+
+
+class ReadingRecord(TypedDict, total=False):
+    """How a benchmark of others was read (evaluator.external.reading): filters by name, what was left out by reason, files of another
+    version in a sentence each, and whether its authors average over categories. Empty for other benchmarks."""
+
+    averages: bool
+    filters: dict[str, str]
+    excluded: dict[str, int]
+    versions: list[str]
 
 
 class RunRecord(TypedDict, total=False):
@@ -89,6 +104,7 @@ class RulesRecord(TypedDict, total=False):
     level: float
     limit: int
     splits: dict[str, str]
+    filters: dict[str, str]
 
 
 class FactorsRecord(TypedDict, total=False):
@@ -124,6 +140,7 @@ class ResultsRecord(TypedDict, total=False):
     not_asked: dict[str, str]
     limit: LimitRecord | None
     unknown_protocols: dict[str, int]
+    reading: ReadingRecord
     rows: list[ResultRow]
     fits: list[dict[str, Any]]
     cells: list[dict[str, Any]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FILE, JSON, NEW_FOLDER
+from evaluator.cli.options import FILE, FILTERS, JSON, NEW_FOLDER
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
 from generator.dataset.extras import check_installed
@@ -35,6 +35,7 @@ from generator.dataset.files import write_json
     "--synonyms", type=FILE,
     help="Text file of words that match one another, a group a line, separated by commas.",
 )  # fmt: skip
+@FILTERS
 @click.option("--out", type=NEW_FOLDER, default="familiarity", show_default=True, help="Folder to write.")
 @click.option(
     "--counts",
@@ -49,13 +50,15 @@ from generator.dataset.files import write_json
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @JSON
 def familiarity(
-    benchmark: str, reference: Path, captions: str | None, extractor: str, match: str, synonyms: Path | None, out: Path, counts: Path | None, workers: int | None, farm_name: str, address: str | None, as_json: bool
+    benchmark: str, reference: Path, captions: str | None, extractor: str, match: str, synonyms: Path | None,
+    filters: tuple[str, ...], out: Path, counts: Path | None, workers: int | None, farm_name: str, address: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure how much of BENCHMARK a corpus of captions has shown: which attributes of which objects (BindSplit).
 
     BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of a dataset,
     of which the binary questions are read. Images are not read.
     """
+    from evaluator.as_read import reading_said
     from evaluator.cli.familiarity_table import said
     from evaluator.external.registry import external_source
     from evaluator.external.source import Source
@@ -66,7 +69,7 @@ def familiarity(
     from evaluator.familiarity.samples import read_samples
     from evaluator.familiarity.synonyms import read_synonyms
 
-    source = external_source(benchmark, None) or Source(Path(benchmark))
+    source = external_source(benchmark, None, filters) or Source(Path(benchmark))
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
             f"Expected a benchmark of others as NAME:PATH or a dataset's folder, got '{benchmark}'; write for example "
@@ -79,7 +82,7 @@ def familiarity(
     farm = Farm(workers, farm_name == "ray", address)
     reading = Reading(extractor, match)
     alike = None if synonyms is None else read_synonyms(synonyms, reading)
-    samples, form = read_samples(source, captions, reading)
+    samples, form, as_read = read_samples(source, captions, reading)
     table, counted = count_corpus(reference, counts or out / "counts", farm, Bar(), reading)
     found = audit(samples, read_counts(table), counted, alike)
     found.write(out)
@@ -91,7 +94,9 @@ def familiarity(
         "extractor": extractor,
         "match": named,
     }
-    summary = {**about, **found.summary()}
+    summary = {**about, "reading": as_read, **found.summary()}
     write_json(out / "summary.json", summary)
+    for line in reading_said(as_read):
+        say(line)
     say(f"The partitions are in {out}.")
     result(summary, as_json, said(summary))

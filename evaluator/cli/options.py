@@ -27,6 +27,14 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 DEVICE = click.option(
     "--device", help="Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
 )
+FILTERS = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results say so. Repeat for "
+    "several.",
+)
 LEVEL = click.option(
     "--level",
     type=float,

@@ -7,6 +7,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from evaluator.as_read import reading_said
 from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.contamination import mark_of, training_said
@@ -48,6 +49,8 @@ def print_table(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
         for line in limit_said(entry["limit"]) if entry.get("limit") else ():
             print_line(line)
         for line in splits_said(entry["rules"]):
+            print_line(line)
+        for line in reading_said(entry.get("reading") or {}):
             print_line(line)
         for what, why in entry.get("not_asked", {}).items():
             print_line(f"Not asked: {what}, since {why}.")

@@ -9,6 +9,7 @@ from evaluator.cli.options import (
     BENCHMARK,
     CHANNEL,
     DEVICE,
+    FILTERS,
     FOLDER,
     FULL,
     JSON,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     type=FOLDER,
     help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or theirs]",
 )
+@FILTERS
 @click.option(
     "--protocol",
     "protocols",
@@ -126,12 +128,12 @@ def run(
     dataset: str, models: tuple[str, ...], benchmark: str | None, images: Path | None, protocols: tuple[str, ...], out: Path | None, batch_size: int | None,
     precision: str, workers: int | None, level: float | None, channel: str | None, full_pools: bool, verify: bool, allow_contaminated: bool,
     device: str | None, limit: int | None, full: bool, jsonl: bool, as_json: bool, model_args: tuple[str, ...], dtype: str | None, device_map: str | None,
-    trackers: tuple["Tracker", ...], splits: Path | None,
+    trackers: tuple["Tracker", ...], splits: Path | None, filters: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Score each MODEL on DATASET and print the results for each split.
 
-    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is sugarcrepe,
-    aro, winoground, bivlc, vismin, or table for a table of your own (docs/external.md).
+    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is one of those in
+    docs/external.md, or table for a table of your own.
 
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
@@ -148,15 +150,15 @@ def run(
 
     for tracker in trackers:
         check_tracker(tracker)
-    opened = Dataset.open(dataset, benchmark, images=images)
+    opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
     arguments = parse_arguments(
         (*model_args, *(f"{name}={value}" for name, value in (("dtype", dtype), ("device_map", device_map)) if value))
     )
     if arguments:
         for model in models:
             check_model(model, arguments)
-    part = "" if limit is None else f"-limit{limit}"
-    names = {model: f"{folder_name(named_with(model, arguments))}{part}" for model in models}
+    part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
+    names = {model: folder_name(f"{named_with(model, arguments)}{part}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
             f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."

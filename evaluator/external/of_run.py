@@ -18,7 +18,8 @@ def pictures_of(run: Run) -> Pictures | None:
     if not external:
         return None
     images = external["images"]
-    source = Source(Path(external["path"]), external["name"], None if images is None else Path(images))
+    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
+    source = Source(Path(external["path"]), external["name"], folder, filters)
     try:
         pictures = read_external(source).pictures
         if pictures.digest == run.record["world"]:

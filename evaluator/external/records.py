@@ -1,7 +1,7 @@
 """Rows of questions from JSON, JSON lines, CSV or Parquet files, one after another."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,42 +75,54 @@ def read_records(path: Path) -> Iterator[Record]:
     JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are given as
     cells. Raises UserError where there is nothing to read, or it cannot be read.
     """
-    for file in _files(path):
-        if file.suffix == ".json":
-            yield from _json(file)
-        elif file.suffix == ".parquet":
-            yield from _parquet(file)
-        else:
-            for number, values in enumerate(read_table(file).to_pylist()):
-                yield Record(file, str(number), values)
-
-
-def _files(path: Path) -> list[Path]:
     if path.is_file() and path.suffix.lower() in _KINDS:
-        return [path]
-    folders = [path, path / "data"] if path.is_dir() else []
-    found = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
-    if not found:
-        raise UserError(
-            f"{path} has no questions: expected a file that ends in {', '.join(_KINDS)}, or a folder of them."
-        )
-    return found
+        files = [path]
+    else:
+        folders = [path, path / "data"] if path.is_dir() else []
+        files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
+    for file in _some(files, path, _KINDS):
+        yield from records_of(file)
 
 
-def _json(file: Path) -> Iterator[Record]:
+def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
+    """The file `path`, or the files in a folder and the folders below it, by name. Raises UserError where there is none."""
+    found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
+    return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
+
+
+def records_of(file: Path) -> Iterator[Record]:
+    """The rows of one file. Raises UserError as `read_records`."""
+    if file.suffix.lower() == ".json":
+        for key, values in json_rows(file):
+            if not isinstance(values, dict):
+                raise UserError(f"Expected an object as row {key} of {file}, got {values!r:.80}.")
+            yield Record(file, key, dict(values))
+    elif file.suffix.lower() == ".parquet":
+        yield from _parquet(file)
+    else:
+        for number, values in enumerate(read_table(file).to_pylist()):
+            yield Record(file, str(number), values)
+
+
+def json_rows(file: Path) -> list[tuple[str, Any]]:
+    """The elements of a JSON list or object, with their numbers or keys. Raises UserError for a file without any."""
     try:
         data = parse_json(read_text(file, MOST_LIST), file)
     except ValueError as error:
         raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
     rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    found = False
-    for key, values in rows:
-        if not isinstance(values, dict):
-            raise UserError(f"Expected an object as row {key} of {file}, got {values!r:.80}.")
-        found = True
-        yield Record(file, str(key), dict(values))
+    found = [(str(key), values) for key, values in rows]
     if not found:
         raise UserError(f"{file} has no rows; expected a list of objects, or an object of them.")
+    return found
+
+
+def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
+    if not files:
+        raise UserError(
+            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a folder of them."
+        )
+    return files
 
 
 def _parquet(file: Path) -> Iterator[Record]:

@@ -1,12 +1,13 @@
 """The benchmarks of others by name, and those that installed packages add."""
 
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
+from evaluator.as_read import READING
 from evaluator.elsewhere.candidates import benchmark_tables
 from evaluator.external.layouts import LAYOUTS, read_layout
 from evaluator.external.own_table import read_own_table
@@ -25,7 +26,7 @@ Reader = Callable[[Path, Path | None], External]
 """Reads a benchmark from a file or folder, and the folder of its images where it is given."""
 
 
-def external_source(text: str, images: Path | None) -> Source | None:
+def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
     """The benchmark of others that NAME:PATH names; None for a folder or a URL. Raises UserError for a NAME that no one offers."""
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
@@ -33,7 +34,7 @@ def external_source(text: str, images: Path | None) -> Source | None:
     known = [*LAYOUTS, TABLE, *(entry.name for entry in entry_points(group=PLUGINS))]
     if name not in known:
         raise UserError(f"Unknown benchmark '{name}' in '{text}': {did_you_mean(name, known)}")
-    return Source(Path(path), name, images)
+    return Source(Path(path), name, images, tuple(filters))
 
 
 def open_external(source: Source) -> tuple[Pictures, Benchmark]:
@@ -45,7 +46,7 @@ def open_external(source: Source) -> tuple[Pictures, Benchmark]:
     external = read_external(source)
     tables = benchmark_tables(external.table, source.path, probabilities=False)
     with tempfile.TemporaryDirectory(prefix="external-") as folder:
-        benchmark = Benchmark(write_questions(Path(folder), name, vars(tables)))
+        benchmark = Benchmark(write_questions(Path(folder), name, vars(tables), external.about))
         for table in BENCHMARK_TABLES:
             getattr(benchmark, table)  # read before the folder goes
     return external.pictures, benchmark
@@ -59,19 +60,26 @@ def read_external(source: Source) -> External:
         )
     if source.images is not None and not source.images.is_dir():
         raise UserError(f"There is no folder {source.images}; give the folder of the images with --images.")
-    return _reader(str(source.name))(source.path, source.images)
+    name = str(source.name)
+    if name in LAYOUTS:
+        return read_layout(name, source.path, source.images, source.filters)
+    if source.filters:
+        raise UserError(f"'{name}' has no filters ({', '.join(source.filters)}); leave --filter out.")
+    return _reader(name)(source.path, source.images)
 
 
-def write_questions(root: Path, name: str, tables: dict[str, object]) -> Path:
-    """Write the items, candidates and texts of a benchmark of others into `root`/benchmarks/`name`; returns that folder."""
-    return write_benchmark(root, name, {part: tables[part] for part in ("items", "candidates", "texts")}, None, {})
+def write_questions(root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Path:
+    """Write the items, candidates and texts of a benchmark of others into `root`/benchmarks/`name`; returns that folder.
+
+    about: how it was read, for its manifest.
+    """
+    parts = {part: tables[part] for part in ("items", "candidates", "texts")}
+    return write_benchmark(root, name, parts, None, {READING: dict(about)} if about else {})
 
 
 def _reader(name: str) -> Reader:
     if name == TABLE:
         return read_own_table
-    if name in LAYOUTS:
-        return partial(read_layout, LAYOUTS[name])
     (entry, *others) = entry_points(group=PLUGINS, name=name)
     if others:
         packages = ", ".join(str(each.dist.name) for each in (entry, *others) if each.dist)

@@ -4,18 +4,21 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from evaluator.elsewhere.table import read_table, require, texts, truths
 from evaluator.external.layouts import LAYOUTS, read_texts
+from evaluator.external.questions import Question
 from evaluator.external.registry import TABLE
 from evaluator.external.source import Source
 from evaluator.familiarity.bindings import FREE, STRICT, Binding
 from evaluator.familiarity.overlap import Sample
 from evaluator.familiarity.reading import DEFAULT, Reading
 from evaluator.partitions import captions_digest
+from evaluator.protocols.items import COMPARED
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
 
@@ -24,13 +27,16 @@ NOTHING = "a caption has no binding"
 ALIKE = "both captions have the same bindings"
 
 
-def read_samples(source: Source, form: str | None = None, reading: Reading = DEFAULT) -> tuple[list[Sample], str]:
-    """A sample for each pair of a true and a false caption of a question, and the form of reading.
+def read_samples(
+    source: Source, form: str | None = None, reading: Reading = DEFAULT
+) -> tuple[list[Sample], str, dict[str, Any]]:
+    """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark was read
+    (evaluator.as_read).
 
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
     benchmark that has no such pair, or whose files cannot be read.
     """
-    questions = _questions(source)
+    questions, as_read = _questions(source)
     pairs = [(item, true, false) for item, trues, falses in questions for true in trues for false in falses]
     if not pairs:
         raise UserError(
@@ -46,7 +52,7 @@ def read_samples(source: Source, form: str | None = None, reading: Reading = DEF
         name = item if many[item] == 1 else f"{item}/{numbers[item]}"
         numbers[item] += 1
         samples.append(replace(_sample(name, read(true), read(false), form), question=item, captions=digests[item]))
-    return samples, form
+    return samples, form, as_read
 
 
 def _sample(item: str, positive: Sequence[Binding], negative: Sequence[Binding], form: str) -> Sample:
@@ -56,18 +62,19 @@ def _sample(item: str, positive: Sequence[Binding], negative: Sequence[Binding],
     return Sample(item, positive, negative, excluded)
 
 
-def _questions(source: Source) -> list[tuple[str, list[str], list[str]]]:
-    """The id of each question, its true and its false captions; of two images caption 0 is the true one."""
+def _questions(source: Source) -> tuple[list[tuple[str, list[str], list[str]]], dict[str, Any]]:
+    """The id of each question, its true and its false captions, and how they were read (evaluator.as_read)."""
     if source.name is None:
-        return _dataset(source.path)
+        return _dataset(source.path), {}
     if not source.path.exists():
         raise UserError(
             f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
         )
     if source.name in LAYOUTS:
-        return [(item, [first], [second]) for item, first, second in read_texts(LAYOUTS[source.name], source.path)]
+        questions, reading = read_texts(source.name, source.path, source.filters)
+        return [_sides(question) for question in questions], reading
     if source.name == TABLE:
-        return _table(source.path)
+        return _table(source.path), {}
     raise UserError(
         f"'{source}' cannot be audited: write its captions as a table (docs/external.md) and give table:FILE."
     )
@@ -85,6 +92,17 @@ def _dataset(path: Path) -> list[tuple[str, list[str], list[str]]]:
     return [(item, *each) for item, each in sides.items()]
 
 
+def _sides(question: Question) -> tuple[str, list[str], list[str]]:
+    """The true and the false captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the
+    decomposed ones, say parts of these once more."""
+    told = [
+        (text, true)
+        for text, true, slot in zip(question.texts, question.truth[0], question.slot_of, strict=True)
+        if slot in COMPARED
+    ]
+    return question.item, [text for text, true in told if true], [text for text, true in told if not true]
+
+
 def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
     """The questions of a table with the columns item, text and truth or slot."""
     table = read_table(path)
@@ -92,8 +110,10 @@ def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
     given = "truth" in table.column_names
     true = truths(table, "truth", path) if given else np.isin(texts(table, "slot"), ("c", "p", "0"))
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for item, text, right in zip(texts(table, "item"), texts(table, "text"), true, strict=True):
+    for item, slot, text, right in zip(
+        texts(table, "item"), texts(table, "slot"), texts(table, "text"), true, strict=True
+    ):
         side = sides[item][0 if right else 1]
-        if text not in side:
+        if slot in ("", *COMPARED) and text not in side:
             side.append(text)
     return [(item, *each) for item, each in sides.items()]

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import (
+    COMPARED,
     COUNTS,
     INCOMPLETE,
     MISSING,
@@ -20,7 +21,6 @@ from evaluator.protocols.items import (
 )
 from generator.dataset.reader import Benchmark
 
-_COMPARED = ("c", "n", "p", "0", "1")
 _CAPTION = ("c", "0")
 _WIDEST = 2**63
 _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -69,7 +69,7 @@ class Candidates:
         )
         self._text_row = positions(rows["text_id"], benchmark.texts["text_id"]).astype(np.int32)
         # slots whose candidates are compared with one another have one number
-        self._compared = np.where(np.isin(self._slot.names, _COMPARED), 0, np.arange(1, 1 + len(self._slot.names)))
+        self._compared = np.where(np.isin(self._slot.names, COMPARED), 0, np.arange(1, 1 + len(self._slot.names)))
         read = _reading(rows["text_id"], indistinct)
         self._input = self._scene.codes.astype(np.int64) * (int(read.max(initial=0)) + 1) + read
         self._score, self._reason = _scores(rows, scores)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
 from evaluator.protocols.comparison import best_score
 from evaluator.protocols.protocol import Protocol, lazy
 from evaluator.protocols.results import Outcome, ProtocolResults, all_won, tabulate
@@ -13,7 +14,8 @@ REPLACE, OBJECT = "replace", "object"
 class HardPositives(Protocol):
     """Original and augmented accuracy, brittleness and mean scores, by kind; by skill too where a kind has several.
 
-    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their own.
+    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their own. Of
+    benchmarks whose authors average over categories, over all kinds too, and over categories.
     """
 
     name = "hard_positives"
@@ -37,6 +39,8 @@ class HardPositives(Protocol):
             if len(set(items.skill[inside])) > 1 or apart[inside].any():
                 part = [outcome.take(inside) for outcome in outcomes]
                 rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
+        if averages_categories(scores):
+            rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))
         return ProtocolResults(items, outcomes, rows)
 
 

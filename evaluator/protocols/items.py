@@ -25,6 +25,9 @@ SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
 SPLIT_ORDER = ("val", *SPLITS)
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
 """Splits that are measured and left out of figures and papers' tables."""
+COMPARED = ("c", "n", "p", "0", "1")
+"""The slots of a question's captions, which are compared with one another; the candidates of another slot are compared among
+themselves."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
 """How many of the best texts of an item are told."""

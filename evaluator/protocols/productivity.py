@@ -1,15 +1,17 @@
 """Productivity: captions of growing complexity (protocols, section 3; CREPE, Ma et al. 2023, section 3)."""
 
+from evaluator.protocols.categories import averages_categories, category_means
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
 from evaluator.protocols.raw_retrieval import make_folds, retrieval_rows
-from evaluator.protocols.results import ProtocolResults, recall, tabulate
+from evaluator.protocols.results import ProtocolResults, atoms, recall, tabulate
 from evaluator.protocols.scores import Scores
 from generator.dataset.reader import Benchmark
 
 
 class Productivity(Protocol):
-    """R@1 by kind of negatives (atom, swap, neg, all), over all captions and by their number of atoms n; raw retrieval by n."""
+    """R@1 by kind of negatives (atom, swap, neg, all), over all captions and by their number of atoms n; raw retrieval by n. Of CREPE itself, which
+    draws R@1 by n, the mean over n too."""
 
     name = "productivity"
     figures = (lazy("evaluator.report.figures:by_complexity"), BY_SPLIT)
@@ -24,6 +26,9 @@ class Productivity(Protocol):
         items = scores.items(self.name)
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["kind"]) + tabulate(items, [first], ["kind", "n"], gaps=False)
+        if averages_categories(scores):
+            sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
+            rows += category_means(items, [first], sizes, overall=False)
         return ProtocolResults(items, [first], rows + retrieval_rows(scores, self.name))
 
     def folds(self, benchmark: Benchmark) -> list[Fold]:

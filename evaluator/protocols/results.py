@@ -140,7 +140,7 @@ def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), 
     for labels, members in groups:
         chosen_of = {named["split"]: chosen for named, chosen in members}
         if items.partitioned:
-            chosen_of = _with_full(chosen_of)
+            chosen_of = with_full(chosen_of)
         kept_of = {split: chosen[scored[chosen]] for split, chosen in chosen_of.items()}
         estimates_of = {split: means(kept) for split, kept in kept_of.items()}
         differences = [
@@ -251,7 +251,7 @@ def _mean_row(outcome: Outcome, labels: Row, estimate: Estimate, chosen: np.ndar
     )  # fmt: skip
 
 
-def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The row numbers of all audited items as FULL, then of each partition, empty ones among them, and of what is in none."""
     nothing = np.empty(0, dtype=np.int64)
     found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}

@@ -4,6 +4,7 @@
 `high_fixed` speak of these bindings alone: of new renders of the same combinations (docs/statistics.md).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -93,30 +94,37 @@ def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping,
 def means_over_strata(
     outcomes: np.ndarray, clusters: Grouping, strata: np.ndarray, shares: Sequence[bool], level: float = LEVEL
 ) -> tuple[list[Estimate], np.ndarray]:
-    """For each column of outcomes (n, k): the unweighted mean over strata (macro), and the means (strata, k) themselves.
-
-    The interval of a share is that of the mean over items, in logits around the macro mean, wider by as much as the unequal
-    weights of items make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
-    """
+    """For each column of outcomes (n, k): the unweighted mean over strata (macro), with the intervals of `weighted_means`, and the means
+    (strata, k) themselves."""
     k = outcomes.shape[1]
     if len(outcomes) == 0:
         return [_NOTHING] * k, np.empty((0, k))
-    clusters = _grouped(clusters)
     names, codes = np.unique(strata, return_inverse=True)
     sizes = np.bincount(codes)
     means = np.stack([np.bincount(codes, weights=column) / sizes for column in outcomes.T.astype(float)], axis=1)
-    weights = 1 / (len(names) * sizes[codes])
+    return weighted_means(outcomes, clusters, 1 / (len(names) * sizes[codes]), shares, level), means
+
+
+def weighted_means(
+    outcomes: np.ndarray, clusters: Grouping, weights: np.ndarray, shares: Sequence[bool], level: float = LEVEL
+) -> list[Estimate]:
+    """The mean of each column of outcomes (n, k) over n > 0 items by weights (n,) that sum to 1.
+
+    The interval of a share is that of the mean over items, in logits around the weighted mean, wider by as much as the unequal
+    weights make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
+    """
+    clusters = _grouped(clusters)
     wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
     crossed = CrossedMeans(clusters, weights)
     estimates = cluster_means(outcomes, clusters, level, shares)
     for i, estimate in enumerate(estimates):
-        value = float(means[:, i].mean())
+        value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # of ones exactly 1
         if shares[i]:
             estimates[i] = _moved(estimate, value, wider)
         else:
             low, high = crossed.interval(outcomes[:, i].astype(float), level)
             estimates[i] = replace(estimate, value=value, low=low, high=high)
-    return estimates, means
+    return estimates
 
 
 def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:

@@ -51,7 +51,7 @@ def partitions(benchmark: str, tmp_path: Path) -> Path:
 
 def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[int, float | None]]:
     """Number of items and accuracy of every split."""
-    rows = [row for row in results["rows"] if row["kind"] == kind]
+    rows = [row for row in results["rows"] if row["kind"] == kind and row["metric"] == "accuracy"]
     return {row["split"]: (row["items"], row["value"]) for row in rows}
 
 
@@ -68,7 +68,7 @@ def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tm
 def test_an_empty_partition_has_a_row_without_a_mean(benchmark: str, tmp_path: Path, caplog: Any) -> None:
     partitions = audited(benchmark, tmp_path / "none", "a tall tree\n")
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    row = find(found.results, "binary", "seen", kind=None)
+    row = find(found.results, "binary", "seen", metric="accuracy", kind=None)
     assert (row["items"], row["value"], row["chance"]) == (0, None, None)
     assert "No question is seen: that split has no mean." in caplog.text
     assert values(found.results)["unseen"] == (5, 0.8)

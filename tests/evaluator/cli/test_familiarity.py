@@ -68,3 +68,18 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
     )
     out = tmp_path / "other"
     assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1), "line 1")  # fmt: skip
+
+
+def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("a red fox\n")
+    columns = "filename,world_name,character_name,character2_name,character_texture,character2_texture"
+    rows = [f"{n}.png,{world},Crow,Fox,Blue,Red" for n, world in enumerate(("Desert", "Island", "Island"))]
+    (tmp_path / "labels.csv").write_text("\n".join([columns, *rows]) + "\n")
+    given = ("--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out", "--workers", 1)
+    done = score_command("familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "world=Island")
+    assert "Filters: world=Island." in done.stderr
+    assert "Left out: 1: its world is not Island." in done.stderr
+    assert "2 of 2 samples" in done.stdout
+    assert_one_sentence(
+        score_command("familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "present"), "images"
+    )

@@ -10,6 +10,7 @@ import pytest
 from evaluator.run_folder import folder_name
 from tests.conftest import run_process
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.external.conftest import write_vl_checklist
 
 
 @pytest.mark.full
@@ -96,3 +97,16 @@ def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path,
     assert f"Next: score report {folders[0]} {folders[1]}" in printed.stderr
     again = score_command("run", drawn, "--model", "bag:a", "--model", "bag_a", "--out", tmp_path / "other")
     assert_one_sentence(again, "Expected models with folders of their own, got bag:a, bag_a; score them one by one")
+
+
+def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Path) -> None:
+    path = write_vl_checklist(tmp_path / "files")
+    asked = (f"vl_checklist:{path}", "--images", path / "images", "--model", "blind:length", "--out", tmp_path / "run")
+    done = score_command("run", *asked, "--filter", "first=1")
+    assert done.exit_code == 0, done.output
+    assert "vl_checklist (first=1)" in done.stdout
+    assert "Left out: 6: it is not among the first of its file." in done.stdout
+    assert "accuracy, mean of categories" in done.stdout
+    assert_one_sentence(
+        score_command("run", drawn, *asked[3:], "--filter", "first=1"), "Filters (first=1) are for benchmarks of others"
+    )

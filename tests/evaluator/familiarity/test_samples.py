@@ -22,7 +22,7 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
         tmp_path / "swap_att.json", ("A red car and a blue bus.", "A blue car and a red bus."), ("A red car.", "The red car!"),
         ("They wait.", "A red bus."),
     )  # fmt: skip
-    samples, form = read_samples(source)
+    samples, form, _ = read_samples(source)
     assert form == "free"
     assert [sample.excluded for sample in samples] == ["", ALIKE, NOTHING]
     assert samples[0].item == "swap_att/0"
@@ -37,11 +37,11 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
         {"image_path": "a.jpg", "true_caption": "the dining table and the red cup", "false_caption": "the red table and the cup"},
     ]  # fmt: skip
     (tmp_path / "a.json").write_text(json.dumps(rows))
-    samples, form = read_samples(Source(tmp_path / "a.json", "aro"))
+    samples, form, _ = read_samples(Source(tmp_path / "a.json", "aro"))
     assert form == "strict"
     assert [sample.excluded for sample in samples] == ["", NOT_STRICT]
     assert samples[0].negative == [("crouched", "door"), ("open", "man")]
-    free, _ = read_samples(Source(tmp_path / "a.json", "aro"), "free")
+    free, *_ = read_samples(Source(tmp_path / "a.json", "aro"), "free")
     assert free[1].excluded == ""
 
 
@@ -50,7 +50,7 @@ def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
     path.write_text(
         "item,text,truth\n1,a red car,true\n1,a blue car,false\n1,a green car,false\n2,an old dog,true\n2,a new dog,false\n"
     )
-    samples, _ = read_samples(Source(path, "table"))
+    samples, *_ = read_samples(Source(path, "table"))
     assert [sample.item for sample in samples] == ["1/0", "1/1", "2"]
     assert [sample.question for sample in samples] == ["1", "1", "2"]
     assert [sample.negative for sample in samples] == [[("blue", "car")], [("green", "car")], [("new", "dog")]]
@@ -58,7 +58,7 @@ def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
 
 def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
     benchmark = Dataset.open(drawn).benchmark()
-    samples, _ = read_samples(Source(drawn))
+    samples, *_ = read_samples(Source(drawn))
     assert {sample.item for sample in samples} == set(benchmark.items_of("binary")["item_id"].to_pylist())
     assert not [sample for sample in samples if sample.excluded]
     for sample in samples[:20]:  # a negative exchanges the values of two objects

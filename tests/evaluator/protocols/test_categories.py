@@ -1,0 +1,94 @@
+"""Means over categories against plain means of means."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.protocols.categories import averages_categories, category_means, category_weights, kinds_and_skills
+from evaluator.protocols.items import Items
+from evaluator.protocols.results import Outcome
+
+NAMES = st.sampled_from("abc")
+PATHS = st.lists(st.lists(NAMES, min_size=1, max_size=3).map(tuple), min_size=1, max_size=30)
+
+
+def _mean(values: Sequence[tuple[tuple[str, ...], float]]) -> float:
+    """The mean of the means of each first name; of whole paths, of their values."""
+    whole = [value for path, value in values if not path]
+    parts = [
+        [(path[1:], value) for path, value in values if path and path[0] == name]
+        for name in sorted({path[0] for path, _ in values if path})
+    ]
+    return fmean([*([fmean(whole)] if whole else []), *map(_mean, parts)])
+
+
+@given(PATHS, st.randoms(use_true_random=False))
+def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], random) -> None:  # type: ignore[no-untyped-def]
+    values = [random.random() for _ in paths]
+    weights = category_weights(paths)
+    assert weights.sum() == pytest.approx(1)
+    assert weights @ values == pytest.approx(_mean(list(zip(paths, values, strict=True))))
+
+
+def _items(kind: list[str], skill: list[str], unscored: list[str]) -> Items:
+    n = len(kind)
+
+    def column(values: Sequence[str]) -> np.ndarray:
+        return np.array(values, dtype=object)
+
+    names, empty = column([f"i{k}" for k in range(n)]), np.zeros((n, 2))
+    return Items(
+        names, names, names, column(kind), column(skill), column(["all"] * n), column([""] * n), np.full((n, 3), -1), empty, empty.astype(bool),
+        empty.astype(bool), empty.astype(object), empty.astype(object), empty.astype(object), column(unscored),
+    )  # fmt: skip
+
+
+def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() -> None:
+    items = _items(["a", "a", "a", "b", "b"], ["x", "x", "y", "", ""], ["", "", "", "", "lost"])
+    value = np.array([1.0, 0, 0, 1, 1])
+    outcome = Outcome("accuracy", value, np.array([False, True, False, False, False]), np.full(5, 0.5))
+    score = Outcome("mean score", value, np.zeros(5, dtype=bool), np.full(5, np.nan), "score")
+    rows = category_means(items, [outcome, score], kinds_and_skills(items))
+    assert [(row["metric"], row["kind"], row["value"], row["items"], row["ties"], row["unscored"]) for row in rows] == [
+        ("accuracy, mean of categories", None, 0.625, 4, 1, 1), ("accuracy, mean of categories", "a", 0.25, 3, 1, 0),
+    ]  # fmt: skip
+    assert all(row["average"] == "macro (over categories)" and row["chance"] == 0.5 for row in rows)
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert [row["kind"] for row in category_means(items, [outcome], kinds_and_skills(items), overall=False)] == ["a"]
+
+
+def test_a_kind_without_scored_items_has_no_mean() -> None:
+    items = _items(["a", "a"], ["x", "y"], ["lost", "lost"])
+    (row,) = category_means(
+        items, [Outcome("accuracy", np.ones(2), np.zeros(2, dtype=bool), np.full(2, 0.5))], kinds_and_skills(items)
+    )
+    assert (row["value"], row["chance"], row["unscored"]) == (None, None, 2)
+
+
+def test_the_benchmark_says_whether_its_authors_average() -> None:
+    for manifest, expected in (
+        ({}, False),
+        ({"reading": {"averages": False}}, False),
+        ({"reading": {"averages": True}}, True),
+    ):
+        scores = SimpleNamespace(benchmark=SimpleNamespace(manifest=manifest))
+        assert averages_categories(scores) is expected  # type: ignore[arg-type]
+
+
+def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:
+    items = _items(["a", "a", "b"], ["", "", ""], ["", "", ""])
+    items = replace(items, split=np.array(["seen", "unseen", "unseen"], dtype=object), partitioned=True)
+    outcome = Outcome("accuracy", np.array([1.0, 0, 1]), np.zeros(3, dtype=bool), np.full(3, 0.5))
+    rows = category_means(items, [outcome], kinds_and_skills(items))
+    assert [(row["split"], row["value"]) for row in rows] == [
+        ("full", 0.75),
+        ("seen", 1),
+        ("mixed", None),
+        ("unseen", 0.5),
+    ]
