@@ -27,21 +27,27 @@ _STRICT = "strict"
 
 @dataclass(frozen=True)
 class Splits:
-    """The split of each question by its id, and how it was made: the fields of ABOUT in summary.json."""
+    """The split of each question by its id, and how it was made: the entries of summary.json that _AboutRecord names."""
 
     of: Mapping[str, str]
     about: Mapping[str, str]
+
+
+class _AboutRecord(TypedDict):
+    """What tells partitions apart, in summary.json."""
+
+    benchmark: str
+    reference: str
+    captions: str
+    extractor: str
+    match: str
 
 
 class _SplitsRecord(TypedDict):
     """splits.json of a run."""
 
     of: dict[str, str]
-    about: dict[str, str]
-
-
-ABOUT = ("benchmark", "reference", "captions", "extractor", "match")
-"""What tells partitions apart, in summary.json."""
+    about: _AboutRecord
 
 
 def captions_digest(captions: Iterable[str]) -> str:
@@ -61,8 +67,8 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
             raise UserError(
                 f"{folder} has no {name}; give the folder that `score familiarity` wrote, or write it again."
             )
-    summary = read_json(folder / "summary.json")
-    about = {name: str(summary.get(name, "")) for name in ABOUT}
+    summary = read_json(folder / "summary.json", _AboutRecord)
+    about = {name: summary[name] for name in _AboutRecord.__annotations__}
     left_out = UNPARSED if about["captions"] == _STRICT else EXCLUDED
     of: dict[str, set[str]] = defaultdict(set)
     digests: dict[str, str] = {}
@@ -147,7 +153,11 @@ def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    rows = csv.DictReader(read_text(path, MOST_LIST).split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE)
+    try:
+        lines = read_text(path, MOST_LIST).split("\n")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is damaged ({error}); run `score familiarity` again.") from None
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     if lacking := [name for name in columns if name not in (rows.fieldnames or ())]:
         raise UserError(f"{path} has no column '{lacking[0]}'; run `score familiarity` again.")
     return list(rows)

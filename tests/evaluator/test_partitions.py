@@ -123,7 +123,9 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
         "row\titem\tpositive\tnegative\tbucket\tpartition\tquestion\tcaptions\n" + "\n".join(lines) + "\n"
     )
     (folder / "excluded.tsv").write_text("row\titem\treason\tquestion\tcaptions\n")
-    (folder / "summary.json").write_text(json.dumps({"reference": "c", "captions": "free", "match": "lemmas"}))
+    (folder / "summary.json").write_text(
+        json.dumps(dict.fromkeys(("benchmark", "reference", "captions", "extractor", "match"), "x"))
+    )
     out = tmp_path / "run"
     done = score_command("measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out, "--json")
     assert done.exit_code == 0, done.output
@@ -203,6 +205,11 @@ def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: P
     assert_one_sentence(
         score_command("measure", out, "--splits", one), "no partition of 4 of 5 questions", "replace_att/"
     )
+    for name, damage in (("summary.json", b"[]"), ("excluded.tsv", b"\xff"), ("per_sample_overlap.tsv", b"row\n0\n")):
+        whole = (partitions / name).read_bytes()
+        (partitions / name).write_bytes(damage)
+        assert_one_sentence(score_command("measure", out, "--splits", partitions), name)
+        (partitions / name).write_bytes(whole)
     file = tmp_path / "files" / "swap_obj.json"
     file.write_text(file.read_text().replace("a blue dog", "a blue cat"))
     changed = audited(benchmark, tmp_path / "changed")
