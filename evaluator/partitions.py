@@ -78,24 +78,20 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     for row in _rows(folder / "excluded.tsv", ("question", "captions")):
         of[row["question"]].add(left_out)
         digests[row["question"]] = row["captions"]
-    names = benchmark.items["item_id"].to_pylist()
-    if lacking := [name for name in names if name not in of]:
+    asked = _captions(benchmark)
+    if lacking := [name for name in asked if name not in of]:
         raise UserError(
-            f"{folder} has no partition of {len(lacking):,} of {len(names):,} questions, such as {lacking[0]}; give `score familiarity` the "
+            f"{folder} has no partition of {len(lacking):,} of {len(asked):,} questions, such as {lacking[0]}; give `score familiarity` the "
             "same benchmark."
         )
-    captions: dict[str, list[str]] = defaultdict(list)
-    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "text_id", "slot"))
-    for item, text, slot in zip(*columns, strict=True):
-        if slot in COMPARED:
-            captions[item].append(benchmark.text_of[text])
-    for name in names:
-        if captions_digest(captions[name]) != digests[name]:
+    for name, captions in asked.items():
+        if captions_digest(captions) != digests[name]:
             raise UserError(
                 f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` the same version of "
                 "the benchmark."
             )
-    return Splits({name: _one(of[name], left_out) for name in names}, about)
+    names = benchmark.items["item_id"].to_pylist()
+    return Splits({name: _one(of[name], left_out) if name in asked else left_out for name in names}, about)
 
 
 def write_splits(run: Path, splits: Splits) -> None:
@@ -150,6 +146,16 @@ def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
     place = benchmark.items.schema.get_field_index("split")
     vars(found)["items"] = benchmark.items.set_column(place, benchmark.items.schema.field(place), column)
     return found
+
+
+def _captions(benchmark: Benchmark) -> dict[str, list[str]]:
+    """The captions of each question that has a true and a false one, in slots that are compared."""
+    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "slot", "truth", "text_id"))
+    for item, slot, true, text in zip(*columns, strict=True):
+        if slot in COMPARED:
+            sides[item][0 if true else 1].append(benchmark.text_of[text])
+    return {item: [*true, *false] for item, (true, false) in sides.items() if true and false}
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:

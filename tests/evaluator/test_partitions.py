@@ -180,10 +180,11 @@ def test_excluded_questions_have_a_split_of_their_own(
 
 def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    lines = ["item,protocol,image,text,truth"]
-    lines += [f"{item},binary,i,{text},{truth}" for item, text, truth in (
+    lines = ["item,protocol,image,text,truth,slot"]
+    lines += [f"{item},binary,i,{text},{truth},{'context' if 'bus' in text else ''}" for item, text, truth in (
         ("a", "a red car", "true"), ("a", "a gray car", "false"), ("a", "an old car", "false"),
-        ("b", "a red car", "true"), ("b", "a gray car", "false"), ("b", "the red car", "false"),
+        ("b", "a red car", "true"), ("b", "a gray car", "false"), ("b", "the red car", "false"), ("b", "a green bus", "true"),
+        ("c", "a red car", "true"),
     )]  # fmt: skip
     table.write_text("\n".join(lines) + "\n")
     partitions = audited(f"table:{table}", tmp_path / "out")
@@ -193,7 +194,7 @@ def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path
     from generator.dataset.reader import Benchmark
 
     written = write_questions(tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False)))
-    assert read_splits(partitions, Benchmark(written)).of == {"a": "mixed", "b": "seen"}
+    assert read_splits(partitions, Benchmark(written)).of == {"a": "mixed", "b": "seen", "c": "excluded"}
 
 
 def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: Path, drawn: Path) -> None:
