@@ -90,7 +90,7 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     heads = {"Full": "full", "Seen": "seen", "Mixed": "mixed", "Unseen": "unseen"}
     for number in ("5", "7"):
         for head, split in heads.items():
-            row = find(results[0], "binary", split, kind=None)
+            row = find(results[0], "binary", split, metric="accuracy", kind=None)
             assert shows(cell(tables[number], ["all kinds", *label], head), row)
     assert cell(tables["5"], ["swap_obj", *label], "Seen").reason == "this split has no items"
     assert cell(tables["6"], ["all kinds", *label], "Mixed − seen").text == "-100.0"
