@@ -142,7 +142,7 @@ def _options(named: dict[str, Any], *names: str) -> Callable[[Command], Command]
 def train(ctx: click.Context) -> None:
     """Train models on the train split of a benchmark.
 
-    Under accelerate launch, several processes train one model (docs/training.md).
+    Under accelerate launch or torchrun, several processes train one model (docs/training.md).
     """
     from evaluator.scoring.distributed import Process
 

@@ -1,4 +1,4 @@
-"""A training shared by several processes, as `accelerate launch` starts them: each computes a part of every step.
+"""A training shared by several processes, as `accelerate launch` and `torchrun` start them: each computes a part of every step.
 
 A learner computes the rows of its `share`; `gather` returns those of all processes, in the order that one process would give. So every
 process has the loss of the whole step, and the mean of their gradients is the gradient of one process.

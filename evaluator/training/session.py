@@ -54,7 +54,7 @@ def train_into(
 
     trackers: where each step is logged (evaluator.tracking.log_steps).
     The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call.
-    Several processes (accelerate launch) train one model, which the main one writes.
+    Several processes (evaluator.training.processes) train one model, which the main one writes.
     Raises UserError when `out` is not empty, when there is no room for model and state, or when another process trains into `out`.
     """
     data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
