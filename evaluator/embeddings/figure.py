@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 
 import matplotlib
 import numpy as np
@@ -22,7 +21,7 @@ def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str
     names = _short([each.caption for each in classes])
     owner = np.asarray(of)
     with plt.rc_context(_STYLE):  # type: ignore[arg-type]
-        figure, grid = plt.subplots(1, len(places), figsize=(5.5 * len(places), 5), layout="constrained", squeeze=False)
+        figure, grid = plt.subplots(1, len(places), figsize=(6.5 * len(places), 6), layout="constrained", squeeze=False)
         colours = plt.get_cmap("turbo")(np.linspace(0.05, 0.95, len(classes)))
         for axes, (model, points) in zip(grid[0], places.items(), strict=True):
             for i, each in enumerate(classes):
@@ -30,6 +29,7 @@ def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str
                 marker = _MARKERS[splits.index(each.split) % len(_MARKERS)]
                 axes.scatter(*own.T, s=22, color=colours[i], marker=marker)
                 axes.annotate(names[i], own.mean(0), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=6)
+            axes.margins(0.12)
             axes.set(title=f"{title}, {model}", xticks=[], yticks=[])
         for split, marker in zip(splits, _MARKERS * len(splits), strict=False):
             grid[0][0].scatter([], [], color="#555", marker=marker, label=split)
@@ -42,11 +42,12 @@ def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str
 
 
 def _short(captions: Sequence[str]) -> list[str]:
-    """Captions without the words that all begin with.
+    """Captions without the words that all have, where this tells them apart.
 
-    >>> _short(["a photo of a red cube", "a photo of a blue cube"])
-    ['red cube', 'blue cube']
+    >>> _short(["a photo of a red cube", "a photo of a blue cube", "a photo of a red cone"])
+    ['red cube', 'blue cube', 'red cone']
     """
     words = [caption.split() for caption in captions]
-    shared = len(list(takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False)))) if len(words) > 1 else 0
-    return [" ".join(each[shared:]) or caption for each, caption in zip(words, captions, strict=True)]
+    shared = set(words[0]).intersection(*words) if words else set()
+    short = [" ".join(word for word in each if word not in shared) for each in words]
+    return short if len(set(short)) == len(set(captions)) > 1 else list(captions)

@@ -59,8 +59,9 @@ def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[s
 
 
 def _scaled(image: Image.Image) -> Image.Image:
-    """The image at the height of a row."""
-    return image.resize((max(1, round(image.width * _HEIGHT / image.height)), _HEIGHT), Image.Resampling.LANCZOS)
+    """The image at the height of a row. A smaller one shows its pixels, without halos."""
+    filtered = Image.Resampling.BOX if image.height < _HEIGHT else Image.Resampling.LANCZOS
+    return image.resize((max(1, round(image.width * _HEIGHT / image.height)), _HEIGHT), filtered)
 
 
 def _wrapped(text: str, font: _Font, room: int) -> list[str]:

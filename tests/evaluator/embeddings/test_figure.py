@@ -15,3 +15,11 @@ def test_captions_splits_and_models_are_named() -> None:
         assert svg.count(f">{said}<") == times
     assert "a photo of" not in svg.partition("</metadata>")[2].replace("<!-- a photo of", "")
     assert svg == draw_points(classes, [0, 0, 1], places, "images")
+
+
+def test_captions_that_differ_in_order_alone_are_written_whole() -> None:
+    classes = [
+        Class(caption, "train", ("1",)) for caption in ("a red cube and a blue cone", "a blue cone and a red cube")
+    ]
+    svg = draw_points(classes, [0, 1], {"m": np.eye(2)}, "texts")
+    assert ">a red cube and a blue cone<" in svg
