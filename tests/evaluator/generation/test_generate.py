@@ -49,9 +49,11 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     paths = []
     for entry in record["captions"]:
         paths.append(tmp_path / "out" / entry["images"]["frozen"]["drawn"])
-        assert np.array_equal(Image.open(paths[-1]), draw_image(loaded, entry["text"], entry["seed"], 5.0, 3))
+        assert np.array_equal(
+            np.array(Image.open(paths[-1])), np.array(draw_image(loaded, entry["text"], entry["seed"], 5.0, 3))
+        )
         seen = Image.open(tmp_path / "out" / entry["images"]["frozen"]["seen"])
-        assert np.array_equal(seen, seen_image(loaded, world.image(entry["scene_id"])))
+        assert np.array_equal(np.array(seen), np.array(seen_image(loaded, world.image(entry["scene_id"]))))
     before = [path.read_bytes() for path in (*paths, sheet)]
     drawn_texts.clear()
     paths[0].unlink()
