@@ -162,6 +162,11 @@ def load(count: str) -> Statistic:
     return of_count
 
 
+_SPREADS = [f"{name}_{over}" for over in ("blocks", "runs") for name in ("sd", "min", "max")]
+_OF_ONE = ("sd", "low", "high", "low_fixed", "high_fixed", "p", *_SPREADS)
+"""What rows say of one value, and the difference of two has not."""
+
+
 def minus(first: Labels, second: Labels) -> Statistic:
     """The difference of two rows' values, without an interval: the results have none."""
 
@@ -170,7 +175,7 @@ def minus(first: Labels, second: Labels) -> Statistic:
         if a is None or b is None or a["value"] is None or b["value"] is None:
             return result(source, {**labels, **(first if a is None or a["value"] is None else second)})
         numbers = {"unit": "difference", "value": a["value"] - b["value"], "chance": a["chance"] - b["chance"]}
-        empty = {"sd": None, "low": None, "high": None, "sd_blocks": None, "sd_runs": None, "p": None}
+        empty = dict.fromkeys(name for name in a if name in _OF_ONE)
         return result_cell({**a, **empty, **numbers}, entry)
 
     return of_both
