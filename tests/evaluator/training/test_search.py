@@ -64,7 +64,7 @@ def test_the_best_on_the_mean_of_both_validation_splits_is_kept(train: Train, si
         assert (row["id_val"], row["ood_val"]) == pytest.approx((shares["id_val"], shares["ood_val"]), abs=1e-5)
         assert row["mean"] == pytest.approx((shares["id_val"] + shares["ood_val"]) / 2, abs=1e-5)
         run = json.loads((work / f"{name}.run" / "run.json").read_text())
-        assert run["splits"] == ["id_val", "ood_val"]
+        assert run["split"] == ["id_val", "ood_val"]
         assert {each["split"] for each in csv.DictReader((work / f"{name}.run/tables/items.csv").open())} == {
             "id_val",
             "ood_val",
