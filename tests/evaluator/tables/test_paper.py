@@ -71,7 +71,9 @@ def test_a_difference_is_that_of_two_rows_and_has_no_interval(sources: list[Sour
     rows = [find(sources[0].entries[0], "hard_positives", "seen", kind="replace", skill=None, **each) for each in (one, other)]  # fmt: skip
     assert found.numbers["value"] == rows[0]["value"] - rows[1]["value"]
     assert found.interval == ""
-    assert not [name for name in ("p", "low", "sd_blocks", "min_blocks", "max_runs") if found.numbers.get(name) is not None]
+    assert not [
+        name for name in ("p", "low", "sd_blocks", "min_blocks", "max_runs") if found.numbers.get(name) is not None
+    ]
     assert minus(one, other)(sources[1], of).reason == "no weights"
 
 
