@@ -32,9 +32,16 @@ ARCHITECTURES = tuple(_IMAGES)
 
 def network_config(architecture: str = DUAL, size: str = TINY) -> dict[str, Any]:
     """The `model_cfg` of open_clip. Raises UserError for an unknown architecture or size."""
-    for what, given, known in (("architecture", architecture, ARCHITECTURES), ("size", size, SIZES)):
-        if given not in known:
-            raise UserError(f"Unknown {what} '{given}'; {did_you_mean(given, list(known))}")
+    if architecture not in ARCHITECTURES:
+        raise UserError(f"Unknown architecture '{architecture}'; {did_you_mean(architecture, list(ARCHITECTURES))}")
+    check_size(size)
     return {
         "embed_dim": _WIDTHS[size], "vision_cfg": dict(_IMAGES[architecture][size]), "text_cfg": dict(_TEXTS[size]),
     }  # fmt: skip
+
+
+def check_size(size: str) -> str:
+    """The size itself. Raises UserError for an unknown one."""
+    if size not in SIZES:
+        raise UserError(f"Unknown size '{size}'; {did_you_mean(size, list(SIZES))}")
+    return size

@@ -20,7 +20,7 @@ from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.fit import Learner
 from evaluator.training.matching import Matching
-from evaluator.training.networks import DUAL, TINY, network_config
+from evaluator.training.networks import DUAL, TINY, check_size, network_config
 from evaluator.training.new_cross_encoder import new_vilt
 from evaluator.training.new_diffusion import new_diffusion
 from evaluator.training.recipe import Recipe
@@ -28,7 +28,6 @@ from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source, benchmark_source
 from evaluator.training.towers import Towers
-from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.streams import Stream
@@ -52,7 +51,7 @@ def train_scratch(
 ) -> dict[str, Any]:
     """Train on the train split and write the model folder `out`; returns the record of the training.
 
-    architecture: CROSS, DIFFUSION, or one of evaluator.training.networks, which have every `size`; the others have TINY alone. The
+    architecture: CROSS, DIFFUSION, or one of evaluator.training.networks, which has the sizes too. The
     model's context is as long as the longest text needs. A diffusion model learns from captions alone, whatever negatives the recipe
     names. Raises UserError as `train_into` does.
     """
@@ -89,15 +88,17 @@ def new_dual_encoder(
     return model, Contrastive(towers, data, recipe, bags)
 
 
-def new_cross_encoder(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
+def new_cross_encoder(
+    data: TrainingData, recipe: Recipe, device: torch.device, size: str = TINY
+) -> tuple[Any, Learner]:
     """A ViLT that knows the words of the data, and its learner."""
-    model = new_vilt(data.texts, device)
+    model = new_vilt(data.texts, device, size)
     return model, Matching(model, data, recipe, Augmentation(recipe, data.mirrored))
 
 
-def new_denoiser(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
+def new_denoiser(data: TrainingData, recipe: Recipe, device: torch.device, size: str = TINY) -> tuple[Any, Learner]:
     """A diffusion model that knows the words of the data, and its learner."""
-    model = new_diffusion(data.texts, device)
+    model = new_diffusion(data.texts, device, size)
     return model, Denoising(model, data, recipe, True, Augmentation(recipe, data.mirrored), _UNTOLD)
 
 
@@ -106,13 +107,13 @@ New = Callable[[TrainingData, Recipe, torch.device], tuple[Any, Learner]]
 
 def _learner(architecture: str, size: str) -> New:
     """What makes a model of this kind. Raises UserError for a kind that there is not."""
-    others: dict[str, New] = {CROSS: new_cross_encoder, DIFFUSION: new_denoiser}
-    if architecture not in others:
-        network_config(architecture, size)
-        return partial(new_dual_encoder, architecture=architecture, size=size)
-    if size != TINY:
-        raise UserError(f"Expected the size tiny of the architecture {architecture}, got '{size}'; leave --size out.")
-    return others[architecture]
+    check_size(size)
+    if architecture == CROSS:
+        return partial(new_cross_encoder, size=size)
+    if architecture == DIFFUSION:
+        return partial(new_denoiser, size=size)
+    network_config(architecture, size)
+    return partial(new_dual_encoder, architecture=architecture, size=size)
 
 
 def _longest(texts: Sequence[str]) -> int:

@@ -191,7 +191,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     from evaluator.training import new_cross_encoder
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setattr(new_cross_encoder, "SMALL", {**sizes, "image_size": 32, "patch_size": 16})
+    monkeypatch.setitem(new_cross_encoder.NETWORKS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
 
 
 def test_a_new_cross_encoder_is_an_ordinary_vilt(

@@ -6,17 +6,18 @@ import pytest
 import torch
 
 from evaluator.training import new_diffusion
-from evaluator.training.new_diffusion import SMALL, identity_autoencoder
+from evaluator.training.new_diffusion import NETWORKS, identity_autoencoder
+from generator.dataset.errors import UserError
 
 TINY: dict[str, Any] = {
-    **SMALL, "sample_size": 16, "block_out_channels": (8, 16),
+    **NETWORKS["tiny"], "sample_size": 16, "block_out_channels": (8, 16),
     "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"), "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
 }  # fmt: skip
 """A U-Net of two levels over 16×16 pixels."""
 
 
 def test_a_new_diffusion_model_follows_the_seed_and_reads_its_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(new_diffusion, "SMALL", TINY)
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
     texts, found = ["a red cube", " ".join(["a red cube and"] * 20)], []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
@@ -38,3 +39,10 @@ def test_the_latent_of_an_image_is_the_image() -> None:
         assert torch.allclose(latent.mean, pixels, rtol=0, atol=1e-3)
         assert latent.std.max() < 1e-6
         assert torch.allclose(vae.decode(pixels).sample, pixels, rtol=0, atol=1e-3)
+
+
+def test_a_small_one_is_larger_and_draws_more_pixels() -> None:
+    small = new_diffusion.new_diffusion(["a red cube"], torch.device("cpu"), "small")
+    assert (small.info["resolution"], round(small.info["parameters"] / 1e6)) == ("128 × 128", 29)
+    with pytest.raises(UserError, match="Unknown size 'smal'; did you mean 'small'"):
+        new_diffusion.new_diffusion(["a red cube"], torch.device("cpu"), "smal")

@@ -73,8 +73,8 @@ def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, little: None) -> None:
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setattr(new_cross_encoder, "SMALL", {**sizes, "image_size": 32, "patch_size": 16})
-    monkeypatch.setattr(new_diffusion, "SMALL", TINY)
+    monkeypatch.setitem(new_cross_encoder.NETWORKS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
 
 
 def _transformer(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:

@@ -204,7 +204,7 @@ def test_the_command_trains_and_says_so(drawn: Path, tmp_path: Path) -> None:
 def test_a_diffusion_model_learns_and_is_scored_as_its_family(
     drawn: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(new_diffusion, "SMALL", TINY_DIFFUSION)
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY_DIFFUSION)
     out, given = tmp_path / "model", ("--architecture", "diffusion", "--device", "cpu")
     done = score_command("train", "scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
     assert done.exit_code == 0, done.output
@@ -225,7 +225,7 @@ def test_a_diffusion_model_learns_and_is_scored_as_its_family(
 def test_a_stopped_training_of_a_diffusion_model_ends_in_the_same_model(
     world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(new_diffusion, "SMALL", TINY_DIFFUSION)
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY_DIFFUSION)
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
     recipe, inner, calls = Recipe(steps=3, batch=24), Denoising.loss, []
 
