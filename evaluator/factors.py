@@ -45,6 +45,8 @@ def _design(benchmark: Benchmark, world: World | None) -> dict[str, Any]:
     holdout = {f"holdout {name}": value for name, value in (benchmark.holdout or {}).items() if name not in _DRAWN}
     texts = {f"texts {name}": value for name, value in benchmark.manifest.get("request", {}).items()}
     asked = dict(world.manifest["request"])
+    if "scenes_asked" in asked:  # as `scenes` they are shared among class lists, which a block seed draws
+        asked["scenes"] = asked.pop("scenes_asked")
     asked["vocabulary"] = _digest(asked.get("vocabulary"))
     found = {**holdout, **texts, **{f"world {name}": value for name, value in asked.items()}}
     return {name: value for name, value in found.items() if name.split()[-1] not in (*_OF_THE_DRAW, *_OF_THE_MACHINE)}

@@ -40,6 +40,20 @@ def test_block_seeds_share_a_design_and_differ_in_the_block(several: Path) -> No
     assert [each["block_seed"] for each in found] == [0, 1, 2]
 
 
+def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(drawn: Path) -> None:
+    """Class lists of other block seeds have other numbers of labels, and so of scenes."""
+
+    def design(scenes: dict[str, int], asked: str | None) -> dict[str, object]:
+        opened = Dataset.open(drawn)
+        opened.world.manifest["request"] |= {"scenes": scenes, "scenes_asked": asked}
+        record = {"model": "spec:x", "info": {}, "benchmark": "b", "world": "w"}
+        return factors_of(Run(drawn, record, opened.world, opened.benchmark()), "cosine", RULES)["design"]
+
+    assert design({"train": 81}, "4000") == design({"train": 82}, "4000")
+    assert design({"train": 81}, "4000") != design({"train": 81}, "6000")
+    assert design({"train": 81}, None) == design({"train": 82}, None) != design({"train": 81}, "4000")
+
+
 def test_another_block_size_is_another_design(several: Path) -> None:
     assert _factors(several, "smaller")["design"] != _factors(several, "color-shape-3x3-b0")["design"]
 
