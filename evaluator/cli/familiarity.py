@@ -8,7 +8,6 @@ from evaluator.cli.options import FILE, FILTERS, JSON, NEW_FOLDER
 from generator.dataset.commands import Bar, result, say
 from generator.dataset.errors import UserError
 from generator.dataset.extras import check_installed
-from generator.dataset.files import write_json
 
 
 @click.command()
@@ -68,6 +67,7 @@ def familiarity(
     from evaluator.familiarity.reading import Reading
     from evaluator.familiarity.samples import read_samples
     from evaluator.familiarity.synonyms import read_synonyms
+    from generator.dataset.files import write_json
 
     source = external_source(benchmark, None, filters) or Source(Path(benchmark))
     if source.name is None and not (source.path / "world").is_dir():
