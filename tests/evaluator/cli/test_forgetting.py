@@ -23,6 +23,7 @@ def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
     return f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
 
 
+@pytest.mark.full
 def test_a_training_is_measured_on_every_benchmark_of_another_dataset(
     base: str, drawn: Path, class_lists: Path, tmp_path: Path
 ) -> None:

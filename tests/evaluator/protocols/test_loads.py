@@ -79,7 +79,7 @@ def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) 
 
 def test_loads_of_several_runs_are_pooled_with_intervals_that_hold() -> None:
     rng, inside, widths = np.random.default_rng(3), 0, []
-    for _ in range(100):
+    for _ in range(50):
         runs = [drawn(rng, -10, n=150) for _ in range(6)]
         [fit] = pooled_loads(runs, ["a", "a", "b", "b", "c", "c"], 0.95)
         load = fit["coefficients"]["n_objects"]
@@ -87,7 +87,7 @@ def test_loads_of_several_runs_are_pooled_with_intervals_that_hold() -> None:
         assert load["beta"] == pytest.approx(np.mean([one["beta"] for one in each]), abs=1e-3)
         inside += load["low"] <= -10 <= load["high"]
         widths.append(load["error"] / np.mean([one["error"] for one in each]))
-    assert inside >= 89  # of 100 at 95%: fewer have a probability of .004
+    assert inside >= 43  # of 50 at 95%: fewer have a probability of .002
     assert np.mean(widths) < 0.8
 
 
