@@ -56,6 +56,7 @@ def rows(section: str) -> dict[str, list[str]]:
     return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
 
 
+@pytest.mark.full
 def test_the_texts_shown_are_those_that_are_written() -> None:
     pages = script("make_texts").pages()
     assert pages == {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "texts").iterdir()}, (

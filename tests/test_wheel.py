@@ -65,6 +65,7 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+@pytest.mark.full
 def test_it_renders_and_verifies_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     subprocess.run(

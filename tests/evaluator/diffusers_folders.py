@@ -32,8 +32,6 @@ WORDS = [
     "one",
     "two",
     "three",
-    "purple",
-    "pyramid",
 ]
 SIDE = 32
 TEXTS = ["a photo of a red cube", "a photo of a blue sphere", "a photo of a blue cube and a red sphere"]

@@ -57,6 +57,7 @@ def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
     assert tables["items"]["item_id"].nunique() == Dataset.open(root).benchmark("all").items.num_rows
 
 
+@pytest.mark.full
 def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> None:
     record = read_json(folder / "run.json")
     write_json(folder / "run.json", {**record, "channels": ["cosine", "itm"], "channel": "cosine"})
@@ -107,6 +108,7 @@ def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
     assert (asked["image_channel"], values(asked)) == ("cosine", (0.0, 0.0))
 
 
+@pytest.mark.full
 def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
     import pandas as pd
 

@@ -111,6 +111,7 @@ def test_the_key_of_a_model_follows_all_that_decides_its_output(change: str, wri
     assert key(*(text.replace(before, after) if text is kept else text for text in (MODEL, HELPER))) != first
 
 
+@pytest.mark.full
 def test_the_key_is_the_same_in_every_process(written: Callable[..., str], tmp_path: Path) -> None:
     written(HELPER, "own_helper")
     spec = written(MODEL)

@@ -62,7 +62,11 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     assert moved == [text_encoder, False]
 
 
-def test_a_search_scores_by_the_preset_of_the_base(class_lists: Path, tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_search_scores_by_the_preset_of_the_base(
+    class_lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diffusers_folders, "WORDS", [*diffusers_folders.WORDS, "purple", "pyramid"])
     assert preset_of("diffusion:a/b@fixed,samples=2") == "@fixed,samples=2"
     assert preset_of(f"jackalope:{tmp_path}@pearson2025") == "@pearson2025"
     assert preset_of("diffusion:a/b") == "@fixed"

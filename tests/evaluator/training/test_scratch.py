@@ -99,6 +99,7 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert [p.name for p in trained.parent.iterdir()] == ["model"]
 
 
+@pytest.mark.full
 def test_every_kind_of_training_text_can_be_learnt_from(
     world: World, benchmark: Benchmark, tmp_path: Path, little: None
 ) -> None:

@@ -50,6 +50,7 @@ def train(base: str, single: Dataset) -> Train:
     return train
 
 
+@pytest.mark.full
 def test_the_best_on_the_mean_of_both_validation_splits_is_kept(train: Train, single: Dataset, tmp_path: Path) -> None:
     record = search(CANDIDATES, train, tmp_path / "out", single, {"a": 1}, "cpu")
     found = record["search"]

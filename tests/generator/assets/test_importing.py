@@ -283,6 +283,7 @@ def test_a_file_cut_short_is_refused_and_a_blend_without_objects(
         Read(worker, files / "nothing.blend")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("which", [0, 1], ids=["points", "corners"])
 def test_a_small_file_that_states_a_huge_mesh_is_refused(tmp_path: Path, which: int) -> None:
     """Numbers of which the file stores none are zeros by glTF's rules; Blender would take 22 GiB for these corners."""

@@ -131,6 +131,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
         asset_mesh("builtin", "../toys/wedge")
 
 
+@pytest.mark.full
 def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_a_planned_folder_is_rendered_to_the_files_of_one_command(
     assert "holds another world: it has quality" in done.stderr
 
 
+@pytest.mark.full
 def test_shards_of_a_plan_are_merged_to_the_files_of_one_command(
     planned: Path, undisturbed: Path, tmp_path: Path
 ) -> None:

@@ -185,6 +185,7 @@ def test_urls_without_a_dataset_are_explained(url: str, said: str) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.full
 def test_commands_take_urls(tmp_path: Path, rendered: Path) -> None:
     url = f"file://{tmp_path}/there"
     make(rendered, url)

@@ -477,6 +477,7 @@ def judge_design(design: Design) -> None:
 NO_CHECKS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
+@pytest.mark.full
 @settings(max_examples=12, deadline=None, suppress_health_check=NO_CHECKS)
 @given(designs())
 def test_clean_designs_raise_no_alarm(design: Design) -> None:

@@ -149,6 +149,7 @@ def test_a_stage_too_small_is_refused() -> None:
         place_scene(PLAN[0], cramped, 0, 0, 96, 96)
 
 
+@pytest.mark.full
 def test_plans_do_not_depend_on_the_hash_seed() -> None:
     code = (
         "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan import *\n"

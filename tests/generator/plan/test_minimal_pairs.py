@@ -171,6 +171,7 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_workers_change_nothing(paired: Path, tmp_path: Path) -> None:
     assert Dataset.open(render(tmp_path / "two", "--workers", "2")).world.digest == Dataset.open(paired).world.digest
 

@@ -19,6 +19,7 @@ def sizes(family: str, request: HoldoutRequest, objects: tuple[int, int] = (2, 2
     return found
 
 
+@pytest.mark.full
 def test_a_block_of_3x3_has_nine_groups_and_nine_bindings() -> None:
     block = SplitSize("unseen", 30, 9, 9, 2.0)
     assert sizes("clevr", HoldoutRequest(holdout=("3x3",), scenes="train=40,unseen=30")) == [block]

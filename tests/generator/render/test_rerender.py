@@ -60,6 +60,7 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
     assert (request["from"]["world"], request["from"]["width"], request["width"]) == (before.world.digest, 64, 128)
 
 
+@pytest.mark.full
 def test_the_card_of_it_says_how_to_do_it_again(source: Path, tmp_path: Path) -> None:
     again(source, tmp_path / "one", "--with", "boxes")
     done = again(tmp_path / "one", tmp_path / "two", "--resolution", "32x24", "--with", "")

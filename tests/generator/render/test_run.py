@@ -80,6 +80,7 @@ def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_pat
     assert files(root) == files(undisturbed)
 
 
+@pytest.mark.full
 def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path) -> None:
     root = tmp_path / "killed"
     process = start(*render_arguments(root, *FEW, "--workers", "2"))
@@ -107,6 +108,7 @@ def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> N
     assert digests == {f"images/{p.scene_id}.png": sums[f"images/{p.scene_id}.png"] for p in prepared.planned}
 
 
+@pytest.mark.full
 def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
     text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace("min_pixels = 200 ", "min_pixels = 90000 ")
     (tmp_path / "blind.toml").write_text(text)

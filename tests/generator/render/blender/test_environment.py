@@ -94,6 +94,7 @@ def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[
         assert color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png") == color, world
 
 
+@pytest.mark.full
 def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None:
     patterns = "".join(
         f'{name} = {{ texture = {{ pattern = "{name}", scale = 0.2 }} }}\n' for name in get_args(Pattern)
