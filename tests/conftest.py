@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
@@ -84,3 +84,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(rendered: Path, tmp_path: Path) -> Path:
     """A copy of the rendered dataset that a test may damage."""
     return Path(shutil.copytree(rendered, tmp_path / "dataset"))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a Ray cluster of this machine with two processors."""
+    ray = pytest.importorskip("ray")
+    context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield context.address_info["gcs_address"]
+    ray.shutdown()

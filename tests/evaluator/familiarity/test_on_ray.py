@@ -17,14 +17,6 @@ from generator.dataset.errors import UserError
 ray = pytest.importorskip("ray")
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """The address of a cluster of this machine with two processors."""
-    context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield context.address_info["gcs_address"]
-    ray.shutdown()
-
-
 @pytest.mark.full
 def test_a_cluster_gives_the_same_table_also_after_a_stop(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
