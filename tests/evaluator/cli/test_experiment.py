@@ -13,6 +13,7 @@ from tests.evaluator.experiments.commands_of_click import TABLES, commands_of_cl
 
 COMMANDS = {name: commands_of_click(name) for name in ("gen", "score")}
 needs_tables = pytest.mark.skipif(not TABLES, reason="score tables is not there")
+ROOT = Path(__file__).parents[3]
 MINE = """
 about = "One model from scratch."
 tables = "bindsplit2026"
@@ -38,9 +39,12 @@ def planned(*arguments: str | Path) -> list[list[str]]:
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
+SHIPPED = [(name, scale) for name in experiment_names() for scale in ("smoke", "tiny", "small", "paper")]
+EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.toml"), scale) for scale in ("smoke", "tiny")]
+
+
 @needs_tables
-@pytest.mark.parametrize("scale", ["smoke", "tiny", "small", "paper"])
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize(("name", "scale"), [*SHIPPED, *EXAMPLES])
 def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
     name: str, scale: str, tmp_path: Path
 ) -> None:
