@@ -1,5 +1,6 @@
 """A small rendered dataset, made once a test run and read by many tests."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from filelock import FileLock
+
+# Tests run in two processes on machines of two cores, where threads of matrix products would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 MODULES = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}
 

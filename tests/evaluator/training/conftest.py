@@ -28,6 +28,7 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
     def run(rank: int, pipe: Any) -> None:
         from accelerate import PartialState
 
+        torch.set_num_threads(1)  # a forked process has none of the threads that OpenMP would wait for
         PartialState._reset_state()
         names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_PORT": port}
         os.environ.update({name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1")
