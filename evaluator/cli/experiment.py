@@ -56,6 +56,8 @@ def experiment(
     expanded = expand(declared, scale)
     stages = [*expanded.stages, expanded.tables()]
     _check_commands(context.find_root(), stages, out)
+    if scale in declared.took:
+        say(f"From nothing, the scale {scale} took {declared.took[scale]}.")
     if dry_run:
         commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))

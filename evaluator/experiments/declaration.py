@@ -48,7 +48,7 @@ class Experiment(Declared):
 
     tables: the paper whose tables are made. values: what names in commands stand for; a list or a table stands for each of its
     elements in turn. scales: values that differ by scale; a list chooses from a table of `values`, or from `models`. stages: a
-    command by name.
+    command by name. took: what all stages of a scale took when they were last measured, by scale, such as "75 minutes of one core".
     runs: a `score run`, or several, by the label of its row. missing: the reason, by label, for what no run is made of.
     """
 
@@ -57,6 +57,7 @@ class Experiment(Declared):
     models: dict[str, Model] = Field(default_factory=dict)
     values: dict[Name, Value] = Field(default_factory=dict)
     scales: Annotated[dict[Name, dict[Name, Scalar | Listed]], Field(min_length=1)]
+    took: dict[Name, str] = Field(default_factory=dict)
     stages: dict[Name, str]
     runs: Annotated[dict[str, StrictStr | Commands], Field(min_length=1)]
     missing: dict[str, str] = Field(default_factory=dict)
@@ -70,7 +71,12 @@ class Experiment(Declared):
         labels = [
             f"the label '{label}' has '='; choose another" for label in (*self.runs, *self.missing) if "=" in label
         ]
-        refuse([*both, *labels])
+        scales = [
+            f"took.{name}: unknown scale; {did_you_mean(name, list(self.scales))}"
+            for name in self.took
+            if name not in self.scales
+        ]
+        refuse([*both, *labels, *scales])
         return self
 
     def at(self, scale: str, whole: bool = False) -> tuple[dict[str, Value], dict[str, Model]]:
@@ -164,7 +170,9 @@ def _extended(path: Path, name: str) -> dict[str, Any]:
     base = data.pop("extends")
     if base not in experiment_names() or base == name:
         raise UserError(f"{path}: cannot extend '{base}'; {did_you_mean(str(base), experiment_names())}")
-    return _merged(_extended(_path_of(base), base), data)
+    below = _extended(_path_of(base), base)
+    below.pop("took", None)  # changed values take another time
+    return _merged(below, data)
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,15 +55,15 @@ class VectorStore:
     """The vectors that are computed already: in the cache of all runs, and in the files of this run's processes.
 
     A process that is alone writes to the cache. One of several writes to a file of its own in the run's folder, since
-    several writers to one file are not safe on network disks; the main process gathers these files into the cache.
+    several writers to one file are not safe on network disks; the main process gathers these files into the cache. A process
+    that computes nothing has no file: the main process may have ended, and removed the folder, before it starts.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
         self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        own = self._folder / f"{kind}-{process.rank}.sqlite"
-        self._own = VectorCache(own) if process.count > 1 else cache
+        self._own: VectorCache | None = None if process.count > 1 else cache  # a file of its own begins with its first vector
 
     def __enter__(self) -> "VectorStore":
         return self
@@ -71,7 +71,7 @@ class VectorStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in {self._cache, self._own}:
+        for each in {self._cache, self._own or self._cache}:
             each.__exit__(kind, error, trace)
 
     def get(self, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -99,6 +99,8 @@ class VectorStore:
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
+        if self._own is None:
+            self._own = VectorCache(self._folder / f"{self._kind}-{self._process.rank}.sqlite")
         self._own.put(names, vectors)
 
     def gather(self, names: Names, total: int, again: Callable[[np.ndarray], None]) -> np.ndarray:

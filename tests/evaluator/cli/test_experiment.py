@@ -21,6 +21,8 @@ tables = "bindsplit2026"
 [values]
 epochs = 1
 train = 32
+[took]
+tiny = "a minute"
 [stages]
 plan = "gen plan --scenes train={train},val=1,seen=2,partial=2,unseen=2 --resolution 32x32"
 made = "gen render {plan} --quality draft --workers 1"
@@ -108,6 +110,7 @@ def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(tmp_pat
     assert done.exit_code == 2
     assert "Failed with exit code 2: gen plan --scenes train=nine" in done.stderr
     assert "log.txt" in done.stderr
+    assert "From nothing, the scale tiny took a minute." in done.stderr
     assert "No table could be made." in done.stdout
 
 

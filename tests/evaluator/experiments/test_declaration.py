@@ -22,6 +22,8 @@ size = 3
 [scales.one]
 task = ["two"]
 models = ["CLIP"]
+[took]
+tiny = "3 minutes of one core"
 [stages]
 world = "gen plan"
 [runs]
@@ -50,6 +52,12 @@ def test_a_scale_sets_values_and_chooses_from_tables_and_models(tmp_path: Path) 
     assert experiment.at("tiny")[0] == {"seed": (0, 1), "task": {"one": "a", "two": "b"}, "size": 3}
 
 
+def test_what_changes_values_does_not_inherit_the_time(tmp_path: Path) -> None:
+    assert read_experiment(write(tmp_path, GOOD)).took == {"tiny": "3 minutes of one core"}
+    assert read_experiment("pearson2025").took
+    assert read_experiment(write(tmp_path, 'extends = "pearson2025"\n')).took == {}
+
+
 def test_a_file_extends_a_shipped_one_table_by_table(tmp_path: Path) -> None:
     path = write(tmp_path, 'extends = "pearson2025"\n[values]\nresolution = "32x32"\n[scales.smoke]\nseed = [5]\n')
     ours, theirs = read_experiment(path), read_experiment("pearson2025")
@@ -71,6 +79,7 @@ def test_a_file_extends_a_shipped_one_table_by_table(tmp_path: Path) -> None:
         ('spec = "jackalope:{world}"', "", "models.CLIP: expected either spec"),
         ('"{model}" =', '"{model} = 2" =', "has '='; choose another"),
         ("about =", "about", "mine.toml"),
+        ("tiny = ", "tin = ", "took.tin: unknown scale; did you mean 'tiny'?"),
         ('about = "A test."', 'extends = "pearson2026"', "cannot extend 'pearson2026'"),
     ],
 )

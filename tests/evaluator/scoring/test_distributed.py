@@ -75,7 +75,6 @@ def _start(
 
     def work(rank: int) -> None:
         os.environ.update(XDG_CACHE_HOME=str(cache), RANK=str(rank), WORLD_SIZE=str(ranks))
-        sys.stderr = sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         FAMILIES["slow"] = Family("none", "none")
         import evaluator.run
 
@@ -223,6 +222,16 @@ def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
     remove_parts(tmp_path)
     with store(0, 1) as alone:
         assert set(alone.get(["a", "b", "c"])) == {"a", "b", "c"}
+
+
+def test_a_late_process_with_nothing_to_do_leaves_nothing(tmp_path: Path) -> None:
+    """The main process may have ended before it starts, as when all vectors are in the cache."""
+    cache = VectorCache(tmp_path / "cache.sqlite")
+    cache.put(["a"], np.ones((1, 2)))
+    with VectorStore(cache, tmp_path / "run", "texts", Process(1, 2)) as late:
+        remove_parts(tmp_path / "run")
+        assert late.known(lambda rows: ["a" for _ in rows], np.arange(1)).tolist() == [True]
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_another_process_writes_meanwhile_is_not_computed_again(
