@@ -4,12 +4,9 @@ from pathlib import Path
 
 from evaluator.exposure import RECORD
 from evaluator.forgetting import FORGETTING, read_forgetting
-from evaluator.models.diffusion.loading import load_diffusion
-from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.hf import HfEncoder, load_hf
-from evaluator.models.open_clip import CONFIG, OpenClipEncoder, load_open_clip
-from evaluator.models.open_clip_config import check_plain_sizes
-from evaluator.models.vilt import ViltScorer, load_vilt
+from evaluator.models.contracts import Model
+from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
+from evaluator.models.registry import load_model
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 from generator.dataset.limits import MOST_LIST
@@ -29,7 +26,7 @@ _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
 
 
-def load_jackalope(path: str, device: str | None) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
+def load_jackalope(path: str, device: str | None) -> Model:
     """Load the folder at `path`, which a diffusion model may follow with `@PRESET`.
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
@@ -82,14 +79,10 @@ def _folder_and_preset(path: str) -> tuple[Path, str]:
     return Path(path), ""
 
 
-def _load(
-    folder: Path, preset: str, path: str, device: str | None
-) -> OpenClipEncoder | HfEncoder | ViltScorer | DiffusionClassifier:
-    family, place = family_of(folder), str(folder.absolute())
-    if family == "diffusion":
-        return load_diffusion(f"{place}{preset}", device)
+def _load(folder: Path, preset: str, path: str, device: str | None) -> Model:
+    family = family_of(folder)
     if family != "open_clip":
-        return load_vilt(place, device) if family == "vilt" else load_hf(place, device)
+        return load_model(f"{family}:{folder.absolute()}{preset}", device)
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
-    return load_open_clip(f"local-dir:{folder}", device)
+    return load_model(f"open_clip:local-dir:{folder}", device)

@@ -25,14 +25,13 @@ from evaluator.models.contracts import DualEncoder
 from evaluator.models.damage import damage_in
 from evaluator.models.device import best_device
 from evaluator.models.memory import out_of_memory
-from evaluator.models.open_clip_config import check_open_clip_config
+from evaluator.models.open_clip_config import CONFIG, check_open_clip_config
 from evaluator.models.pretrained.source import Source, first_line, loading
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json
 
-CONFIG = "open_clip_config.json"
 _QUICK = "-quickgelu"
 _FEW = 8
 # raised by reading a file that is not a checkpoint of tensors

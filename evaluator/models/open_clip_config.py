@@ -6,6 +6,7 @@ from typing import Any
 
 from generator.dataset.errors import UserError
 
+CONFIG = "open_clip_config.json"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 # what tokenizers of open_clip may be given; anything else is handed on to transformers, or names a file to read
 _TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}

@@ -63,7 +63,9 @@ class VectorStore:
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
         self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        self._own: VectorCache | None = None if process.count > 1 else cache  # a file of its own begins with its first vector
+        self._own: VectorCache | None = (
+            None if process.count > 1 else cache
+        )  # a file of its own begins with its first vector
 
     def __enter__(self) -> "VectorStore":
         return self

@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from itertools import combinations, permutations
 
 import pytest
@@ -16,6 +18,7 @@ from generator.dataset.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
+from generator.plan.packed import Plan
 from generator.plan.plan import plan_scenes
 from generator.plan.record import Planned
 from generator.scene.graph import scene_graph
@@ -24,26 +27,35 @@ from generator.vocabulary.schema import read_vocabulary
 VOCABULARY = read_vocabulary("clevr")
 SPLITS = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, 0))
 COUNTS = {"train": 400, "val": 50, "seen": 90, "partial": 90, "unseen": 45}
-PLAN = plan_scenes(VOCABULARY, SPLITS, COUNTS, 0)
-
-
 MANY = read_vocabulary("clevr-many")
-MANY_PLAN = plan_scenes(MANY, SPLITS, COUNTS, 0, (3, 10))
+
+
+@cache
+def pairs() -> Plan:
+    """Planned scenes of two objects."""
+    return plan_scenes(VOCABULARY, SPLITS, COUNTS, 0)
+
+
+@cache
+def many() -> Plan:
+    """Planned scenes of three to ten objects."""
+    return plan_scenes(MANY, SPLITS, COUNTS, 0, (3, 10))
 
 
 def split_of(planned: Planned) -> str | None:
     return SPLITS.place(tuple((attributes["color"], thing) for thing, attributes in planned.objects)).split
 
 
-@pytest.mark.parametrize("plan", [PLAN, MANY_PLAN])
-def test_every_split_gets_its_number(plan: list[Planned]) -> None:
+@pytest.mark.parametrize("plan_of", [pairs, many])
+def test_every_split_gets_its_number(plan_of: Callable[[], Plan]) -> None:
+    plan = plan_of()
     assert Counter(split_of(planned) for planned in plan) == COUNTS
     assert len({planned.scene_id for planned in plan}) == len(plan)
 
 
 def test_numbers_of_objects_are_balanced_in_every_split() -> None:
     for split in COUNTS:
-        counts = Counter(len(planned.objects) for planned in MANY_PLAN if split_of(planned) == split)
+        counts = Counter(len(planned.objects) for planned in many() if split_of(planned) == split)
         assert set(counts) == set(range(3, 11))
         assert max(counts.values()) - min(counts.values()) <= 1
 
@@ -58,14 +70,14 @@ def test_scenes_of_one_object_only_train() -> None:
 
 
 def test_a_scene_number_says_nothing_of_its_split() -> None:
-    first_half = Counter(split_of(planned) for planned in PLAN[: len(PLAN) // 2])
+    first_half = Counter(split_of(planned) for planned in pairs()[: len(pairs()) // 2])
     assert set(first_half) == set(COUNTS)
 
 
-@pytest.mark.parametrize("plan", [PLAN, MANY_PLAN])
+@pytest.mark.parametrize("plan_of", [pairs, many])
 @pytest.mark.parametrize("split", ["train", "seen", "partial", "unseen"])
-def test_what_is_not_tested_is_balanced(split: str, plan: list[Planned]) -> None:
-    chosen = [planned for planned in plan if split_of(planned) == split]
+def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], Plan]) -> None:
+    chosen = [planned for planned in plan_of() if split_of(planned) == split]
     for slot in range(max(len(planned.objects) for planned in chosen)):
         for kind in ("material", "size"):
             counts = Counter(planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects))
@@ -93,11 +105,11 @@ def test_every_order_in_depth_is_as_likely_as_every_other() -> None:
 
 
 def test_groups_are_as_frequent_as_one_another() -> None:
-    unseen = [planned for planned in PLAN if split_of(planned) == "unseen"]
+    unseen = [planned for planned in pairs() if split_of(planned) == "unseen"]
     groups = Counter(planned.cluster_id for planned in unseen)
     assert len(groups) == 9
     assert set(groups.values()) == {5}
-    partial = Counter(planned.cluster_id for planned in PLAN if split_of(planned) == "partial")
+    partial = Counter(planned.cluster_id for planned in pairs() if split_of(planned) == "partial")
     assert set(partial.values()) == {1}
 
 
@@ -114,7 +126,7 @@ def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, s
 def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(
-        st.sampled_from([*PLAN, *MANY_PLAN]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)])
+        st.sampled_from([*pairs(), *many()]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)])
     )
     def check(planned: Planned, seed: int, size: tuple[int, int]) -> None:
         vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
@@ -137,7 +149,7 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
 
 
 def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
-    scenes = [place_scene(PLAN[0], VOCABULARY, seed, attempt, 96, 96) for seed in range(3) for attempt in range(3)]
+    scenes = [place_scene(pairs()[0], VOCABULARY, seed, attempt, 96, 96) for seed in range(3) for attempt in range(3)]
     assert len({scene.objects[0].position for scene in scenes}) == 9
     assert len({scene.camera.position for scene in scenes}) == 9
     assert len({str([(o.category, o.attributes) for o in scene.objects]) for scene in scenes}) == 1
@@ -146,7 +158,7 @@ def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
 def test_a_stage_too_small_is_refused() -> None:
     cramped = VOCABULARY.model_copy(update={"placement": VOCABULARY.placement.model_copy(update={"extent": 0.2})})
     with pytest.raises(UserError, match="No room for 2 objects"):
-        place_scene(PLAN[0], cramped, 0, 0, 96, 96)
+        place_scene(pairs()[0], cramped, 0, 0, 96, 96)
 
 
 @pytest.mark.full
@@ -167,5 +179,5 @@ def test_plans_do_not_depend_on_the_hash_seed() -> None:
 
 
 def test_a_plan_survives_json() -> None:
-    for planned in (PLAN[0], MANY_PLAN[0]):
+    for planned in (pairs()[0], many()[0]):
         assert Planned.from_dict(json.loads(json.dumps(asdict(planned)))) == planned
