@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results, Row
-from evaluator.report.overview import main_lines, varying_labels
+from evaluator.report.overview import Line, main_lines, varying_labels
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
@@ -43,42 +43,48 @@ def figures(results: Sequence[Results]) -> list[str]:
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:
     """The main metric by split with its intervals, the range over blocks as a ribbon, and its chance level.
 
-    A line for each model and group of items; the colour tells models apart, or for one model its groups.
+    Of one model, a line for each group of items. Of several, a panel for each group and a line for each model.
     """
     lines = [line for group in main_lines(results) for line in group if line.first["protocol"] == protocol]
     splits = [split for split in SPLITS if any(split in line.rows for line in lines)]
     if not splits:
         return []
     metrics = list(dict.fromkeys(line.first["metric"] for line in lines))
-    labels = [name for name in varying_labels(lines) if name != "error"]
-    groups = [
-        ", ".join(str(line.first[name]) for name in labels if line.first[name]) or ("all" if labels else "")
-        for line in lines
-    ]
+    name = metrics[0] if len(metrics) == 1 else "R@1" if all("R@1" in each for each in metrics) else "share"
+    labels = [each for each in varying_labels(lines) if each != "error"]
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        parts = [line.first["metric"]] if len(metrics) > 1 else []
+        parts += [str(line.first[each]) for each in labels if line.first[each]]
+        groups.setdefault(", ".join(parts) or "all", []).append(line)
+    panels = [*groups] if len(results) > 1 else [""]
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-        for i, (line, group) in enumerate(zip(lines, groups, strict=True)):
-            style = _style(results, line.entry, list(dict.fromkeys(groups)).index(group))
-            drawn = [line.rows.get(split, _NOTHING) for split in splits]
-            places = [x + 0.06 * (i - (len(lines) - 1) / 2) for x in range(len(splits))]
-            names = [
-                line.entry["model"] if len(results) > 1 else "",
-                line.first["metric"] if len(metrics) > 1 else "",
-                group,
-            ]
-            _line(axes, places, drawn, ", ".join(name for name in names if name) or "all", style)
-        own = [row for line in lines for split, row in line.rows.items() if split in splits]
-        levels = sorted({row["chance"] for row in own if row["chance"] is not None})
-        for level in levels:
-            axes.axhline(100 * level, color="#888", linestyle="--", linewidth=1)
-        if levels:
-            axes.annotate(
-                "chance", (-0.28, 100 * levels[-1]), xytext=(0, 3), textcoords="offset points", color="#666", fontsize=9
-            )
-        name = metrics[0] if len(metrics) == 1 else "R@1" if all("R@1" in each for each in metrics) else "share"
-        axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{name}, %", ylim=(-3, 103), title=protocol)
-        axes.set_xlim(-0.3, max(len(splits), 2) - 0.7)
-        return [_svg(figure, [axes], len(lines) > 1)]
+        figure, grid = _panels(len(panels))
+        for axes, panel in zip(grid, panels, strict=True):
+            drawn = [(group, line) for group, part in groups.items() for line in part if panel in ("", group)]
+            step = min(0.06, 0.5 / len(drawn))
+            for i, (group, line) in enumerate(drawn):
+                places = [x + step * (i - (len(drawn) - 1) / 2) for x in range(len(splits))]
+                rows = [line.rows.get(split, _NOTHING) for split in splits]
+                label = line.entry["model"] if panel else group
+                _line(axes, places, rows, label, _style(results, line.entry, [*groups].index(group) * (not panel)))
+            own = [row for _, line in drawn for split, row in line.rows.items() if split in splits]
+            _chance(axes, [row["chance"] for row in own if row["chance"] is not None])
+            title = protocol if panel in ("", "all") else f"{protocol}, {panel}"
+            axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{name}, %", ylim=(-3, 103), title=title)
+            axes.set_xlim(-0.3, max(len(splits), 2) - 0.7)
+        return [_svg(figure, grid, len(lines) > 1)]
+
+
+def _chance(axes: Axes, levels: Sequence[float]) -> None:
+    """Dash the levels of chance, the highest named at the right."""
+    for level in set(levels):
+        axes.axhline(100 * level, color="#888", linestyle="--", linewidth=1)
+    if levels:
+        place = (1, 100 * max(levels))
+        axes.annotate(
+            "chance", place, (3, 0), ("axes fraction", "data"), "offset points", color="#666", fontsize=9, va="center"
+        )
 
 
 def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
@@ -207,9 +213,12 @@ def _svg(figure: Figure, grid: Sequence[Axes], legend: bool) -> str:
         axes.spines[["top", "right"]].set_visible(False)
     labelled = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     if legend and labelled:
-        figure.legend(labelled.values(), labelled.keys(), loc="outside right upper", fontsize=8, frameon=False)
+        # beside the panels, which keep their size
+        figure.legend(
+            labelled.values(), labelled.keys(), loc="upper left", bbox_to_anchor=(1, 1), fontsize=8, frameon=False
+        )
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
