@@ -33,9 +33,12 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
 
 
 def _model(trained: dict[str, Any]) -> str:
-    """The method of a training, with the model that it started from."""
-    base = trained.get("base")
-    return f"jackalope:{trained['method']}" + (f" of {base['model']}" if base else "")
+    """The method of a training, with the model that it started from: one of ours by its weights, since folders are moved."""
+    name, base = f"jackalope:{trained['method']}", trained.get("base")
+    if not base:
+        return name
+    ours = base["model"].startswith("jackalope:")
+    return f"{name} of {'jackalope:' + base['weights_sha256'][:8] if ours else base['model']}"
 
 
 def _design(benchmark: Benchmark, world: World | None) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def _told_apart(run: Results) -> dict[str, Any]:
 
 
 def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value or "none" if isinstance(value, str) else json.dumps(value)
 
 
 def _pooled(runs: Sequence[Results], name: str) -> Results:

@@ -40,6 +40,19 @@ def test_block_seeds_share_a_design_and_differ_in_the_block(several: Path) -> No
     assert [each["block_seed"] for each in found] == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("base", "named"),
+    [
+        ({"model": "jackalope:/a/folder", "weights_sha256": "0123456789ab"}, "jackalope:labclip of jackalope:01234567"),
+        ({"model": "open_clip:RN50@openai", "weights_sha256": "01"}, "jackalope:labclip of open_clip:RN50@openai"),
+        (None, "jackalope:labclip"),
+    ],
+)
+def test_a_base_of_ours_is_known_by_its_weights(drawn: Path, base: dict[str, str] | None, named: str) -> None:
+    """A folder may be moved or copied, and another model may stand in its place."""
+    assert _factors(drawn, trained_on={"method": "labclip", "recipe": {"seed": 1}, "base": base})["model"] == named
+
+
 def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(drawn: Path) -> None:
     """Class lists of other block seeds have other numbers of labels, and so of scenes."""
 

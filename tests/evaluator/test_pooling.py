@@ -86,10 +86,10 @@ def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
 
 def test_names_of_entries_say_what_of_the_treatment_differs() -> None:
     entries = pool_runs(
-        [made_run(treatment={"epochs": 5, "negatives": on}, training_seed=0) for on in (True, False)]
+        [made_run(treatment={"epochs": 5, "negatives": on}, training_seed=0) for on in ("swap", "")]
         + [made_run(model="clip")]
     )
-    assert [entry["model"] for entry in entries] == ["m, negatives true", "m, negatives false", "clip"]
+    assert [entry["model"] for entry in entries] == ["m, negatives swap", "m, negatives none", "clip"]
 
 
 def test_rows_that_some_runs_lack_are_pooled_over_the_others() -> None:
