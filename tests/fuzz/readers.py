@@ -1,6 +1,7 @@
 """The readers of files, each as a function of a folder, and the real files that they read."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from evaluator.certificate import found_certificate
 from evaluator.elsewhere.run import Source, measure_items
 from evaluator.exposure import recorded_exposure
 from evaluator.measure import measure
+from evaluator.partitions import captions_digest, read_splits, write_splits
 from evaluator.report.latex import write_latex
 from evaluator.report.page import write_page
 from evaluator.run_folder import open_run, read_named, read_results
@@ -147,6 +149,14 @@ def _report(root: Path) -> None:
     write_page([read_named(str(run.folder))], root / "page.html")
 
 
+def _partitions(root: Path) -> None:
+    read_splits(root / "partitions", open_run(root / "run").benchmark)
+
+
+def _parted(root: Path) -> None:
+    measure(open_run(root / "parted").folder)
+
+
 def _compare(name: str) -> Read:
     def read(root: Path) -> None:
         match(read_answers(f"a={root / name}"))
@@ -230,6 +240,10 @@ READERS: dict[str, Reader] = {
     "compare, run": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _compare("run")),
     "run": Reader(("run/scores.parquet", "run/run.json"), _run),
     "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _report),
+    "partitions": Reader(
+        tuple(f"partitions/{name}" for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")), _partitions
+    ),
+    "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
 }  # fmt: skip
 
@@ -297,3 +311,15 @@ def make_files(folder: Path) -> None:
     write_json(folder / "jackalope.json", shown)
     Image.new("RGB", (4, 4)).save(folder / "a.png")
     measure_items(Source(folder / "items.csv", out=folder / "run"))
+    partitions = folder / "partitions"
+    partitions.mkdir()
+    about = {"benchmark": "b", "reference": "r", "captions": "free", "extractor": "rules", "match": "lemmas"}
+    write_json(partitions / "summary.json", about)
+    digest = captions_digest(["a red cube", "a blue cube"])
+    (partitions / "per_sample_overlap.tsv").write_text(
+        "question\tcaptions\tbucket\tpartition\n"
+        + "".join(f"{i}\t{digest}\tall\t{name}\n" for i, name in enumerate(("seen", "unseen")))
+    )
+    (partitions / "excluded.tsv").write_text(f"question\tcaptions\n2\t{digest}\n")
+    parted = Path(shutil.copytree(folder / "run", folder / "parted"))
+    write_splits(parted, read_splits(partitions, open_run(parted).benchmark))
