@@ -17,7 +17,7 @@ from generator.dataset.commands import Bar, DatasetFolder, result
     "--split", "splits", multiple=True, metavar="NAME",
     help="Split whose captions are shown. Repeat for several.  [default: train, and all but those of validation]",
 )  # fmt: skip
-@click.option("--captions", type=click.IntRange(min=4), default=48, help="Most captions, drawn by seed.")
+@click.option("--captions", type=click.IntRange(min=4), default=24, help="Most captions, drawn by seed.")
 @click.option("--images", type=click.IntRange(min=1), default=5, help="Most images of each caption, drawn by seed.")
 @click.option("--seed", type=SEED, default=0, help="Seed of the choice of captions and images, and of t-SNE.")
 @DEVICE

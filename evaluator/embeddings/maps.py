@@ -31,7 +31,7 @@ class Asked:
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
-    captions: int = 48
+    captions: int = 24
     images: int = 5
     seed: int = 0
 
