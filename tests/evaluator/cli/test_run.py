@@ -28,6 +28,7 @@ def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.full
 def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Path) -> None:
     done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
     assert done.returncode == 2

@@ -132,7 +132,7 @@ def test_two_processes_give_the_bytes_of_one(make: Make, drawn: Path, tmp_path: 
     assert not (tmp_path / "two" / ".parts").exists()
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_what_two_processes_left_others_go_on_with(make: Make, drawn: Path, tmp_path: Path, ranks: int) -> None:
     _finish(_start(make, tmp_path / "one.log", drawn, tmp_path / "one", tmp_path / "a"))
     processes = _start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b", 2)
@@ -148,7 +148,7 @@ def test_what_two_processes_left_others_go_on_with(make: Make, drawn: Path, tmp_
     assert sum(often.values()) - len(often) <= 2 * DEFAULT
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_what_is_damaged_in_the_cache_is_computed_again_and_nothing_else(
     make: Make, drawn: Path, tmp_path: Path, ranks: int
 ) -> None:

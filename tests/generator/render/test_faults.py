@@ -94,11 +94,12 @@ def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> No
     "left",
     [
         pytest.param(200_000, id="images"),
-        pytest.param(260_000, marks=pytest.mark.full, id="tables"),
-        pytest.param(420_000, marks=pytest.mark.full, id="texts"),
-        pytest.param(560_000, marks=pytest.mark.full, id="more texts"),
+        pytest.param(260_000, id="tables"),
+        pytest.param(420_000, id="texts"),
+        pytest.param(560_000, id="more texts"),
     ],
 )
+@pytest.mark.full
 def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, disk: Path, left: int) -> None:
     ballast = disk / "ballast"
     ballast.write_bytes(b"0" * ((1 << 20) - left))
@@ -124,7 +125,11 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed
             "quality.toml is missing, so this installation is not whole; install Jackalope again.",
         ),
         pytest.param("scenes/clevr.toml", "Unknown family 'clevr'", marks=pytest.mark.full),
-        ("generator/render/blender/meshes.py", "No module named 'generator.render.blender.meshes'"),
+        pytest.param(
+            "generator/render/blender/meshes.py",
+            "No module named 'generator.render.blender.meshes'",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(tmp_path: Path, missing: str, said: str) -> None:

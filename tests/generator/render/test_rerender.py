@@ -37,6 +37,7 @@ def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
         assert done.benchmark(name).sums == before.benchmark(name).sums
 
 
+@pytest.mark.full
 def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "larger"
     done, before = (

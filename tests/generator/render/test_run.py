@@ -121,6 +121,7 @@ def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> 
     assert "lessen [placement] min_pixels or min_visible" in rows[0]["reason"]
 
 
+@pytest.mark.full
 def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
     root = tmp_path / "torn"
     process = start(*render_arguments(root, *FEW))
