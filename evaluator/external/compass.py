@@ -47,7 +47,7 @@ def _asked(file: Path, level: str, n: str, caption: Any, negatives: list[str], p
         types[type_] += 1
         told += [(f"d{number}", True, true), *((f"d{number}", False, text) for text in false)]
     if caption is not None and not (isinstance(caption, str) and caption):
-        raise UserError(f"Expected a text as the caption of {place.lower()}, got {caption!r:.80}.")
+        raise UserError(f"{place} has the caption {caption!r:.80}; expected a text.")
     slots, truth, texts = zip(*told, strict=True)
     question = Question(
         f"{level}/{file.stem}/{n}", (shown.id,), texts, (truth,), shown.whole, "composed", protocol="integration", slots=slots,
@@ -64,9 +64,7 @@ def _part(part: Any, place: str) -> tuple[str, str, list[str]]:
         texts = [(true, false) for true, false in part.items() if true != "replaced"]
         if len(texts) == 1 and isinstance(texts[0][1], list) and texts[0][1]:
             return part["replaced"], texts[0][0], _texts(texts[0][1], place, "")
-    raise UserError(
-        f'Expected {{"caption": [negatives], "replaced": {"|".join(_TYPES)}}} in {place.lower()}, got {part!r:.80}.'
-    )
+    raise UserError(f'{place} has {part!r:.80}; expected {{"caption": [negatives], "replaced": {"|".join(_TYPES)}}}.')
 
 
 def _texts(values: Any, file: Path | str, n: str) -> list[str]:

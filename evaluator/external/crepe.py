@@ -88,7 +88,5 @@ def _negatives(record: Record, column: str) -> list[str]:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             value = None
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
-        raise UserError(
-            f"Expected a list of texts as the '{column}' of {record.place.lower()}, got {record.value(column)!r:.80}."
-        )
+        raise UserError(f"{record.place} has {record.value(column)!r:.80} as its '{column}'; expected a list of texts.")
     return list(dict.fromkeys(value))

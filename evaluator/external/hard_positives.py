@@ -50,7 +50,7 @@ def _asked(original: Record, positive: Record, kind: str, skill: str) -> Asked:
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(
-                f"{original.place} has the {name} '{original.text(name)}', {positive.place.lower()} '{positive.text(name)}'; give two "
+                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} '{positive.text(name)}'; give two "
                 "files of one version."
             )
     shown = Shown((original.text("image_path"),), box=box_of(original, BOX))

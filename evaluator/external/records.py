@@ -55,7 +55,7 @@ class Record:
         """A value as text. Raises UserError where it is none."""
         value = self.value(name)
         if not isinstance(value, str | int) or value == "":
-            raise UserError(f"Expected a text as the '{name}' of {self.place.lower()}, got {value!r:.80}.")
+            raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a text.")
         return str(value)
 
     def number(self, name: str) -> int:
@@ -64,9 +64,7 @@ class Record:
         try:
             return int(value)
         except (TypeError, ValueError, OverflowError):
-            raise UserError(
-                f"Expected a whole number as the '{name}' of {self.place.lower()}, got {value!r:.80}."
-            ) from None
+            raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a whole number.") from None
 
 
 def read_records(path: Path) -> Iterator[Record]:

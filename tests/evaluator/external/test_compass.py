@@ -45,7 +45,7 @@ def test_what_lacks_a_part_is_excluded_with_the_reason(tmp_path: Path, name: str
     [
         (COMPOSED, {"2": "a green cube"}, "Expected a list of texts for 2 atoms"),
         (COMPOSED, {"two": []}, "Expected numbers of atoms as the keys"),
-        ("gt-caption/l2-OA/11.json", {"2": 3}, "Expected a text as the caption"),
+        ("gt-caption/l2-OA/11.json", {"2": 3}, "has the caption 3; expected a text"),
         (DECOMPOSED, {"2": [{"There is a red cube.": ["x"]}]}, '"replaced": object|attribute|relation'),
         (DECOMPOSED, {"2": [{"a": ["x"], "b": ["y"], "replaced": "object"}]}, '"replaced": object|attribute|relation'),
         (DECOMPOSED, {"2": [{"a": [3], "replaced": "object"}]}, "Expected a list of texts in"),

@@ -134,7 +134,7 @@ def test_only_the_box_of_an_image_is_shown(tmp_path: Path) -> None:
             lambda folder: (folder / "replace_att.json").write_text(
                 json.dumps([{"filename": "000000000001.jpg", "caption": ["a red car"], "negative_caption": "a blue car"}])
             ),
-            "Expected a text as the 'caption'",
+            "as its 'caption'; expected a text",
         ),
     ],
 )  # fmt: skip

@@ -56,7 +56,7 @@ def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [None, "x", [], 1e400])
 def test_a_number_that_is_none_is_said(value: object) -> None:
-    with pytest.raises(UserError, match=r"has no 'n'|Expected a whole number as the 'n' of row 0"):
+    with pytest.raises(UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"):
         Record(Path("a.json"), "0", {"n": value}).number("n")
 
 
