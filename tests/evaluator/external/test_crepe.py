@@ -39,7 +39,7 @@ def test_a_caption_without_negatives_is_excluded(tmp_path: Path) -> None:
 def test_negatives_that_are_no_texts_are_refused(tmp_path: Path, negatives: str) -> None:
     file = tmp_path / "prod_vg_hard_negs_atom_complexity_4.csv"
     file.write_text(f'image_id,caption,x,y,width,height,hard_negs\n1,a cup,0,0,3,3,"{negatives}"\n')
-    with pytest.raises(UserError, match="Row 0 of .* as its 'hard_negs'; expected a list of texts"):
+    with pytest.raises(UserError, match=r"Row 0 of .* as its 'hard_negs'; expected a list of texts"):
         list(read_crepe(file))
 
 
