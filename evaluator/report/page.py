@@ -15,6 +15,7 @@ from PIL import Image
 from evaluator.contamination import CLEAN, MARK, mark_of, training_said
 from evaluator.external.of_run import pictures_of
 from evaluator.images import Images
+from evaluator.partitions import splits_said
 from evaluator.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
@@ -58,6 +59,8 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         "p_value": p_value,
     }
     lines = [line for group in main_lines(entries) for line in group]
+    by_familiarity = dict.fromkeys(line for each in entries for line in splits_said(each["rules"]))
+    own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
         lines=lines,
@@ -65,9 +68,7 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         labels=["protocol", "metric", *varying_labels(lines)],
         of_entry=varying_entries(entries),
         notes=[*differences(entries), *spread_notes(entries)],
-        splits_said=about_splits(
-            [each.run.benchmark for each in runs], all(each["training"]["status"] == CLEAN for each in entries)
-        ),
+        splits_said=[*by_familiarity, *about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))],
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],
