@@ -69,7 +69,7 @@ def familiarity(
     from evaluator.familiarity.synonyms import read_synonyms
     from generator.dataset.files import write_json
 
-    source = external_source(benchmark, None, filters) or Source(Path(benchmark))
+    source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
             f"Expected a benchmark of others as NAME:PATH or a dataset's folder, got '{benchmark}'; write for example "

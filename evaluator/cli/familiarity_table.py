@@ -5,7 +5,7 @@ from typing import Any
 
 def said(summary: dict[str, Any]) -> str:
     """The figures of an audit as lines."""
-    corpus, rates, shares = summary["corpus"], summary["rates"], summary["bindings"]
+    corpus, rates = summary["corpus"], summary["rates"]
     inside = sum(summary["buckets"].values())
     lines = [
         f"{summary['benchmark']} against {summary['reference']}: {inside:,} of {summary['samples']:,} samples, captions read as "
@@ -16,6 +16,12 @@ def said(summary: dict[str, Any]) -> str:
         "",
         "bucket              samples",
         *(f"{name:<18} {n:>8,}" for name, n in summary["buckets"].items()),
+        f"Without those of close matches alone: {', '.join(f'{name} {n:,}' for name, n in summary['partitions'].items())}.",
+        *(
+            f"No sample is {name}: that partition has no mean."
+            for name, n in summary["partitions"].items()
+            if not n and inside
+        ),
         "",
         "samples            all seen  all unseen",
         *(
@@ -24,23 +30,36 @@ def said(summary: dict[str, Any]) -> str:
         ),
         "",
         "bindings of         perfect     close      none",
-        *(
-            f"{side:<18} {_percent(shares[side]['perfect']):>8}  {_percent(shares[side]['close']):>8}  {_percent(shares[side]['none']):>8}"
-            for side in ("positive", "negative")
-        ),
+        *_sides(summary["bindings"], ""),
+        *_sides(summary["bindings_mixed"], ", mixed"),
         "",
     ]
-    asymmetry = summary["asymmetry"]
-    if asymmetry["value"] is None:
+    if summary["asymmetry"]["value"] is None:
         return "\n".join([*lines, "No sample is left, so there is no asymmetry."])
-    numbers = [100 * asymmetry[name] for name in ("value", "low", "high")]
     lines.append(
-        f"Of a true caption's bindings {numbers[0]:+.1f} points [{numbers[1]:+.1f}, {numbers[2]:+.1f}] more are perfect matches than of its "
-        "false one's (mean over samples, 95% interval)."
+        f"Of a true caption's bindings {_points(summary['asymmetry'])} more are perfect matches than of its false one's (mean over samples, "
+        "95% interval over images or other clusters)."
     )
+    lines.extend(f"  true captions {slot}: {_points(each)}" for slot, each in summary["asymmetry_of"].items())
     if summary["duplicates"]:
-        lines.append(f"{summary['duplicates']:,} samples repeat the bindings of another; they count as published.")
+        lines.append(
+            f"{summary['duplicates']:,} samples repeat the image and both captions of another; they count as published."
+        )
     return "\n".join(lines)
+
+
+def _sides(shares: dict[str, Any], of: str) -> list[str]:
+    return [
+        f"{side + of:<18} {_percent(each['perfect']):>8}  {_percent(each['close']):>8}  {_percent(each['none']):>8}"
+        for side, each in shares.items()
+    ]
+
+
+def _points(asymmetry: dict[str, Any]) -> str:
+    value, low, high = (
+        None if asymmetry[name] is None else f"{100 * asymmetry[name]:+z.1f}" for name in ("value", "low", "high")
+    )
+    return f"{value} points" + ("" if low is None else f" [{low}, {high}]")
 
 
 def _share(part: int, whole: int) -> float | None:

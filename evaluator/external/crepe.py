@@ -20,6 +20,7 @@ _BOX = ("x", "y", "width", "height")
 _FOLDERS = ("VG_100K", "VG_100K_2")
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
+BOTH = "both"
 
 
 def read_crepe(path: Path) -> Iterator[Asked]:
@@ -50,7 +51,7 @@ def read_crepe(path: Path) -> Iterator[Asked]:
 
 def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Asked]:
     negatives = {kind: _negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")}
-    negatives["both"] = [*negatives["atom"], *negatives["comp"]]
+    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]]
     for kind, texts in negatives.items():
         yield _asked(record, "systematicity", kind, texts, split=split, corpus=corpus)
 
@@ -63,7 +64,7 @@ def _asked(
     texts = (record.text("caption"), *negatives)
     question = Question(
         f"{record.file.stem}/{record.key}/{kind}", (shown.id,), texts, ((True, *[False] * len(negatives)),), shown.whole, kind, split,
-        protocol=protocol, counts=(n, None, None),
+        protocol=protocol, counts=(n, None, None), again=kind == BOTH,
     )  # fmt: skip
     excluded = "" if negatives else NO_NEGATIVE
     return Asked(question, (shown,), record.place, record.file, {CORPUS: corpus} if corpus else {}, excluded)
@@ -74,7 +75,7 @@ def _of_all_kinds(of_kind: dict[str, Asked]) -> Asked:
     negatives = [text for each in of_kind.values() for text in each.question.texts[1:]]
     question = Question(
         f"{first.question.item.rsplit('/', 1)[0]}/all", first.question.images, (first.question.texts[0], *negatives),
-        ((True, *[False] * len(negatives)),), first.question.cluster, "all", protocol="productivity", counts=first.question.counts,
+        ((True, *[False] * len(negatives)),), first.question.cluster, "all", protocol="productivity", counts=first.question.counts, again=True,
     )  # fmt: skip
     return Asked(question, first.images, first.place, first.file)
 

@@ -22,7 +22,8 @@ class Question:
 
     protocol: another one for questions of one image. slots: the slot of each text; without them true texts are `c`, false
     ones `n`. candidate_kinds: for each text the kind of error that it is. level, counts: those of the caption `c`; counts of
-    its objects, attributes and relations, None where they are unknown.
+    its objects, attributes and relations, None where they are unknown. again: whether its texts are those of other questions of its
+    images once more, so that an audit of texts counts them there.
     """
 
     item: str
@@ -38,6 +39,17 @@ class Question:
     candidate_kinds: tuple[str, ...] = ()
     level: str = ""
     counts: tuple[int | None, int | None, int | None] = (None, None, None)
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises UserError for texts that no file can hold."""
+        try:
+            "".join(self.texts).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise UserError(
+                f"Question {self.item} has {half!r} in a text, half of a character; mend it in its file."
+            ) from None
 
     @property
     def slot_of(self) -> tuple[str, ...]:

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from evaluator.familiarity.bindings import Binding
-from evaluator.familiarity.overlap import BUCKETS, CLOSE_ONLY, PERFECT, Overlap, Sample, overlap, rates, shares
+from evaluator.familiarity.overlap import (
+    BUCKETS,
+    CLOSE_ONLY,
+    MIXED,
+    PERFECT,
+    SEEN,
+    UNSEEN,
+    Overlap,
+    Sample,
+    overlap,
+    rates,
+    shares,
+)
 from evaluator.familiarity.part_counts import Counted
 from evaluator.familiarity.synonyms import Synonyms
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
@@ -61,20 +73,31 @@ class Audit:
     function_words: int
 
     def summary(self, seed: int = 0) -> dict[str, Any]:
-        """The figures as JSON: shares in 0..1, None where there is nothing to divide."""
-        buckets = Counter(each.bucket for each in self.overlaps)
-        asymmetry, low, high = _asymmetry(self.overlaps, seed)
+        """The figures as JSON: shares in 0..1, None where there is nothing to divide.
+
+        Of `bindings_mixed` are the mixed samples alone (figure 3, right); of `asymmetry_of` those of one true caption, where questions
+        have several. `duplicates` repeat the image and both captions of another (appendix B.8).
+        """
+        samples = [each for each in self.samples if not each.again]
+        overlaps = [each for each in self.overlaps if not each.sample.again]
+        buckets = Counter(each.bucket for each in overlaps)
+        partitions = Counter(each.partition for each in overlaps if each.bucket != CLOSE_ONLY)
+        slots = sorted({each.sample.slot for each in overlaps})
         found = {
-            "samples": len(self.samples), "excluded": dict(Counter(s.excluded for s in self.samples if s.excluded)),
+            "samples": len(samples), "excluded": dict(Counter(each.excluded for each in samples if each.excluded)),
             "buckets": {name: buckets[name] for name in BUCKETS.values()},
-            "partitions": dict(Counter(each.partition for each in self.overlaps if each.bucket != CLOSE_ONLY)),
-            "rates": rates(self.overlaps), "bindings": shares(self.overlaps),
-            "asymmetry": {"value": asymmetry, "low": low, "high": high},
+            "partitions": {name: partitions[name] for name in (SEEN, MIXED, UNSEEN)},
+            "rates": rates(overlaps), "bindings": shares(overlaps),
+            "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
+            "asymmetry": _asymmetry(overlaps, seed),
+            "asymmetry_of": {
+                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot], seed) for slot in slots if len(slots) > 1
+            },
             "corpus": {
                 "captions": self.counted.captions, "phrases": self.counted.phrases, "bare": self.counted.bare, "bindings": self.pairs,
                 "function_words": self.function_words,
             },
-            "duplicates": len(self.samples) - len({(tuple(s.positive), tuple(s.negative), s.excluded) for s in self.samples}),
+            "duplicates": len(overlaps) - len({(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}),
         }  # fmt: skip
         cleaned: dict[str, Any] = _without_nan(found)
         return cleaned
@@ -109,7 +132,9 @@ class Audit:
         ]
         _write_tsv(out / "excluded.tsv", _EXCLUDED, left_out)
         for name, buckets in _SPLITS.items():
-            members = [row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets]
+            members = [
+                row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets and not each.sample.again
+            ]
             write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in members))
 
 
@@ -133,15 +158,15 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def _asymmetry(overlaps: Sequence[Overlap], seed: int) -> tuple[float, float, float]:
-    """How much more of a positive's bindings are perfect than of its negative's, mean over samples, with the 95% interval of the
-    bootstrap over samples."""
-    if not overlaps:
-        return (float("nan"),) * 3
+def _asymmetry(overlaps: Sequence[Overlap], seed: int) -> dict[str, float]:
+    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and the 95% interval of the
+    bootstrap over clusters of samples, NaN for a single one."""
     each = np.array([_perfect(o.positive) - _perfect(o.negative) for o in overlaps])
-    means = bootstrap_means(*cluster_totals(each, np.arange(len(each))), seed)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(each.mean()), float(low), float(high)
+    low = high = float("nan")
+    _, clusters = np.unique([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)], return_inverse=True)
+    if len(set(clusters)) > 1:
+        low, high = np.quantile(bootstrap_means(*cluster_totals(each, clusters), seed), [0.025, 0.975])
+    return {"value": float(each.mean()) if len(each) else float("nan"), "low": float(low), "high": float(high)}
 
 
 def _perfect(labels: Sequence[str]) -> float:

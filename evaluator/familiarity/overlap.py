@@ -26,7 +26,11 @@ CLOSE_ONLY = "amb_close_only"
 @dataclass(frozen=True)
 class Sample:
     """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" where it is in one.
-    question: whose captions these are, by default `item`. captions: the digest of all captions of the question."""
+
+    question: whose captions these are, by default `item`. captions: the digest of all captions of the question. cluster: equal for
+    samples that are not independent, such as those of one image, "" for a sample of its own. texts: the two captions. slot: that of the
+    true one. again: whether another question asks the same once more, so that the sample counts there.
+    """
 
     item: str
     positive: Sequence[Binding]
@@ -34,6 +38,10 @@ class Sample:
     excluded: str = ""
     question: str = ""
     captions: str = ""
+    cluster: str = ""
+    texts: tuple[str, str] = ("", "")
+    slot: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)

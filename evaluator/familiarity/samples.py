@@ -1,8 +1,7 @@
 """The samples of a benchmark, from its texts alone: no image is read."""
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,17 @@ NOTHING = "a caption has no binding"
 ALIKE = "both captions have the same bindings"
 
 
+@dataclass
+class _Told:
+    """The captions of a question: the slot and text of each true one, and the false ones. The other fields as of Sample."""
+
+    item: str
+    cluster: str = ""
+    true: list[tuple[str, str]] = field(default_factory=list)
+    false: list[str] = field(default_factory=list)
+    again: bool = False
+
+
 def read_samples(
     source: Source, form: str | None = None, reading: Reading = DEFAULT
 ) -> tuple[list[Sample], str, dict[str, Any]]:
@@ -34,45 +44,46 @@ def read_samples(
     (evaluator.as_read).
 
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
-    benchmark that has no such pair, or whose files cannot be read.
+    benchmark that has no such pair, or whose files cannot be read, and for filters that it does not have.
     """
     questions, as_read = _questions(source)
-    pairs = [(item, true, false) for item, trues, falses in questions for true in trues for false in falses]
-    if not pairs:
+    form = form or (STRICT if source.name == "aro" else FREE)
+    read = reading.of_strict if form == STRICT else reading.of_caption
+    samples = []
+    for told in sorted(questions, key=lambda each: each.again):
+        pairs = [(slot, true, false) for slot, true in told.true for false in told.false]
+        digest = captions_digest([*(text for _, text in told.true), *told.false])
+        for i, (slot, true, false) in enumerate(pairs):
+            name = told.item if len(pairs) == 1 else f"{told.item}/{i}"
+            positive, negative = read(true), read(false)
+            sample = Sample(
+                name, positive, negative, _excluded(positive, negative, form), told.item, digest, told.cluster, (true, false), slot, told.again,
+            )  # fmt: skip
+            samples.append(sample)
+    if not samples:
         raise UserError(
             f"{source} has no question with a true and a false caption; give the files that its authors publish."
         )
-    form = form or (STRICT if source.name == "aro" else FREE)
-    read = reading.of_strict if form == STRICT else reading.of_caption
-    many = Counter(item for item, *_ in pairs)
-    numbers: Counter[str] = Counter()
-    digests = {item: captions_digest([*trues, *falses]) for item, trues, falses in questions}
-    samples = []
-    for item, true, false in pairs:
-        name = item if many[item] == 1 else f"{item}/{numbers[item]}"
-        numbers[item] += 1
-        samples.append(replace(_sample(name, read(true), read(false), form), question=item, captions=digests[item]))
     return samples, form, as_read
 
 
-def _sample(item: str, positive: Sequence[Binding], negative: Sequence[Binding], form: str) -> Sample:
+def _excluded(positive: Sequence[Binding], negative: Sequence[Binding], form: str) -> str:
     if form == STRICT:
-        return Sample(item, positive, negative, "" if positive and negative else NOT_STRICT)
-    excluded = NOTHING if not (positive and negative) else ALIKE if set(positive) == set(negative) else ""
-    return Sample(item, positive, negative, excluded)
+        return "" if positive and negative else NOT_STRICT
+    return NOTHING if not (positive and negative) else ALIKE if set(positive) == set(negative) else ""
 
 
-def _questions(source: Source) -> tuple[list[tuple[str, list[str], list[str]]], dict[str, Any]]:
-    """The id of each question, its true and its false captions, and how they were read (evaluator.as_read)."""
+def _questions(source: Source) -> tuple[list[_Told], dict[str, Any]]:
+    """The questions of a benchmark, and how they were read (evaluator.as_read)."""
+    if source.name in LAYOUTS:
+        _check_there(source)
+        questions, reading = read_texts(source.name, source.path, source.filters)
+        return [_of_question(question) for question in questions], reading
+    if source.filters:
+        raise UserError(f"'{source}' has no filters ({', '.join(source.filters)}); leave --filter out.")
     if source.name is None:
         return _dataset(source.path), {}
-    if not source.path.exists():
-        raise UserError(
-            f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
-        )
-    if source.name in LAYOUTS:
-        questions, reading = read_texts(source.name, source.path, source.filters)
-        return [_sides(question) for question in questions], reading
+    _check_there(source)
     if source.name == TABLE:
         return _table(source.path), {}
     raise UserError(
@@ -80,40 +91,56 @@ def _questions(source: Source) -> tuple[list[tuple[str, list[str], list[str]]], 
     )
 
 
-def _dataset(path: Path) -> list[tuple[str, list[str], list[str]]]:
+def _check_there(source: Source) -> None:
+    if not source.path.exists():
+        raise UserError(
+            f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
+        )
+
+
+def _dataset(path: Path) -> list[_Told]:
     """The binary questions of a dataset of `gen render`."""
     benchmark = Dataset.open(path).benchmark()
-    items = benchmark.items_of("binary")["item_id"].combine_chunks()
-    rows = benchmark.candidates.filter(pc.is_in(benchmark.candidates["item_id"], items))
-    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    columns = (rows[name].to_pylist() for name in ("item_id", "text_id", "truth"))
-    for item, text, right in zip(*columns, strict=True):
-        sides[item][0 if right else 1].append(benchmark.text_of[text])
-    return [(item, *each) for item, each in sides.items()]
+    asked = benchmark.items_of("binary")
+    found = {
+        item: _Told(item, cluster)
+        for item, cluster in zip(asked["item_id"].to_pylist(), asked["cluster_id"].to_pylist(), strict=True)
+    }
+    rows = benchmark.candidates.filter(pc.is_in(benchmark.candidates["item_id"], asked["item_id"].combine_chunks()))
+    columns = (rows[name].to_pylist() for name in ("item_id", "slot", "text_id", "truth"))
+    for item, slot, text, right in zip(*columns, strict=True):
+        _add(found[item], slot, benchmark.text_of[text], right)
+    return list(found.values())
 
 
-def _sides(question: Question) -> tuple[str, list[str], list[str]]:
-    """The true and the false captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the
-    decomposed ones, say parts of these once more."""
-    told = [
-        (text, true)
-        for text, true, slot in zip(question.texts, question.truth[0], question.slot_of, strict=True)
-        if slot in COMPARED
-    ]
-    return question.item, [text for text, true in told if true], [text for text, true in told if not true]
+def _of_question(question: Question) -> _Told:
+    """The captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the decomposed ones, say
+    parts of these once more."""
+    told = _Told(question.item, question.cluster or question.images[0], again=question.again)
+    for text, true, slot in zip(question.texts, question.truth[0], question.slot_of, strict=True):
+        if slot in COMPARED:
+            _add(told, slot, text, true)
+    return told
 
 
-def _table(path: Path) -> list[tuple[str, list[str], list[str]]]:
-    """The questions of a table with the columns item, text and truth or slot."""
+def _table(path: Path) -> list[_Told]:
+    """The questions of a table with the columns item, text and truth or slot, and cluster or image where samples are not independent."""
     table = read_table(path)
     require(table, ["item", "text"], path)
     given = "truth" in table.column_names
     true = truths(table, "truth", path) if given else np.isin(texts(table, "slot"), ("c", "p", "0"))
-    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for item, slot, text, right in zip(
-        texts(table, "item"), texts(table, "slot"), texts(table, "text"), true, strict=True
-    ):
-        side = sides[item][0 if right else 1]
-        if slot in ("", *COMPARED) and text not in side:
-            side.append(text)
-    return [(item, *each) for item, each in sides.items()]
+    clusters = texts(table, "cluster" if "cluster" in table.column_names else "image")
+    found: dict[str, _Told] = {}
+    columns = (texts(table, name) for name in ("item", "slot", "text"))
+    for item, slot, text, cluster, right in zip(*columns, clusters, true, strict=True):
+        told = found.setdefault(item, _Told(item, cluster))
+        if slot in ("", *COMPARED) and text not in (*(one for _, one in told.true), *told.false):
+            _add(told, slot, text, right)
+    return list(found.values())
+
+
+def _add(told: _Told, slot: str, text: str, right: bool) -> None:
+    if right:
+        told.true.append((slot, text))
+    else:
+        told.false.append(text)

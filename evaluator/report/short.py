@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluator.protocols.items import FULL
 from evaluator.report.overview import GAP, Line, varying_entries, varying_labels
 from evaluator.tables.cells import chance, interval, is_gap, pooled_value
 
@@ -30,12 +31,13 @@ def short_table(
 
 def _row(line: Line, labels: Sequence[str], of_entry: Sequence[str], splits: Sequence[str], decimals: int) -> list[str]:
     own = {split: row for split, row in line.rows.items() if split in splits and not is_gap(row)}
+    counted = [own[FULL]] if FULL in own else list(own.values())
     levels = [chance(own[split]) if split in own else "–" for split in splits if split != GAP]
     known = list(dict.fromkeys(chance(row) for row in own.values()))
     return [
         *(str(line.first[name] or "") for name in labels), *(str(line.entry[name]) for name in of_entry),
         *(_cell(line.rows.get(split), decimals) for split in splits), " / ".join(levels if len(known) > 1 else known),
-        *(f"{sum(row[name] or 0 for row in own.values()):,}" for name in _COUNTS),
+        *(f"{sum(row[name] or 0 for row in counted):,}" for name in _COUNTS),
     ]  # fmt: skip
 
 

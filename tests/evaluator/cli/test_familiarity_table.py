@@ -13,5 +13,9 @@ def test_figures_caveats_and_reasons_are_said() -> None:
     assert "excluded: 1, a caption has no binding" in text
     assert "25.0% bare nouns" in text
     assert "+62.5 points" in text
-    assert "1 samples repeat the bindings of another" in text
+    assert "seen 0, mixed 3, unseen 0." in text
+    assert "No sample is seen: that partition has no mean." in text
+    assert "No sample is mixed" not in text
+    assert "1 samples repeat the image and both captions of another" in text
+    assert "true captions" not in text
     assert "there is no asymmetry" in said({**about, **audit(SAMPLES[2:3], COUNTS, Counted()).summary()})

@@ -9,6 +9,7 @@ from evaluator.external.source import Source
 from evaluator.familiarity.samples import ALIKE, NOT_STRICT, NOTHING, read_samples
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Dataset
+from tests.evaluator.external.conftest import write_crepe, write_crepe_systematicity, write_hard_positives
 
 
 def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
@@ -74,3 +75,34 @@ def test_what_has_no_pair_of_captions_is_said(tmp_path: Path) -> None:
         read_samples(Source(path, "table"))
     with pytest.raises(UserError, match="There is no"):
         read_samples(Source(tmp_path / "gone", "aro"))
+
+
+def test_questions_that_ask_others_once_more_count_there(tmp_path: Path) -> None:
+    for folder in (write_crepe(tmp_path / "a"), write_crepe_systematicity(tmp_path / "b")):
+        samples, *_ = read_samples(Source(folder, "crepe"))
+        told = [(each.cluster, each.texts) for each in samples if not each.again]
+        assert {(each.cluster, each.texts) for each in samples if each.again} <= set(told)
+        assert [each.again for each in samples] == sorted(each.again for each in samples)
+        assert {each.question.rsplit("/", 1)[1] for each in samples if each.again} <= {"all", "both"}
+
+
+def test_samples_know_their_image_and_the_slot_of_their_true_caption(tmp_path: Path) -> None:
+    samples, *_ = read_samples(Source(write_hard_positives(tmp_path), "hard_positives"))
+    assert {each.slot for each in samples} == {"c", "p"}
+    assert all(each.cluster.endswith(".jpg") for each in samples)
+    table = tmp_path / "t.csv"
+    table.write_text("item,image,text,truth\n1,7.jpg,a red car,true\n1,7.jpg,a blue car,false\n")
+    (sample,) = read_samples(Source(table, "table"))[0]
+    assert (sample.cluster, sample.texts) == ("7.jpg", ("a red car", "a blue car"))
+
+
+def test_filters_of_what_has_none_are_refused(tmp_path: Path, drawn: Path) -> None:
+    for source in (Source(tmp_path / "t.csv", "table", filters=("first=3",)), Source(drawn, filters=("first=3",))):
+        with pytest.raises(UserError, match=r"has no filters \(first=3\)"):
+            read_samples(source)
+
+
+def test_half_a_character_is_refused(tmp_path: Path) -> None:
+    source = _sugarcrepe(tmp_path / "swap_att.json", ("A red \ud800 car.", "A blue car."))
+    with pytest.raises(UserError, match=r"Question swap_att/0 has '\\ud800' in a text, half of a character"):
+        read_samples(source)
