@@ -41,16 +41,6 @@ class Question:
     counts: tuple[int | None, int | None, int | None] = (None, None, None)
     again: bool = False
 
-    def __post_init__(self) -> None:
-        """Raises UserError for texts that no file can hold."""
-        try:
-            "".join(self.texts).encode()
-        except UnicodeEncodeError as error:
-            half = error.object[error.start]
-            raise UserError(
-                f"Question {self.item} has {half!r} in a text, half of a character; mend it in its file."
-            ) from None
-
     @property
     def slot_of(self) -> tuple[str, ...]:
         """The slot of each text; of two images the numbers of the captions."""

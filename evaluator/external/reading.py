@@ -93,6 +93,7 @@ class Reading:
             raise UserError(f"{asked.place} has one image twice, expected {len(asked.images)}.")
         if asked.excluded:
             return {}, asked.excluded
+        _check_texts(asked)
         for name, value in self._filters.labels.items():
             if asked.labels.get(name) != value:
                 return {}, f"its {name} is not {value}"
@@ -124,3 +125,12 @@ class Reading:
                     f"{self._path} has questions for {len(found)} of '{name}' ({', '.join(found)}), which are no one benchmark; choose with "
                     f"--filter {name}={found[0]}."
                 )
+
+
+def _check_texts(asked: Asked) -> None:
+    """Raises UserError for a text that no table can hold."""
+    try:
+        "".join(asked.question.texts).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise UserError(f"{asked.place} has {half!r} in a text, half of a character; mend it there.") from None
