@@ -5,14 +5,14 @@ import numpy as np
 from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
 from evaluator.protocols.comparison import best_score
 from evaluator.protocols.protocol import Protocol, lazy
-from evaluator.protocols.results import Outcome, ProtocolResults, all_won, tabulate
+from evaluator.protocols.results import Outcome, ProtocolResults, all_won, difference, tabulate
 from evaluator.protocols.scores import Scores
 
 REPLACE, OBJECT = "replace", "object"
 
 
 class HardPositives(Protocol):
-    """Original and augmented accuracy, brittleness and mean scores, by kind; by skill too where a kind has several.
+    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; by skill too where a kind has several.
 
     `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their own. Of
     benchmarks whose authors average over categories, over all kinds too, and over categories.
@@ -26,12 +26,12 @@ class HardPositives(Protocol):
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
         tolerance = items.tolerance
         between = [all_won("brittleness", 1 / 6, pairs, tolerance) for pairs in ([(c, n), (n, p)], [(p, n), (n, c)])]
+        original = all_won("original accuracy", 1 / 2, [(c, n)], tolerance)
+        augmented = all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)], tolerance)
         outcomes = [
-            all_won("original accuracy", 1 / 2, [(c, n)], tolerance),
-            all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)], tolerance),
-            _either(*between),
+            original, augmented, difference("augmented - original", augmented, original), _either(*between),
             *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
-        ]
+        ]  # fmt: skip
         apart = (items.kind == REPLACE) & (items.skill == OBJECT)
         rows = tabulate(items.take(~apart), [outcome.take(~apart) for outcome in outcomes], ["kind"])
         for kind in sorted(set(items.kind.tolist())):

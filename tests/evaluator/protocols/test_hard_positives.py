@@ -13,9 +13,11 @@ def expected(q: PlainItem) -> dict[str, Value]:
     original, augmented = chain((c, n)), chain((c, n), (p, n))
     up, down = chain((c, n), (n, p)), chain((p, n), (n, c))
     brittle = up[0] or down[0]
+    tied = [each[1] and not each[0] for each in (original, augmented)]
     return {
         "original accuracy": (float(original[0]), original[1] and not original[0], 1 / 2),
         "augmented accuracy": (float(augmented[0]), augmented[1] and not augmented[0], 1 / 3),
+        "augmented - original": (float(augmented[0]) - float(original[0]), tied[0] or tied[1], 1 / 3 - 1 / 2),
         "brittleness": (float(brittle), (up[1] or down[1]) and not brittle, 1 / 3),
         "mean score c": (c, False, None), "mean score n": (n, False, None), "mean score p": (p, False, None),
     }  # fmt: skip
