@@ -5,7 +5,7 @@ Each protocol names the functions of this module that draw it: `by_split`, `by_c
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -162,6 +162,22 @@ def _by_count(panels: Sequence[_CountPanel], title: str | None) -> str:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set(title=f"{skill}, {level}", xlabel=x, ylabel="R@1, %", ylim=(-3, 103))
         return _svg(figure, grid, True)
+
+
+def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
+    """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for each split."""
+    shown = [split for split in splits if any(split in atom["captions"] for atom in atoms)]
+    with plt.rc_context(_STYLE):
+        figure, grid = _panels(max(1, len(shown)))
+        figure.suptitle(title)
+        for axes, split in zip(grid, shown, strict=False):
+            named = [atom["captions"] for atom in atoms if atom["captions"].get(split)]
+            places = [each.get("train", 0) for each in named]
+            axes.plot(places, [each[split] for each in named], "o", color=_COLOURS[0], alpha=0.6)
+            axes.set(
+                xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
+            )
+        return _svg(figure, grid, False)
 
 
 def _mean(cells: Sequence[Row]) -> float:

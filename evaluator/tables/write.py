@@ -29,12 +29,14 @@ def make_paper(paper: Paper, sources: Sequence[Source]) -> Made:
     """The tables and figures of a paper from the results of some labels. Tables without a row are left out."""
     made = [(each, each.make(sources)) for each in paper.tables]
     figures: dict[str, str] = {}
+    undrawn = []
     for figure in paper.figures:
         drawn = figure.make(sources)
+        undrawn += [] if drawn else [f"Figure {figure.number} is not drawn: {figure.wanted}."]
         figures |= {f"figure{figure.number}{f'-{i + 1}' * (len(drawn) > 1)}": svg for i, svg in enumerate(drawn)}
     empty = [f"{table.name} ({table.title}) has no row: {each.wanted}." for each, table in made if not table.lines]
     tables = {f"table{each.number}": table for each, table in made if table.lines}
-    return Made(tables, figures, [*empty, *paper.elsewhere])
+    return Made(tables, figures, [*empty, *undrawn, *paper.elsewhere])
 
 
 def write_paper(made: Made, out: Path) -> list[Path]:
