@@ -77,6 +77,8 @@ def experiment(
     if tables.reads:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
     made = str(tables.out(out)) if tables.name not in failures and tables.reads else None
+    for label, why in expanded.unshown.items():
+        say(f"{label} is not shown: {why}.")
     _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
     result({"tables": made, "failed": sorted(failures)}, as_json, made or "No table could be made.")
     if failures:

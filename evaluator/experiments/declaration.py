@@ -49,7 +49,7 @@ class Experiment(Declared):
     tables: the paper whose tables are made. values: what names in commands stand for; a list or a table stands for each of its
     elements in turn. scales: values that differ by scale; a list chooses from a table of `values`, or from `models`. stages: a
     command by name. took: what all stages of a scale took when they were last measured, by scale, such as "75 minutes of one core".
-    runs: a `score run`, or several, by the label of its row. missing: the reason, by label, for what no run is made of.
+    runs: a `score run`, or several, by the label of its row. shown: commands whose results stand beside the tables, by label. missing: the reason, by label, for what no run is made of.
     """
 
     about: str
@@ -60,6 +60,7 @@ class Experiment(Declared):
     took: dict[Name, str] = Field(default_factory=dict)
     stages: dict[Name, str]
     runs: Annotated[dict[str, StrictStr | Commands], Field(min_length=1)]
+    shown: dict[str, StrictStr] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -69,7 +70,9 @@ class Experiment(Declared):
         if MODEL in (*names, *self.stages) or MODELS in (*self.values, *self.stages):
             both.append(f"'{MODEL}' and '{MODELS}' stand for [models]; rename that value or stage")
         labels = [
-            f"the label '{label}' has '='; choose another" for label in (*self.runs, *self.missing) if "=" in label
+            f"the label '{label}' has '='; choose another"
+            for label in (*self.runs, *self.shown, *self.missing)
+            if "=" in label
         ]
         scales = [
             f"took.{name}: unknown scale; {did_you_mean(name, list(self.scales))}"

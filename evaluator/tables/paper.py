@@ -8,10 +8,13 @@ import numpy as np
 
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
+from evaluator.run_folder import folder_name
 from evaluator.tables.result_cells import chance_cell, count_cell, load_cell, result_cell
 from evaluator.tables.said import marks_of, notes_of
 from evaluator.tables.sources import DEFAULTS, EACH, Labels, Source, has, splits_of
 from evaluator.tables.table import Cell, Column, Line, Table
+from generator.dataset.errors import UserError
+from generator.dataset.limits import check_file
 
 Statistic = Callable[[Source, Labels], Cell]
 """What stands in a cell, of a label's results and the labels of rows."""
@@ -137,7 +140,8 @@ class Figure:
     @property
     def wanted(self) -> str:
         """What no label has where nothing is drawn."""
-        return f"no run has results of `{self.protocol}` for it"
+        of = ", ".join(f"{name} {value}" for name, value in self.of.items() if isinstance(value, str))
+        return f"no run has results of `{self.protocol}`{f' ({of})' * bool(of)}"
 
     def make(self, sources: Sequence[Source]) -> list[str]:
         """SVG texts; none where no results have numbers for it."""
@@ -150,11 +154,39 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of a paper that another command draws: some files of its folder."""
+
+    number: str
+    command: str
+    files: Sequence[str]
+
+    @property
+    def wanted(self) -> str:
+        """What is lacking where there is none."""
+        return f"nothing that `{self.command}` wrote was given"
+
+    def make(self, sources: Sequence[Source]) -> dict[str, bytes]:
+        """The contents of the files, by the label and name of each."""
+        made = {}
+        for source in sources:
+            for file in self.files if source.audit and source.auditor == self.command else ():
+                check_file(source.path / file, None)
+                if not (source.path / file).exists():
+                    raise UserError(
+                        f"{source.path} is unfinished: it has no {file}; run the same `{self.command}` again."
+                    )
+                made[f"{folder_name(source.name)}-{file}"] = (source.path / file).read_bytes()
+        return made
+
+
+@dataclass(frozen=True)
 class Paper:
     """The tables and figures of a paper. elsewhere: what another command has, in a sentence each."""
 
     tables: Sequence[Tabulated]
     figures: Sequence[Drawn] = ()
+    pictures: Sequence[Picture] = ()
     elsewhere: Sequence[str] = ()
 
 

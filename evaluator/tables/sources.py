@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
@@ -47,7 +48,11 @@ class TextAuditRecord(TypedDict):
     levels: list[dict[str, Any]]
 
 
-FAMILIARITY, TEXTS = "score familiarity", "score audit"
+FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
+"""Commands whose results can stand among runs."""
+RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json"}
+"""The file by which the folder of such a command is known."""
+_SHAPES: dict[str, Any] = {FAMILIARITY: AuditRecord}
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Source:
     """A label's parts, its pooled results (evaluator.pooling), one for each design, and why what they lack is missing. runs: the
     results that were pooled; opened: the runs that have them.
 
-    audit: what `score familiarity` or `score audit` (auditor) found of a benchmark, which has no results.
+    audit: what a command that is no run (auditor) says of what it wrote to `path`; it has no results.
     """
 
     label: tuple[str, ...]
@@ -65,6 +70,7 @@ class Source:
     opened: Sequence[Run] = ()
     audit: Mapping[str, Any] | None = None
     auditor: str = FAMILIARITY
+    path: Path = Path()
 
     @property
     def name(self) -> str:
@@ -129,7 +135,7 @@ def splits_of(entry: Results) -> set[str]:
 
 def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Source]:
     """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; then the folders of
-    `score familiarity` and the files of `score audit`, which have their benchmark's name for a label.
+    `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default named after their benchmark.
 
     Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. Raises UserError where a
     folder holds no measured run, and for a REASON without a label.
@@ -165,15 +171,22 @@ def _pooled(label: str, runs: Sequence[NamedRun], missing: str) -> Source:
 
 
 def _audit(source: str) -> Source | None:
-    """The audit in a folder of `score familiarity` or a file of `score audit`, or of NAME=PATH; None for other folders."""
+    """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
         found, auditor = read_json(path, TextAuditRecord), TEXTS
-    elif (path / "per_sample_overlap.tsv").exists() and (path / "summary.json").exists():
-        found, auditor = read_json(path / "summary.json", AuditRecord), FAMILIARITY
     else:
-        return None
-    return Source((name or found["benchmark"],), audit=found, auditor=auditor)
+        of = [command for command, record in RECORDS.items() if (path / record).is_file()]
+        if not of:
+            return None
+        (auditor,) = of
+        found = read_json(path / RECORDS[auditor], _SHAPES.get(auditor))
+    return Source(
+        (name or found["name" if auditor in (MAPS, DRAWINGS) else "benchmark"],),
+        audit=found,
+        auditor=auditor,
+        path=path,
+    )
 
 
 def _parts(label: str) -> tuple[str, ...]:

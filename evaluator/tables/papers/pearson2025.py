@@ -1,7 +1,8 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
 from evaluator.tables.counts import DATASET, CountTable, counted
-from evaluator.tables.paper import Paper, PaperTable, grouped, part
+from evaluator.tables.paper import Paper, PaperTable, Picture, grouped, part
+from evaluator.tables.sources import DRAWINGS, MAPS
 
 _SPLITS = (
     part("ID Validation", split="id_val"),
@@ -37,4 +38,7 @@ PAPER = Paper((
     _accuracy("6", "relational", "ZSL", "relational"),
     _accuracy("7", "relational", "GZSL", "relational"),
     _errors("8", "relational", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
+), pictures=(
+    Picture("5", DRAWINGS, ("sheet.png",)),
+    Picture("6", MAPS, ("texts.svg", "images.svg")),
 ))  # fmt: skip

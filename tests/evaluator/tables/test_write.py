@@ -30,5 +30,8 @@ def test_tables_without_a_row_and_those_elsewhere_are_said(sources: list[Source]
     assert set(made.tables) == {"table2", "table9", "table10", "table17", "table18"} | ({"table3"} & set(made.tables))
     assert "Table 4 (R@1 by split after fine-tuning) has no row: no label has the part 'finetuned'." in made.not_made
     assert any("score familiarity" in each for each in made.not_made)
-    assert "Figure 2 is not drawn: no run has results of `retrieval` for it." in made.not_made
+    assert (
+        "Figure 2 is not drawn: no run has results of `retrieval` (protocol retrieval, metric R@1, kind grid)."
+        in made.not_made
+    )
     assert {path.suffix for path in write_paper(made, tmp_path)} == {".csv", ".md", ".tex", ".svg"}
