@@ -56,6 +56,7 @@ def experiment(
     expanded = expand(declared, scale)
     stages = [*expanded.stages, expanded.tables()]
     _check_commands(context.find_root(), stages, out)
+    say(" ".join(declared.about.split()))
     if scale in declared.took:
         say(f"From nothing, the scale {scale} took {declared.took[scale]}.")
     if dry_run:

@@ -134,7 +134,8 @@ def read_experiment(name: str) -> Experiment:
 
 
 def with_models(experiment: Experiment, path: Path) -> Experiment:
-    """The experiment with the models in the TOML file at `path` in place of its own, whose options stay and come first.
+    """The experiment with the models in the TOML file at `path` in place of its own, whose options stay and come first. They join
+    those that a scale chooses.
 
     Raises UserError when the file cannot be read, and for a model that the experiment does not have.
     """
@@ -145,7 +146,14 @@ def with_models(experiment: Experiment, path: Path) -> Experiment:
             named = did_you_mean(name, known) if known else "the experiment starts from no model."
             raise UserError(f"{path}: the experiment has no model '{name}'; {named}")
     changed = {name: _over(experiment.models[name], model) for name, model in given.items()}
-    return experiment.model_copy(update={"models": {**experiment.models, **changed}})
+    scales = {
+        scale: {
+            name: tuple(dict.fromkeys((*value, *given))) if name == MODELS and isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        for scale, values in experiment.scales.items()
+    }
+    return experiment.model_copy(update={"models": {**experiment.models, **changed}, "scales": scales})
 
 
 def _over(below: Model, above: Model) -> Model:

@@ -6,6 +6,7 @@ from functools import partial
 from evaluator.protocols.items import FULL, MIXED
 from evaluator.protocols.protocol import lazy
 from evaluator.tables.audits import Audit, AuditTable, number, share
+from evaluator.tables.forgetting import FORGETTING
 from evaluator.tables.paper import Figure, Paper, PaperTable, Part, Tabulated, grouped, part
 from evaluator.tables.sources import EACH, Labels, Source
 from evaluator.tables.table import Cell
@@ -167,7 +168,7 @@ _TABLES: tuple[Tabulated, ...] = (
 )  # fmt: skip
 
 PAPER = Paper(
-    sorted(_TABLES, key=lambda table: int(table.number)),
+    (*sorted(_TABLES, key=lambda table: int(table.number)), FORGETTING),
     figures=(
         Figure("2", lazy("evaluator.report.figures:by_split"), "retrieval", _R1),
         Figure("4", lazy("evaluator.report.figures:by_split"), "binary", {**_BINARY, "kind": ("swap", "visual_genome_attribution")}),

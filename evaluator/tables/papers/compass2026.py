@@ -6,6 +6,7 @@ from evaluator.protocols.items import COUNTS
 from evaluator.protocols.protocol import lazy
 from evaluator.tables.audits import Audit, AuditTable, number
 from evaluator.tables.counts import CountTable, counted
+from evaluator.tables.forgetting import FORGETTING
 from evaluator.tables.paper import Figure, Paper, PaperTable, grouped, load, over_n, part
 from evaluator.tables.sources import EACH, TEXTS, Labels
 from evaluator.tables.table import Cell
@@ -82,6 +83,7 @@ PAPER = Paper(
             [([level], _effect("integration", level, None)) for level in ("OAR", "OA", "OR")], TEXTS, _audited,
         ),
         *(_by_n(number, level) for number, level in _LEVELS.items()),
+        FORGETTING,
     ),
     figures=(
         Figure("3", lazy("evaluator.report.figures:by_complexity"), "productivity", {"kind": "all"}),

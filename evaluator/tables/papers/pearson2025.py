@@ -1,6 +1,7 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
 from evaluator.tables.counts import DATASET, CountTable, counted
+from evaluator.tables.forgetting import FORGETTING
 from evaluator.tables.paper import Paper, PaperTable, Picture, grouped, part
 from evaluator.tables.sources import DRAWINGS, MAPS
 
@@ -38,6 +39,7 @@ PAPER = Paper((
     _accuracy("6", "relational", "ZSL", "relational"),
     _accuracy("7", "relational", "GZSL", "relational"),
     _errors("8", "relational", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
+        FORGETTING,
 ), pictures=(
     Picture("5", DRAWINGS, ("sheet.png",)),
     Picture("6", MAPS, ("texts.svg", "images.svg")),

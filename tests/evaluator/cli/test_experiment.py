@@ -110,6 +110,7 @@ def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(tmp_pat
     assert done.exit_code == 2
     assert "Failed with exit code 2: gen plan --scenes train=nine" in done.stderr
     assert "log.txt" in done.stderr
+    assert done.stderr.splitlines()[0] == "One model from scratch."
     assert "From nothing, the scale tiny took a minute." in done.stderr
     assert "No table could be made." in done.stdout
 
