@@ -60,6 +60,8 @@ def experiment(
     if scale in declared.took:
         say(f"From nothing, the scale {scale} took {declared.took[scale]}.")
     if dry_run:
+        for line in said(costs(stages, out)):
+            say(line)
         commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return

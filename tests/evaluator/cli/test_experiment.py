@@ -96,6 +96,15 @@ def test_what_there_is_not(arguments: list[str], said: str) -> None:
 
 
 @needs_tables
+def test_a_dry_run_tells_the_work_and_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE)
+    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out", "--dry-run")
+    assert "gen render: 1 stage, 0 done, 39 images left" in done.stderr
+    assert "score train scratch: 1 stage, 0 done, 2 steps left" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@needs_tables
 def test_a_wrong_option_is_told_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE.replace("--epochs {epochs}", "--epoch {epochs}"))
     done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
