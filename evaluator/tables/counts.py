@@ -33,7 +33,7 @@ def count(source: Source, labels: Labels) -> Cell:
     if row is None:
         return Cell(reason=source.why_missing(labels))
     if row["value"] is None:
-        return Cell(reason="questions differ in it")
+        return Cell(reason="not the same for all of its questions")
     return Cell(f"{row['value']:,}", numbers=row)
 
 
@@ -86,10 +86,11 @@ def _datasets(sources: Sequence[Source]) -> list[Source]:
     asked: dict[str, tuple[Run, Results]] = {}
     for run, results in (pair for source in sources for pair in zip(source.opened, source.runs, strict=True)):
         asked.setdefault(run.benchmark.digest, (run, results))
+    # of one name are the benchmarks of several blocks; a digest tells apart those of one block
     names = Counter(run.benchmark.name for run, _ in asked.values())
     full = {
         digest: f"{run.benchmark.name}, block {results['factors']['block_seed']}"
-        if names[run.benchmark.name] > 1
+        if names[run.benchmark.name] > 1 and results["factors"]["block_seed"] is not None
         else run.benchmark.name
         for digest, (run, results) in asked.items()
     }

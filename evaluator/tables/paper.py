@@ -87,8 +87,9 @@ class PaperTable:
     """A table by its number in the paper. For each of `rows` it has a line for each label of the runs.
 
     of: labels that all cells share. head: what the rows are. across: the labels are columns instead, each with `columns`. only:
-    which labels have a row, and needs: what one of them has to have, without which there are no lines; `wanted` says so. sparse: columns are left out whose splits no benchmark has by its design. sizes: chance levels, items, clusters
-    and unscored items stand below, with `across` to the right: the least and the greatest where labels differ.
+    which labels have a row, and needs: what one of them has to have, without which there are no lines; `wanted` says so.
+    sparse: columns are left out whose splits no benchmark has by its design. sizes: chance levels, items, clusters and unscored items
+    stand below, with `across` to the right: the least and the greatest where labels differ.
     """
 
     number: str

@@ -1,5 +1,8 @@
 """Tables of counts are of the datasets that runs were asked, each once."""
 
+import copy
+from dataclasses import replace
+
 from evaluator.tables.counts import DATASET, AtomFigure, CountTable, counted
 from evaluator.tables.paper import part
 from evaluator.tables.sources import EACH, Source
@@ -25,6 +28,20 @@ def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(sources: lis
             assert cell(table, label, "HN-ATOM").text == f"{row['false_texts']:,}"
             shown += 1
     assert shown >= len(table.lines) > 3
+
+
+def test_datasets_of_one_name_are_told_apart_by_their_blocks(sources: list[Source]) -> None:
+    (run,), (results,) = sources[0].opened, sources[0].runs
+    other = copy.copy(run.benchmark)
+    other.manifest = {**other.manifest, "sums": "f" * 64}
+    columns = (counted("Items", "items", protocol="binary", split="seen"),)
+    for seeds, expected in (
+        ((0, 1), ["all, block 0", "all, block 1"]),
+        ((None, None), [f"all, {run.benchmark.digest[:8]}", "all, ffffffff"]),
+    ):
+        found = [{**results, "factors": {**results["factors"], "block_seed": seed}} for seed in seeds]
+        both = replace(sources[0], opened=[run, replace(run, benchmark=other)], runs=found)
+        assert [line.labels[0] for line in CountTable("1", "Items", columns).make([both]).lines] == expected
 
 
 def test_what_no_dataset_has_is_no_table(sources: list[Source]) -> None:
