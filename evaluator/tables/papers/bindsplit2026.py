@@ -52,7 +52,12 @@ def _finetuned(source: Source) -> bool:
 
 def _partitioned(source: Source) -> bool:
     """Whether a label has a run with `--splits`, or says why it has none."""
-    return bool(source.missing) or any(row["split"] == FULL for entry in source.entries for row in entry["rows"])
+    return bool(source.missing) or _split(source)
+
+
+def _split(source: Source) -> bool:
+    """Whether a label has a run with `--splits`."""
+    return any(row["split"] == FULL for entry in source.entries for row in entry["rows"])
 
 
 def _vismin(source: Source) -> bool:
@@ -160,10 +165,10 @@ _TABLES: tuple[Tabulated, ...] = (
         *_of_vismin("Group, text and image accuracy of VisMin by split", grouped(_BY_SPLIT, _SCORES), _PAIRS, "13", "15"),
         *_of_vismin("Gaps of group accuracy of VisMin between splits", _BETWEEN, _GROUP, "14", "16"),
         PaperTable(
-            "17", "Accuracy by benchmark and partition", grouped(_REAL, _PARTITIONS), only=_partitioned, wanted=_UNSPLIT,
+            "17", "Accuracy by benchmark and partition", grouped(_REAL, _PARTITIONS), only=_partitioned, needs=_split, wanted=_UNSPLIT,
         ),
         PaperTable(
-            "18", "Accuracy by partition and benchmark", _REAL, _PARTITIONS, "split", across=True, only=_partitioned, wanted=_UNSPLIT,
+            "18", "Accuracy by partition and benchmark", _REAL, _PARTITIONS, "split", across=True, only=_partitioned, needs=_split, wanted=_UNSPLIT,
         ),
 )  # fmt: skip
 
