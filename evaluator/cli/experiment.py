@@ -56,9 +56,12 @@ def experiment(
     expanded = expand(declared, scale)
     stages = [*expanded.stages, expanded.tables()]
     _check_commands(context.find_root(), stages, out)
+    say(" ".join(declared.about.split()))
     if scale in declared.took:
         say(f"From nothing, the scale {scale} took {declared.took[scale]}.")
     if dry_run:
+        for line in said(costs(stages, out)):
+            say(line)
         commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return
@@ -77,6 +80,8 @@ def experiment(
     if tables.reads:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
     made = str(tables.out(out)) if tables.name not in failures and tables.reads else None
+    for label, why in expanded.unshown.items():
+        say(f"{label} is not shown: {why}.")
     _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
     result({"tables": made, "failed": sorted(failures)}, as_json, made or "No table could be made.")
     if failures:

@@ -24,7 +24,7 @@ def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Pat
     """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or pearson2025.
 
     Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual / labclip=RUN".
-    docs/tables.md says what each table shows.
+    Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md says what each table shows.
     """
     from evaluator.cli.paper_table import print_table
     from evaluator.tables.csv_rows import csv_rows

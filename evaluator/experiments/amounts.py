@@ -10,7 +10,8 @@ from evaluator.experiments.stages import Stage
 from evaluator.exposure import RECORD
 from generator.dataset.files import read_json
 
-_UNITS = {"gen render": "images", "score train": "steps", "score run": "scores"}
+IMAGES, STEPS = "images", "steps"
+_UNITS = {"gen render": IMAGES, "score train": STEPS, "score run": "scores"}
 
 
 def unit_of(kind: Kind) -> str:
@@ -50,4 +51,4 @@ def _rows(path: Path) -> int | None:
     return int(pq.read_metadata(path).num_rows) if path.exists() else None
 
 
-_AMOUNTS = {"images": _images, "steps": _steps, "scores": _scores}
+_AMOUNTS = {IMAGES: _images, STEPS: _steps, "scores": _scores}

@@ -11,12 +11,14 @@ from generator.dataset.errors import UserError, did_you_mean
 class Kind:
     """A command. amends: it changes the folder that it is given first, of which the stage has a copy; else it writes `--out`.
 
-    finished: the file of its `--out` without which it has not ended, where it refuses to run again with it.
+    finished: the file of its `--out` without which it has not ended, where it refuses to run again with it. suffix: that of its
+    `--out`, where it writes a file.
     """
 
     words: tuple[str, ...]
     amends: bool = False
     finished: str = ""
+    suffix: str = ""
 
     @property
     def name(self) -> str:
@@ -24,6 +26,9 @@ class Kind:
         return " ".join(self.words)
 
 
+RUN = "score run"
+SHOWN = ("score audit", "score embeddings", "score generate")
+"""Commands whose results `score tables` takes beside those of runs."""
 _TRAINED = "jackalope.json"
 KINDS = {
     kind.name: kind
@@ -40,6 +45,9 @@ KINDS = {
         Kind(("score", "train", "dreambooth"), finished=_TRAINED),
         Kind(("score", "train", "forgetting"), amends=True),
         Kind(("score", "run")),
+        Kind(("score", "audit"), suffix=".json"),
+        Kind(("score", "embeddings")),
+        Kind(("score", "generate")),
         Kind(("score", "tables")),
     )
 }

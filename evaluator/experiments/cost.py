@@ -8,6 +8,7 @@ from statistics import mean
 from typing import Any
 
 from evaluator.experiments.amounts import amount_of, unit_of
+from evaluator.experiments.planned import planned_amount
 from evaluator.experiments.process import DONE, done
 from evaluator.experiments.stages import Stage
 from generator.dataset.files import read_json
@@ -41,9 +42,11 @@ class Rates:
             self._like.setdefault(record.get("like"), []).append(record)
 
     def amount(self, stage: Stage, root: Path) -> float | None:
-        """Of its own files, else the mean of stages like it."""
+        """Of its own files, else the mean of stages like it, else as planned."""
         known = amount_of(stage, root).get("amount")
-        return known if known is not None else self._mean(stage, "amount")
+        if known is None:
+            known = self._mean(stage, "amount")
+        return planned_amount(stage, root) if known is None else known
 
     def seconds(self, stage: Stage) -> float | None:
         """The mean of stages like it; None where none was timed."""

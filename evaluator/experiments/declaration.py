@@ -49,7 +49,7 @@ class Experiment(Declared):
     tables: the paper whose tables are made. values: what names in commands stand for; a list or a table stands for each of its
     elements in turn. scales: values that differ by scale; a list chooses from a table of `values`, or from `models`. stages: a
     command by name. took: what all stages of a scale took when they were last measured, by scale, such as "75 minutes of one core".
-    runs: a `score run`, or several, by the label of its row. missing: the reason, by label, for what no run is made of.
+    runs: a `score run`, or several, by the label of its row. shown: commands whose results stand beside the tables, by label. missing: the reason, by label, for what no run is made of.
     """
 
     about: str
@@ -60,6 +60,7 @@ class Experiment(Declared):
     took: dict[Name, str] = Field(default_factory=dict)
     stages: dict[Name, str]
     runs: Annotated[dict[str, StrictStr | Commands], Field(min_length=1)]
+    shown: dict[str, StrictStr] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -69,7 +70,9 @@ class Experiment(Declared):
         if MODEL in (*names, *self.stages) or MODELS in (*self.values, *self.stages):
             both.append(f"'{MODEL}' and '{MODELS}' stand for [models]; rename that value or stage")
         labels = [
-            f"the label '{label}' has '='; choose another" for label in (*self.runs, *self.missing) if "=" in label
+            f"the label '{label}' has '='; choose another"
+            for label in (*self.runs, *self.shown, *self.missing)
+            if "=" in label
         ]
         scales = [
             f"took.{name}: unknown scale; {did_you_mean(name, list(self.scales))}"
@@ -131,7 +134,8 @@ def read_experiment(name: str) -> Experiment:
 
 
 def with_models(experiment: Experiment, path: Path) -> Experiment:
-    """The experiment with the models in the TOML file at `path` in place of its own, whose options stay and come first.
+    """The experiment with the models in the TOML file at `path` in place of its own, whose options stay and come first. They join
+    those that a scale chooses.
 
     Raises UserError when the file cannot be read, and for a model that the experiment does not have.
     """
@@ -142,7 +146,14 @@ def with_models(experiment: Experiment, path: Path) -> Experiment:
             named = did_you_mean(name, known) if known else "the experiment starts from no model."
             raise UserError(f"{path}: the experiment has no model '{name}'; {named}")
     changed = {name: _over(experiment.models[name], model) for name, model in given.items()}
-    return experiment.model_copy(update={"models": {**experiment.models, **changed}})
+    scales = {
+        scale: {
+            name: tuple(dict.fromkeys((*value, *given))) if name == MODELS and isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        for scale, values in experiment.scales.items()
+    }
+    return experiment.model_copy(update={"models": {**experiment.models, **changed}, "scales": scales})
 
 
 def _over(below: Model, above: Model) -> Model:

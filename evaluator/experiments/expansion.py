@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from evaluator.experiments.commands import KINDS, kind_of, words_of
+from evaluator.experiments.commands import KINDS, RUN, SHOWN, kind_of, words_of
 from evaluator.experiments.declaration import MODEL, Element, Experiment, Model, Value
 from evaluator.experiments.stages import Stage, in_order
 from generator.dataset.errors import UserError, did_you_mean
@@ -102,6 +102,9 @@ class _Expansion:
 
     def name(self, reference: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
         """What a name stands for."""
+        if "=" in reference:
+            yield from self.chosen(reference, bound, place)
+            return
         name, _, part = reference.partition(".")
         if name.endswith("*") and isinstance(value := self.values.get(name[:-1]), tuple):
             yield _Found(bound, ",".join(map(str, value)), ",".join(map(str, value)))
@@ -120,6 +123,20 @@ class _Expansion:
         else:
             known = [*self.experiment.stages, *self.values, *([MODEL] if self.models else [])]
             raise UserError(f"{place}: nothing defines '{{{reference}}}'; {did_you_mean(name, known)}")
+
+    def chosen(self, reference: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
+        """What {NAME=ELEMENT} stands for: one element of a list, table or [models]; nothing where the scale leaves it out."""
+        name, _, key = reference.partition("=")
+        listed = (
+            (self.models, self.experiment.models)
+            if name == MODEL
+            else (self.values.get(name), self.experiment.values.get(name))
+        )
+        known = [str(each) for of in listed if isinstance(of, tuple | Mapping) for each in of]
+        if key not in known:
+            raise UserError(f"{place}: '{{{reference}}}' chooses what there is not; {did_you_mean(key, known)}")
+        if bound.get(name, key) == key:
+            yield from self.name(name, {**bound, name: key}, place)
 
     def of_models(self, part: str, bound: Mapping[str, str], place: str) -> Iterator[_Found]:
         if part not in _PARTS:
@@ -170,20 +187,24 @@ class _Expansion:
 
 @dataclass(frozen=True)
 class Expanded:
-    """An experiment at a scale. runs: of its labels. missing: by label, why there are no runs of it."""
+    """An experiment at a scale. runs: of its labels. missing: by label, why there are no runs of it. shown: what stands beside the
+    tables; unshown: by label, why it does not.
+    """
 
     paper: str
     runs: Sequence[Stage]
     missing: Mapping[str, str]
+    shown: Sequence[Stage] = ()
+    unshown: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stages(self) -> list[Stage]:
         """Everything that the tables need, each after what it reads."""
-        return in_order(self.runs)
+        return in_order([*self.runs, *self.shown])
 
     def tables(self, failed: Mapping[str, str] = MappingProxyType({})) -> Stage:
         """The stage of the tables. failed: by the names of runs that there are not, why."""
-        runs = [run for run in self.runs if run.name not in failed]
+        runs = [run for run in (*self.runs, *self.shown) if run.name not in failed]
         reasons = {run.label: failed[run.name] for run in self.runs if run.name in failed}
         absent = [f"{label}={reason}" for label, reason in {**self.missing, **reasons}.items()]
         words = [
@@ -202,27 +223,38 @@ def expand(experiment: Experiment, scale: str) -> Expanded:
     expansion = _Expansion(experiment, *experiment.at(scale))
     for name in experiment.stages:
         expansion.instances(name)  # what no run reads is not made, but its mistakes are told
-    runs, missing = _runs(expansion)
+    whole = _Expansion(experiment, *experiment.at(scale, whole=True))
+
+    def expanded(
+        section: str, labelled: Mapping[str, str | Sequence[str]], kinds: Sequence[str]
+    ) -> tuple[list[Stage], dict[str, str]]:
+        stages, missing = _labelled(expansion, section, labelled, kinds)
+        everything, more = _labelled(whole, section, labelled, kinds)
+        left_out = dict.fromkeys((*(stage.label for stage in everything), *more), f"left out at the scale {scale}")
+        made = {stage.label for stage in stages}
+        return stages, {label: why for label, why in {**left_out, **missing}.items() if label not in made}
+
+    runs, missing = expanded("runs", experiment.runs, (RUN,))
+    shown, unshown = expanded("shown", experiment.shown, SHOWN)
     labels = {run.label for run in runs}
-    everything, more = _runs(_Expansion(experiment, *experiment.at(scale, whole=True)))
-    left_out = dict.fromkeys((*(run.label for run in everything), *more), f"left out at the scale {scale}")
-    absent = {**left_out, **missing, **experiment.missing}
-    return Expanded(experiment.tables, runs, {label: why for label, why in absent.items() if label not in labels})
+    reasons = {label: why for label, why in experiment.missing.items() if label not in labels}
+    return Expanded(experiment.tables, runs, {**missing, **reasons}, shown, unshown)
 
 
-def _runs(expansion: _Expansion) -> tuple[list[Stage], dict[str, str]]:
-    """The runs of an experiment, and the reasons of those that cannot be, by label."""
+def _labelled(
+    expansion: _Expansion, section: str, labelled: Mapping[str, str | Sequence[str]], kinds: Sequence[str]
+) -> tuple[list[Stage], dict[str, str]]:
+    """The stages of commands by label, which have to be of some kinds, and the reasons of those that cannot be, by label."""
     runs: list[Stage] = []
     missing: dict[str, str] = {}
     commands = [
-        (label, each)
-        for label, given in expansion.experiment.runs.items()
-        for each in ([given] if isinstance(given, str) else given)
+        (label, each) for label, given in labelled.items() for each in ([given] if isinstance(given, str) else given)
     ]
     for label, command in commands:
-        place = f"runs.'{label}'"
-        if words_of(command, place)[:2] != ["score", "run"]:
-            raise UserError(f"{place}: expected a `score run`, got '{command}'; put other commands under [stages].")
+        place = f"{section}.'{label}'"
+        if " ".join(words_of(command, place)[:2]) not in kinds:
+            expected = " or ".join(f"`{kind}`" for kind in kinds)
+            raise UserError(f"{place}: expected a {expected}, got '{command}'; put other commands under [stages].")
         for each in expansion.commands(command, place, label):
             if each.stage:
                 runs.append(each.stage)

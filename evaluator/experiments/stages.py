@@ -50,8 +50,8 @@ class Stage:
         return f"{_MARK}{self.name}{_MARK}"
 
     def out(self, root: Path) -> Path:
-        """The folder that it writes, in the folder of all stages."""
-        return root / self.name / OUT
+        """The folder or file that it writes, in the folder of all stages."""
+        return root / self.name / f"{OUT}{self.kind.suffix}"
 
     def arguments(self, root: Path) -> list[str]:
         """The words of its command, from "gen" or "score" on."""

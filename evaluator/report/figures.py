@@ -5,7 +5,7 @@ Each protocol names the functions of this module that draw it: `by_split`, `by_c
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -122,12 +122,16 @@ def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
 
 
 def by_count(results: Sequence[Results], protocol: str) -> list[str]:
-    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two counts."""
+    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two counts.
+
+    A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
+    """
     drawn = []
     for run in results:
         cells = [cell for cell in run["cells"] if cell["protocol"] == protocol and cell["value"] is not None]
         if panels := _count_panels(cells):
-            drawn.append(_by_count(panels, run["model"] if len(results) > 1 else None))
+            fits = [fit for fit in run["fits"] if fit["split"] != "val"]
+            drawn.append(_by_count(panels, fits, run["model"] if len(results) > 1 else None))
     return drawn
 
 
@@ -145,7 +149,17 @@ def _count_panels(cells: Sequence[Row]) -> list[_CountPanel]:
     return panels
 
 
-def _by_count(panels: Sequence[_CountPanel], title: str | None) -> str:
+def _slopes(fits: Sequence[Row], skill: str, level: str, count: str) -> str:
+    """The slopes of a count by split, with stars after correction; "" where no fit has one."""
+    found = [
+        f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}"
+        for fit in fits
+        if (fit["skill"], fit["level"]) == (skill, level) and (slope := fit["coefficients"].get(count))
+    ]
+    return f"β: {', '.join(found)}" if found else ""
+
+
+def _by_count(panels: Sequence[_CountPanel], fits: Sequence[Row], title: str | None) -> str:
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         colours: dict[str | None, int] = {}
@@ -161,7 +175,26 @@ def _by_count(panels: Sequence[_CountPanel], title: str | None) -> str:
                 axes.plot(places, heights, marker="o", color=colour, label=label)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set(title=f"{skill}, {level}", xlabel=x, ylabel="R@1, %", ylim=(-3, 103))
+            axes.annotate(
+                _slopes(fits, skill, level, x), (0.98, 0.96), xycoords="axes fraction", fontsize=8, ha="right", va="top"
+            )
         return _svg(figure, grid, True)
+
+
+def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
+    """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for each split."""
+    shown = [split for split in splits if any(split in atom["captions"] for atom in atoms)]
+    with plt.rc_context(_STYLE):
+        figure, grid = _panels(max(1, len(shown)))
+        figure.suptitle(title)
+        for axes, split in zip(grid, shown, strict=False):
+            named = [atom["captions"] for atom in atoms if atom["captions"].get(split)]
+            places = [each.get("train", 0) for each in named]
+            axes.plot(places, [each[split] for each in named], "o", color=_COLOURS[0], alpha=0.6)
+            axes.set(
+                xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
+            )
+        return _svg(figure, grid, False)
 
 
 def _mean(cells: Sequence[Row]) -> float:

@@ -1,36 +1,46 @@
-"""Tables of folders of `score familiarity`, for papers' tables: a column group for each folder."""
+"""Tables of what `score familiarity` and `score audit` found, for papers' tables: a column group for each audit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evaluator.tables.cells import percent
-from evaluator.tables.sources import Source
+from evaluator.tables.sources import FAMILIARITY, Source
 from evaluator.tables.table import Cell, Column, Line, Table
 
 Audit = Mapping[str, Any]
-"""The contents of summary.json."""
+"""The contents of summary.json of `score familiarity`, or of the file of `score audit`."""
+
+
+def _read_as(audit: Audit) -> str:
+    return f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by {audit['match']}"
 
 
 @dataclass(frozen=True)
 class AuditTable:
-    """A table by its number in the paper. rows: the labels of each line, and what stands in the columns `heads` for an audit."""
+    """A table by its number in the paper. rows: the labels of each line, and what stands in the columns `heads` for an audit.
+
+    auditor: whose audits it is of. said: what is said of an audit below the table.
+    """
 
     number: str
     title: str
     labels: Sequence[str]
     heads: Sequence[str]
     rows: Sequence[tuple[Sequence[str], Callable[[Audit], Sequence[Cell]]]]
-    wanted: str = "no folder of `score familiarity` was given"
+    auditor: str = FAMILIARITY
+    said: Callable[[Audit], str] = _read_as
+
+    @property
+    def wanted(self) -> str:
+        """What is lacking where it has no lines."""
+        return f"nothing that `{self.auditor}` wrote was given"
 
     def make(self, sources: Sequence[Source]) -> Table:
         """The table; without lines where no source is an audit."""
-        audits = [(source.name, source.audit) for source in sources if source.audit]
+        audits = [(source.name, source.audit) for source in sources if source.audit and source.auditor == self.auditor]
         lines = [Line(labels, [cell for _, each in audits for cell in cells(each)]) for labels, cells in self.rows]
-        notes = [
-            f"{name}: {each['benchmark']} against {each['reference']}, captions read as {each['captions']}, match by {each['match']}."
-            for name, each in audits
-        ]
+        notes = [f"{name}: {self.said(each)}." for name, each in audits]
         return Table(
             self.labels, [Column(head, name) for name, _ in audits for head in self.heads], lines if audits else [],
             f"Table {self.number}", self.title, notes,

@@ -48,6 +48,10 @@ class ForgettingTable:
         ).make(measured)
 
 
+FORGETTING = ForgettingTable("F", "What training changed elsewhere")
+"""For papers that have no such table."""
+
+
 def measured_elsewhere(source: Source) -> list[Results]:
     """What training changed elsewhere, pooled over the runs of a label. Rows have the labels `benchmark` and `when`.
 

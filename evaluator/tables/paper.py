@@ -8,10 +8,13 @@ import numpy as np
 
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
+from evaluator.run_folder import folder_name
 from evaluator.tables.result_cells import chance_cell, count_cell, load_cell, result_cell
 from evaluator.tables.said import marks_of, notes_of
-from evaluator.tables.sources import DEFAULTS, EACH, Labels, Source, has
+from evaluator.tables.sources import DEFAULTS, EACH, Labels, Source, has, splits_of
 from evaluator.tables.table import Cell, Column, Line, Table
+from generator.dataset.errors import UserError
+from generator.dataset.limits import check_file
 
 Statistic = Callable[[Source, Labels], Cell]
 """What stands in a cell, of a label's results and the labels of rows."""
@@ -64,13 +67,29 @@ class Tabulated(Protocol):
         """The table."""
 
 
+class Drawn(Protocol):
+    """A figure of a paper: its number, what it wants of a run, and `make`, which draws it for some labels."""
+
+    @property
+    def number(self) -> str:
+        """Its number in the paper."""
+
+    @property
+    def wanted(self) -> str:
+        """What no label has where nothing is drawn."""
+
+    def make(self, sources: Sequence[Source]) -> list[str]:
+        """SVG texts; none where no results have numbers for it."""
+
+
 @dataclass(frozen=True)
 class PaperTable:
     """A table by its number in the paper. For each of `rows` it has a line for each label of the runs.
 
     of: labels that all cells share. head: what the rows are. across: the labels are columns instead, each with `columns`. only:
-    which labels have a row; `wanted` says so. sparse: columns without any number are left out. Chance levels, items, clusters and unscored items stand below, with `across` to the
-    right: the least and the greatest where labels differ.
+    which labels have a row, and needs: what one of them has to have, without which there are no lines; `wanted` says so.
+    sparse: columns are left out whose splits no benchmark has by its design. sizes: chance levels, items, clusters and unscored items
+    stand below, with `across` to the right: the least and the greatest where labels differ.
     """
 
     number: str
@@ -81,24 +100,28 @@ class PaperTable:
     of: Labels = field(default_factory=dict)
     across: bool = False
     only: Callable[[Source], bool] = bool
+    needs: Callable[[Source], bool] = bool
     sparse: bool = False
+    sizes: bool = True
     wanted: str = "no run answers it"
     notes: Sequence[str] = ()
 
     def make(self, sources: Sequence[Source]) -> Table:
         """The table; without lines where no label has a row in it."""
         chosen = [source for source in sources if source.audit is None and self.only(source)]
+        if not any(map(self.needs, chosen)):
+            chosen = []
         rows, columns = (
             _found(self.rows, self.columns, self.of, chosen),
-            _found(self.columns, self.rows, self.of, chosen),
+            _found(self.columns, self.rows, self.of, chosen) or [_unfound(each) for each in self.columns],
         )
+        if self.sparse:
+            columns = [each for each in columns if _designed(each.of, chosen)] or columns
         cells = {
             (r, s, c): column.statistic(source, {**self.of, **row.of, **column.of})
             for r, row in enumerate(rows) for s, source in enumerate(chosen) for c, column in enumerate(columns)
         }  # fmt: skip
-        if self.sparse:
-            columns, cells = _with_numbers(columns, cells)
-        made = _across(rows, chosen, columns, cells) if self.across else _down(rows, chosen, columns, cells)
+        made = _across(rows, chosen, columns, cells) if self.across else _down(rows, chosen, columns, cells, self.sizes)
         labels = [*([self.head] if any(row.head for row in rows) else []), *made.labels]
         said = [*self.notes, *notes_of(list(cells.values()))]
         return replace(
@@ -115,6 +138,12 @@ class Figure:
     protocol: str
     of: Labels = field(default_factory=dict)
 
+    @property
+    def wanted(self) -> str:
+        """What no label has where nothing is drawn."""
+        of = ", ".join(f"{name} {value}" for name, value in self.of.items() if isinstance(value, str))
+        return f"no run has results of `{self.protocol}`{f' ({of})' * bool(of)}"
+
     def make(self, sources: Sequence[Source]) -> list[str]:
         """SVG texts; none where no results have numbers for it."""
         wanted = {**dict.fromkeys(DEFAULTS, EACH), **self.of}
@@ -126,11 +155,39 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of a paper that another command draws: some files of its folder."""
+
+    number: str
+    command: str
+    files: Sequence[str]
+
+    @property
+    def wanted(self) -> str:
+        """What is lacking where there is none."""
+        return f"nothing that `{self.command}` wrote was given"
+
+    def make(self, sources: Sequence[Source]) -> dict[str, bytes]:
+        """The contents of the files, by the label and name of each."""
+        made = {}
+        for source in sources:
+            for file in self.files if source.audit and source.auditor == self.command else ():
+                check_file(source.path / file, None)
+                if not (source.path / file).exists():
+                    raise UserError(
+                        f"{source.path} is unfinished: it has no {file}; run the same `{self.command}` again."
+                    )
+                made[f"{folder_name(source.name)}-{file}"] = (source.path / file).read_bytes()
+        return made
+
+
+@dataclass(frozen=True)
 class Paper:
     """The tables and figures of a paper. elsewhere: what another command has, in a sentence each."""
 
     tables: Sequence[Tabulated]
-    figures: Sequence[Figure] = ()
+    figures: Sequence[Drawn] = ()
+    pictures: Sequence[Picture] = ()
     elsewhere: Sequence[str] = ()
 
 
@@ -200,24 +257,33 @@ def _found(parts: Sequence[Part], others: Sequence[Part], of: Labels, sources: S
     return found
 
 
+def _unfound(part: Part) -> Part:
+    """A part that no value was found for, so that its cells say why."""
+    return replace(
+        part, head=part.head.format("…"), of={name: value for name, value in part.of.items() if value is not EACH}
+    )
+
+
 def _values(name: str, wanted: Sequence[Labels], sources: Sequence[Source]) -> list[Any]:
     """The values of a label in the rows that some labels select, in order."""
     values = {value for source in sources for labels in wanted for value in source.values(name, labels)}
     return reported_splits(values) if name == "split" else sorted(values, key=lambda value: (len(str(value)), value))
 
 
-def _with_numbers(columns: list[Part], cells: "_Cells") -> tuple[list[Part], "_Cells"]:
-    """The columns with a number in any cell, and their cells."""
-    kept = sorted({c for (_, _, c), cell in cells.items() if cell.numbers})
-    return [columns[c] for c in kept], {(r, s, kept.index(c)): cell for (r, s, c), cell in cells.items() if c in kept}
+def _designed(of: Labels, sources: Sequence[Source]) -> bool:
+    """Whether some results have the splits of a column by their design; a gap has two."""
+    names = set(str(of["split"]).split(" - "))
+    return any(names <= splits_of(entry) for source in sources for entry in source.entries)
 
 
 _Cells = dict[tuple[int, int, int], Cell]
 """Cells by row, label and column."""
 
 
-def _down(rows: Sequence[Part], sources: Sequence[Source], columns: Sequence[Part], cells: _Cells) -> Table:
-    """A line for each row and label, and what is known of each column below."""
+def _down(
+    rows: Sequence[Part], sources: Sequence[Source], columns: Sequence[Part], cells: _Cells, sizes: bool
+) -> Table:
+    """A line for each row and label, and with `sizes` what is known of each column below."""
     depth = max((len(source.label) for source in sources), default=1)
     headed = any(row.head for row in rows)
     lines = [
@@ -227,16 +293,17 @@ def _down(rows: Sequence[Part], sources: Sequence[Source], columns: Sequence[Par
         )
         for r, row in enumerate(rows) for s, source in enumerate(sources)
     ]  # fmt: skip
+    if not (lines and sizes):
+        return Table(_LABELS[:depth], [Column(column.head, column.group) for column in columns], lines)
     of_column = [
         [cells[r, s, c].numbers for r in range(len(rows)) for s in range(len(sources))] for c in range(len(columns))
     ]
     summary = [("chance", chance_cell), *((name, _counter(name)) for name in _SIZES)]
     blank = [""] * (depth - 1 + headed)
-    if lines:
-        lines += [
-            Line([name, *blank], [of(_shown(numbers)) for numbers in of_column], rule=name == "chance")
-            for name, of in summary
-        ]
+    lines += [
+        Line([name, *blank], [of(_shown(numbers)) for numbers in of_column], rule=name == "chance")
+        for name, of in summary
+    ]
     return Table(_LABELS[:depth], [Column(column.head, column.group) for column in columns], lines)
 
 

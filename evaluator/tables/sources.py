@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.pooling import differences, pool_runs
+from evaluator.protocols.items import FULL, PARTITIONS
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.results import Results, Row
-from evaluator.run_folder import read_named, split_name
+from evaluator.run_folder import NamedRun, Run, read_named, split_name
 from generator.dataset.errors import UserError
 from generator.dataset.files import read_json
 
@@ -37,19 +39,38 @@ class AuditRecord(TypedDict):
     rates: dict[str, dict[str, float | None]]
 
 
+class TextAuditRecord(TypedDict):
+    """The file of `score audit`, as far as tables show it."""
+
+    benchmark: str
+    language_model: dict[str, Any]
+    kinds: list[dict[str, Any]]
+    levels: list[dict[str, Any]]
+
+
+FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
+"""Commands whose results can stand among runs."""
+RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json"}
+"""The file by which the folder of such a command is known."""
+_SHAPES: dict[str, Any] = {FAMILIARITY: AuditRecord}
+
+
 @dataclass(frozen=True)
 class Source:
     """A label's parts, its pooled results (evaluator.pooling), one for each design, and why what they lack is missing. runs: the
-    results that were pooled.
+    results that were pooled; opened: the runs that have them.
 
-    audit: the summary of a folder of `score familiarity`, which has no results.
+    audit: what a command that is no run (auditor) says of what it wrote to `path`; it has no results.
     """
 
     label: tuple[str, ...]
     entries: Sequence[Results] = ()
     missing: str = ""
     runs: Sequence[Results] = ()
+    opened: Sequence[Run] = ()
     audit: Mapping[str, Any] | None = None
+    auditor: str = FAMILIARITY
+    path: Path = Path()
 
     @property
     def name(self) -> str:
@@ -82,7 +103,14 @@ class Source:
                 return f"{asked} was not asked, since {entry['not_asked'][asked]}"
             if labels.get("kind") == RAW and protocol in entry.get("left_out", []):
                 return f"{asked} was left out: it needs too many scores of this model"
-        if any(row["protocol"] == protocol for entry in self.entries for row in entry["rows"]):
+        of_protocol = [row for entry in self.entries for row in entry["rows"] if row["protocol"] == protocol]
+        if of_protocol and labels.get("kind") == RAW and not any(row["kind"] == RAW for row in of_protocol):
+            return f"{asked} needs two captions or more in each split, for productivity of each number of atoms"
+        names = set(str(labels.get("split")).split(" - "))
+        filled = {row["split"] for row in of_protocol if row["value"] is not None}
+        if of_protocol and names - filled and any(names <= splits_of(entry) for entry in self.entries):
+            return "this split has no items"
+        if of_protocol:
             return "no such items in the benchmarks of its runs"
         return f"protocol '{protocol}' not in the benchmarks of its runs"
 
@@ -99,18 +127,24 @@ class Source:
                 yield from ((row, entry) for row in entry["rows"] if has(row, of_rows))
 
 
+def splits_of(entry: Results) -> set[str]:
+    """The splits that results have by their design: those of their rows, or all partitions, of which some may be empty."""
+    found = {row["split"] for row in entry["rows"]}
+    return {FULL, *PARTITIONS} if FULL in found else found
+
+
 def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Source]:
     """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; then the folders of
-    `score familiarity`, which have their benchmark's name for a label.
+    `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default named after their benchmark.
 
     Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. Raises UserError where a
     folder holds no measured run, and for a REASON without a label.
     """
     audits = [source for run in runs if (source := _audit(run)) is not None]
     given = [read_named(run) for run in runs if _audit(run) is None]
-    results: dict[str, list[Results]] = {}
+    of_label: dict[str, list[NamedRun]] = {}
     for each in given:
-        results.setdefault(each.results["factors"]["model"], []).append(each.results)
+        of_label.setdefault(each.results["factors"]["model"], []).append(each)
     reasons: dict[str, str] = {}
     for text in missing:
         label, equals, reason = text.partition("=")
@@ -119,27 +153,40 @@ def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Sourc
                 f"Expected --missing LABEL=REASON, got '{text}'; write for example --missing 'vilt=no weights'."
             )
         reasons[label.strip()] = reason.strip().rstrip(".")
-    labels = list(dict.fromkeys([*results, *reasons]))
+    labels = list(dict.fromkeys([*of_label, *reasons]))
     first = list(dict.fromkeys(_parts(label)[0] for label in labels))
     return [
         *(
-            Source(
-                _parts(label), [{**entry, "model": label} for entry in pool_runs(results.get(label, []))], reasons.get(label, ""),
-                results.get(label, []),
-            )
+            _pooled(label, of_label.get(label, []), reasons.get(label, ""))
             for label in sorted(labels, key=lambda label: first.index(_parts(label)[0]))
         ),
         *audits,
-    ]  # fmt: skip
+    ]
+
+
+def _pooled(label: str, runs: Sequence[NamedRun], missing: str) -> Source:
+    results = [run.results for run in runs]
+    entries = [{**entry, "model": label} for entry in pool_runs(results)]
+    return Source(_parts(label), entries, missing, results, [run.run for run in runs])
 
 
 def _audit(source: str) -> Source | None:
-    """The audit in a folder of `score familiarity`, or of NAME=FOLDER; None for other folders."""
-    name, folder = split_name(source)
-    if not (folder / "per_sample_overlap.tsv").exists() or not (folder / "summary.json").exists():
-        return None
-    summary = read_json(folder / "summary.json", AuditRecord)
-    return Source((name or summary["benchmark"],), audit=summary)
+    """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
+    name, path = split_name(source)
+    if path.is_file() and path.suffix == ".json":
+        found, auditor = read_json(path, TextAuditRecord), TEXTS
+    else:
+        of = [command for command, record in RECORDS.items() if (path / record).is_file()]
+        if not of:
+            return None
+        (auditor,) = of
+        found = read_json(path / RECORDS[auditor], _SHAPES.get(auditor))
+    return Source(
+        (name or found["name" if auditor in (MAPS, DRAWINGS) else "benchmark"],),
+        audit=found,
+        auditor=auditor,
+        path=path,
+    )
 
 
 def _parts(label: str) -> tuple[str, ...]:

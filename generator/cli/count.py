@@ -19,13 +19,11 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
 
     --json also has how many captions of each split name each atom.
     """
+    from generator.dataset.counts import count_benchmark, vocabulary_of
     from generator.dataset.reader import Dataset
-    from generator.inspection.counts import count_benchmark
-    from generator.vocabulary.schema import parse_vocabulary
 
     opened = Dataset.open(dataset)
-    vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
-    counts = count_benchmark(opened.benchmark(benchmark), vocabulary)
+    counts = count_benchmark(opened.benchmark(benchmark), vocabulary_of(opened.world))
     lines = [
         counts["benchmark"],
         *_table(counts["questions"], ("protocol", "kind", "split"), ("items", "captions", "false_texts", "set_size")),

@@ -83,7 +83,7 @@ class Builder:
         """Write a world without images and the benchmark over it."""
         request = {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
         with WorldWriter(root, request) as writer:
-            writer.finish("")
+            writer.finish('category = "shape"\n')
         tables = {"texts": self.texts, "items": self.items, "candidates": self.candidates}
         write_benchmark(root, name, tables, None, {})
         return root

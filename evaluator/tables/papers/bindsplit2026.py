@@ -6,6 +6,7 @@ from functools import partial
 from evaluator.protocols.items import FULL, MIXED
 from evaluator.protocols.protocol import lazy
 from evaluator.tables.audits import Audit, AuditTable, number, share
+from evaluator.tables.forgetting import FORGETTING
 from evaluator.tables.paper import Figure, Paper, PaperTable, Part, Tabulated, grouped, part
 from evaluator.tables.sources import EACH, Labels, Source
 from evaluator.tables.table import Cell
@@ -51,13 +52,25 @@ def _finetuned(source: Source) -> bool:
 
 def _partitioned(source: Source) -> bool:
     """Whether a label has a run with `--splits`, or says why it has none."""
-    return bool(source.missing) or any(row["split"] == FULL for entry in source.entries for row in entry["rows"])
+    return bool(source.missing) or _split(source)
+
+
+def _split(source: Source) -> bool:
+    """Whether a label has a run with `--splits`."""
+    return any(row["split"] == FULL for entry in source.entries for row in entry["rows"])
+
+
+def _vismin(source: Source) -> bool:
+    return any(entry["benchmark"] == "vismin" for entry in source.entries)
 
 
 def _both(source: Source) -> bool:
     return _finetuned(source) and _partitioned(source)
 
 
+_ALL_KINDS = (part("all kinds", benchmark="vismin"), part("{}", benchmark="vismin", kind=EACH))
+_BY_SPLIT = (*_PARTITIONS[:2], _SPLITS[1], *_PARTITIONS[2:])
+_BETWEEN = (*_TAXES[:2], *_GAPS, _TAXES[3])
 _TUNED = "no label has the part 'finetuned'"
 _UNSPLIT = "no run has the partitions of `score familiarity` (--splits)"
 
@@ -69,6 +82,15 @@ def _by_partition(title: str, columns: tuple[Part, ...], of: Labels, *numbers: s
     return (
         made(every, title, only=_partitioned, wanted=_UNSPLIT) if of is _BINARY else made(every, title),
         made(tuned, f"{title}, fine-tuned", only=_both, wanted=f"{_TUNED}, or {_UNSPLIT}"),
+    )
+
+
+def _of_vismin(title: str, columns: tuple[Part, ...], of: Labels, every: str, tuned: str) -> tuple[PaperTable, ...]:
+    """A table of all labels, and one of those that are fine-tuned."""
+    made = partial(PaperTable, columns=columns, rows=_ALL_KINDS, head="kind", of=of, sparse=True, needs=_vismin)
+    return (
+        made(every, title, wanted="no run is of VisMin"),
+        made(tuned, f"{title}, fine-tuned", only=_finetuned, wanted=f"{_TUNED}, or no run is of VisMin"),
     )
 
 
@@ -135,22 +157,26 @@ _TABLES: tuple[Tabulated, ...] = (
         *_by_partition("Gaps of accuracy between partitions", _TAXES, _BINARY, "6", "8"),
         *_by_partition(
             "Group, text and image accuracy of pairs by split",
-            grouped((*_PARTITIONS[:2], _SPLITS[1], *_PARTITIONS[2:]), _SCORES), _PAIRS, "9", "11",
+            grouped(_BY_SPLIT, _SCORES), _PAIRS, "9", "11",
         ),
         *_by_partition(
-            "Gaps of group accuracy between splits", (*_TAXES[:2], *_GAPS, _TAXES[3]), _GROUP, "10", "12",
+            "Gaps of group accuracy between splits", _BETWEEN, _GROUP, "10", "12",
+        ),
+        *_of_vismin("Group, text and image accuracy of VisMin by split", grouped(_BY_SPLIT, _SCORES), _PAIRS, "13", "15"),
+        *_of_vismin("Gaps of group accuracy of VisMin between splits", _BETWEEN, _GROUP, "14", "16"),
+        PaperTable(
+            "17", "Accuracy by benchmark and partition", grouped(_REAL, _PARTITIONS), only=_partitioned, needs=_split, wanted=_UNSPLIT,
         ),
         PaperTable(
-            "17", "Accuracy by benchmark and partition", grouped(_REAL, _PARTITIONS), only=_partitioned, wanted=_UNSPLIT,
+            "18", "Accuracy by partition and benchmark", _REAL, _PARTITIONS, "split", across=True, only=_partitioned, needs=_split, wanted=_UNSPLIT,
         ),
 )  # fmt: skip
 
 PAPER = Paper(
-    sorted(_TABLES, key=lambda table: int(table.number)),
+    (*sorted(_TABLES, key=lambda table: int(table.number)), FORGETTING),
     figures=(
         Figure("2", lazy("evaluator.report.figures:by_split"), "retrieval", _R1),
         Figure("4", lazy("evaluator.report.figures:by_split"), "binary", {**_BINARY, "kind": ("swap", "visual_genome_attribution")}),
         Figure("7", lazy("evaluator.report.figures:by_split"), "pairs"),
     ),
-    elsewhere=("Tables 13 to 16 are tables 9 to 12 of runs on VisMin; table 18 is table 17 the other way round.",),
 )  # fmt: skip

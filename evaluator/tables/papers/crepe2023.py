@@ -2,10 +2,14 @@
 
 from evaluator.protocols.protocol import lazy
 from evaluator.protocols.raw_retrieval import KIND, METRICS
-from evaluator.tables.paper import BY_SPLIT, Figure, Paper, PaperTable, grouped, part
-from evaluator.tables.sources import EACH
+from evaluator.tables.counts import DATASET, AtomFigure, CountTable, counted
+from evaluator.tables.paper import BY_SPLIT, Figure, Paper, PaperTable, Part, grouped, part
+from evaluator.tables.sources import EACH, Labels
+from evaluator.tables.top_captions import TopTable
 
 _SPLITS = (part("SC", split="seen"), part("UC", split="unseen"))
+_UNSEEN_ATOMS = part("UA", split="unseen_atoms")
+_RAW_TOO = "Captions without false texts are counted too: raw retrieval asks about them."
 _RECALLS = (
     part("R@1", metric="R@1"),
     part("R@3", metric="R@3"),
@@ -27,13 +31,53 @@ def _productivity(number: str, negatives: str, kind: str) -> PaperTable:
     return PaperTable(number, title, (part("n = {}", n=EACH),), rows=BY_SPLIT, head="split", of=of)
 
 
+_SYSTEMATICITY: Labels = {"protocol": "systematicity"}
+_PRODUCTIVITY: Labels = {"protocol": "productivity"}
+_OF_NAMES = (
+    counted("Atoms", "atoms"),
+    counted("not in training", "atoms_not_in_training"),
+    counted("Compounds", "compounds"),
+    counted("not in training", "compounds_not_in_training"),
+)
+_COUNTS = (
+    CountTable(
+        "4-systematicity", "Captions and false texts of systematicity",
+        (
+            counted("Ground truth", "captions"), counted("HN-ATOM", "false_texts", kind="atom"),
+            counted("HN-COMP", "false_texts", kind="comp"),
+        ),
+        (*_SPLITS, _UNSEEN_ATOMS), "split", _SYSTEMATICITY, (_RAW_TOO,),
+    ),
+    CountTable(
+        "4-productivity", "Captions and false texts of productivity",
+        (
+            counted("Ground truth", "captions"),
+            *(counted(f"HN-{kind.upper()}", "false_texts", kind=kind) for kind in ("atom", "swap", "neg")),
+        ),
+        (part("n = {}", n=EACH, split=EACH),), "n", _PRODUCTIVITY, (_RAW_TOO,),
+    ),
+    CountTable(
+        "5", "Texts that an image is asked against",
+        (
+            *(counted(f"HN-{kind.upper()}", "set_size", kind=kind) for kind in ("atom", "comp", "swap", "neg")),
+            counted("Raw", "set_size", kind=KIND),
+        ),
+        [Part(f"{name.capitalize()}, {{}}", {"protocol": name, "split": EACH}) for name in ("systematicity", "productivity")],
+        "questions",
+    ),
+    CountTable(
+        "7", "Different atoms and compounds that captions name", grouped(_SPLITS, _OF_NAMES), of={"protocol": DATASET},
+    ),
+)  # fmt: skip
+
 PAPER = Paper(
     (
+        *_COUNTS,
         _systematicity("8", "negatives of both kinds", "both"),
         _systematicity("9", "HN-ATOM", "atom"),
         _systematicity("10", "HN-COMP", "comp"),
         PaperTable(
-            "11", "Systematicity, raw retrieval: R@1", (*_SPLITS, part("UA", split="unseen_atoms")), rows=_DIRECTIONS,
+            "11", "Systematicity, raw retrieval: R@1", (*_SPLITS, _UNSEEN_ATOMS), rows=_DIRECTIONS,
             head="direction", of={"protocol": "systematicity", "kind": KIND},
         ),
         PaperTable(
@@ -41,14 +85,14 @@ PAPER = Paper(
             rows=tuple(part(each.head, **each.of, split="seen") for each in _DIRECTIONS),
             head="direction", of={"protocol": "productivity", "kind": KIND},
         ),
+        TopTable("13", "The three best captions of a few images", "systematicity", "both", _SPLITS),
         _productivity("5-atom", "HN-ATOM", "atom"),
         _productivity("5-swap", "HN-SWAP", "swap"),
         _productivity("5-neg", "HN-NEG", "neg"),
         _productivity("5-all", "negatives of all types", "all"),
     ),
-    figures=(Figure("5", lazy("evaluator.report.figures:by_complexity"), "productivity", {"kind": "all"}),),
-    elsewhere=(
-        "Tables 4, 5 and 7 and figure 4 are in `gen count DATASET` (--json has figure 4).",
-        "Table 13, the three best captions of each item, is in tables/top.csv of each run.",
+    figures=(
+        AtomFigure("4", lazy("evaluator.report.figures:by_frequency"), ("seen", "unseen")),
+        Figure("5", lazy("evaluator.report.figures:by_complexity"), "productivity", {"kind": "all"}),
     ),
 )  # fmt: skip

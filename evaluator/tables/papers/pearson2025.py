@@ -1,6 +1,9 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
-from evaluator.tables.paper import Paper, PaperTable, grouped, part
+from evaluator.tables.counts import DATASET, CountTable, counted
+from evaluator.tables.forgetting import FORGETTING
+from evaluator.tables.paper import Paper, PaperTable, Picture, grouped, part
+from evaluator.tables.sources import DRAWINGS, MAPS
 
 _SPLITS = (
     part("ID Validation", split="id_val"),
@@ -25,6 +28,10 @@ def _errors(number: str, task: str, kind: str, **errors: str) -> PaperTable:
 
 
 PAPER = Paper((
+    CountTable(
+        "1", "Images by split",
+        [counted(each.head, "images", **each.of) for each in (part("Train", split="train"), *_SPLITS)], of={"protocol": DATASET},
+    ),
     _accuracy("2", "single-object", "GZSL", "single"),
     _accuracy("3", "two-object", "ZSL", "two-object"),
     _accuracy("4", "two-object", "GZSL", "two-object"),
@@ -32,4 +39,8 @@ PAPER = Paper((
     _accuracy("6", "relational", "ZSL", "relational"),
     _accuracy("7", "relational", "GZSL", "relational"),
     _errors("8", "relational", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
-), elsewhere=("Table 1, the numbers of images, is in `gen count DATASET`.",))  # fmt: skip
+        FORGETTING,
+), pictures=(
+    Picture("5", DRAWINGS, ("sheet.png",)),
+    Picture("6", MAPS, ("texts.svg", "images.svg")),
+))  # fmt: skip

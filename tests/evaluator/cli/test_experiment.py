@@ -70,6 +70,20 @@ def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
 
 
 @needs_tables
+@pytest.mark.parametrize("name", ["bindsplit2026", "compass2026", "hard-positives2024", "pearson2025"])
+def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[models.CLIP]\nspec = "open_clip:ViT-B-32"\n')
+    given = ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []  # it starts from no stand-in
+    commands = planned(name, *given, "--out", tmp_path)
+    trained = {
+        words[-1] for words in commands if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
+    }
+    measured = {words[6].removesuffix("/.") for words in commands if words[0] == "mkdir" and "forgetting" in words}
+    assert trained
+    assert trained == measured
+
+
+@needs_tables
 def test_clean_class_lists_differ_from_the_published_ones_in_them_alone(tmp_path: Path) -> None:
     clean, published = (planned(name, "--out", tmp_path) for name in ("pearson2025-clean", "pearson2025"))
     assert len(clean) == len(published)
@@ -96,6 +110,15 @@ def test_what_there_is_not(arguments: list[str], said: str) -> None:
 
 
 @needs_tables
+def test_a_dry_run_tells_the_work_and_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE)
+    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out", "--dry-run")
+    assert "gen render: 1 stage, 0 done, 39 images left" in done.stderr
+    assert "score train scratch: 1 stage, 0 done, 2 steps left" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@needs_tables
 def test_a_wrong_option_is_told_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE.replace("--epochs {epochs}", "--epoch {epochs}"))
     done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
@@ -110,6 +133,7 @@ def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(tmp_pat
     assert done.exit_code == 2
     assert "Failed with exit code 2: gen plan --scenes train=nine" in done.stderr
     assert "log.txt" in done.stderr
+    assert done.stderr.splitlines()[0] == "One model from scratch."
     assert "From nothing, the scale tiny took a minute." in done.stderr
     assert "No table could be made." in done.stdout
 
@@ -142,6 +166,14 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     table = (Path(done.stdout.strip()) / "table4.md").read_text()
     for row in ("frozen", "finetuned", "scratch", "ViLT", "Diffusion", "chance"):
         assert row in table
+    made = {path.name for path in Path(done.stdout.strip()).iterdir()}
+    assert made >= {
+        "table1.md",
+        "tableF.md",
+        "figure6-CLIP__two-object-texts.svg",
+        "figure6-CLIP__two-object-images.svg",
+    }
+    assert "Diffusion, two-object is not shown: no weights of a diffusion model are at hand" in done.stderr
     again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert "Nothing is left to do." in again.stderr
     assert again.stdout == done.stdout

@@ -124,6 +124,16 @@ def test_models_of_a_file_replace_those_of_the_experiment(tmp_path: Path) -> Non
     assert (models["CLIP"].spec, models["CLIP"].run) == ("open_clip:ViT-B-32@openai", "--dtype auto")
 
 
+def test_models_of_a_file_join_those_that_a_scale_chooses(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text('[models.ViT]\nspec = "a:b"\n')
+    two = GOOD.replace(
+        "[values]", '[models.ViT]\nmissing = "no weights"\n[models.Other]\nmissing = "no weights"\n[values]', 1
+    )
+    experiment = with_models(read_experiment(write(tmp_path, two)), tmp_path / "models.toml")
+    assert list(experiment.at("one")[1]) == ["CLIP", "ViT"]
+    assert list(experiment.at("tiny")[1]) == ["CLIP", "ViT", "Other"]
+
+
 def test_options_of_the_experiment_come_first(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('[models.CLIP]\nspec = "a:b"\ntrain = "--rate 2"\n')
     own = GOOD.replace('{world}" }', '{world}", train = "--rate 1", run = "--dtype auto", method = "dreambooth" }')

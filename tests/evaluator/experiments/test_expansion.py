@@ -118,6 +118,39 @@ def test_tables_name_runs_that_failed_as_missing() -> None:
     assert not any(failed.name in word for word in words)
 
 
+SHOWN = {
+    "shown": {
+        "{model}, block {block}": "score embeddings raw={model=CLIP} tuned=jackalope:{tuned} {world} --benchmark b{block} --seed {seed=1}",
+        "{model}": "score generate {model=ViLT} {world}",
+    }
+}
+
+
+def test_an_element_is_chosen_from_a_list_and_from_the_models() -> None:
+    experiment = declare(**SHOWN)
+    expanded = expand(experiment, "half")
+    assert [stage.label for stage in expanded.shown] == [f"CLIP, block {block}" for block in range(3)]
+    tuned = {
+        str(stage.out(ROOT)): stage.arguments(ROOT)
+        for stage in expanded.stages
+        if stage.kind.name == "score train finetune"
+    }
+    for stage in expanded.shown:
+        words = stage.arguments(ROOT)
+        trained = tuned[words[3].removeprefix("tuned=jackalope:")]
+        assert trained[trained.index("--seed") + 1] == words[words.index("--seed") + 1] == "1"
+        assert f"{stage.label}={stage.out(ROOT)}" in expanded.tables().arguments(ROOT)
+    assert expanded.unshown == {"ViLT": "no weights"}
+    assert "ViLT" not in expanded.missing
+
+
+def test_what_is_shown_and_failed_is_in_no_table() -> None:
+    expanded = expand(declare(**SHOWN), "half")
+    failed = expanded.shown[0]
+    words = expanded.tables({failed.name: "it broke"}).arguments(ROOT)
+    assert not any(failed.name in word or "it broke" in word for word in words)
+
+
 def test_what_no_run_reads_is_not_made() -> None:
     replaced = declare(models={"CLIP": {"spec": "open_clip:ViT-B-32"}})
     assert not of_kind(replaced, "score train pretrain")
@@ -164,6 +197,8 @@ def test_stages_that_differ_in_list_elements_cost_alike() -> None:
         ({"stages": {"world": "gen plan {task.nme}"}}, "task.one has no 'nme'"),
         ({"stages": {"world": "gen plan {seed.name}"}}, "'seed' is no table"),
         ({"stages": {"world": "gen plan {model.spec}"}}, "expected one of {model}, {model.run}, {model.train}, {model.method}"),
+        ({"stages": {"world": "gen plan {seed=7}"}}, "stages.world: '{seed=7}' chooses what there is not; expected one of"),
+        ({"shown": {"a": "score run {world}"}}, "shown.'a': expected a `score audit` or `score embeddings` or `score generate`"),
         ({"runs": {"a": "gen plan"}}, "runs.'a': expected a `score run`"),
         ({"runs": {"{seed}": "score run {world}"}}, "the label names '{seed}', over which its command does not go"),
     ],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.measure import measure
-from evaluator.report.figures import by_complexity, by_count, by_split, figures
+from evaluator.report.figures import by_complexity, by_count, by_frequency, by_split, figures
 from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
 
 
@@ -25,6 +25,26 @@ def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
     for word in ("integration, OAR", "productivity, neg", "R@1 decomposed, unseen", "n_attributes = 2", "atoms n"):
         assert any(word in svg for svg in drawn), word
     assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn)
+
+
+def test_panels_by_count_name_the_slopes_of_the_fits(results: Row) -> None:
+    (svg,) = by_count([results], "skill")
+    fitted = [fit for fit in results["fits"] if fit["split"] != "val" and "n_objects" in fit["coefficients"]]
+    assert fitted
+    for fit in fitted:
+        slope = fit["coefficients"]["n_objects"]
+        assert f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}" in svg
+
+
+def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
+    atoms = [
+        {"atom": "color red", "captions": {"train": 9, "seen": 3}},
+        {"atom": "shape cube", "captions": {"train": 4, "unseen": 1}},
+    ]
+    svg = by_frequency("a dataset", atoms, ("seen", "unseen", "partial"))
+    words = "".join(ElementTree.fromstring(svg).itertext())
+    assert all(word in words for word in ("a dataset", "captions of train", "captions of seen", "captions of unseen"))
+    assert "partial" not in words
 
 
 def test_figures_of_several_runs_name_the_models(results: Row) -> None:

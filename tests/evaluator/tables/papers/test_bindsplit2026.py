@@ -8,7 +8,7 @@ import pytest
 
 from evaluator import evaluate
 from evaluator.tables.sources import Source, read_sources
-from tests.evaluator.external.conftest import Colors, write_bivlc, write_sugarcrepe
+from tests.evaluator.external.conftest import Colors, write_bivlc, write_sugarcrepe, write_vismin
 from tests.evaluator.synthetic import find
 from tests.evaluator.tables.conftest import cell, shows, tables_of
 from tests.evaluator.test_partitions import CORPUS, audited
@@ -98,9 +98,44 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     assert shows(cell(tables["9"], ["Replace Attribute", *label], "Group", "Full"), group)
     assert [column.group for column in tables["9"].columns] == [split for split in heads for _ in range(3)]
     assert cell(tables["17"], label, "Full", "ARO VG-A").reason
+    assert [line.labels[0] for line in tables["18"].lines] == list(heads)
+    assert cell(tables["18"], ["Full"], "ARO VG-A", "m / finetuned").reason
+    assert "13" not in tables  # no run of VisMin
     assert any("Splits are by familiarity" in note for note in tables["5"].notes)
 
 
 def test_a_table_of_partitions_needs_them(sources: list[Source]) -> None:
     with pytest.raises(KeyError):
         tables_of("bindsplit2026", sources)["5"]
+
+
+def test_an_empty_partition_keeps_its_column_and_says_so(tmp_path: Path) -> None:
+    bivlc = f"bivlc:{write_bivlc(tmp_path / 'b')}"
+    partitions = audited(bivlc, tmp_path / "parts", "a green dog\n")
+    evaluate(Colors(), bivlc, out=tmp_path / "run", name="m", splits=partitions)
+    tables = tables_of("bindsplit2026", read_sources([f"m={tmp_path / 'run'}"]))
+    assert list(dict.fromkeys(column.group for column in tables["9"].columns)) == ["Full", "Seen", "Mixed", "Unseen"]
+    for empty in ("Seen", "Mixed"):
+        assert cell(tables["9"], ["Replace Attribute", "m"], "Group", empty).reason == "this split has no items"
+    assert cell(tables["9"], ["Replace Attribute", "m"], "Group", "Unseen").text
+    gaps = ["Full − seen", "Mixed − seen", "Seen − unseen", "Full − unseen"]
+    assert [column.head for column in tables["10"].columns] == gaps
+    assert cell(tables["10"], ["Replace Attribute", "m"], "Mixed − seen").reason == "this split has no items"
+
+
+def test_tables_of_vismin_are_those_of_its_runs_alone(tmp_path: Path) -> None:
+    for name, write in (("bivlc", write_bivlc), ("vismin", write_vismin)):
+        benchmark = f"{name}:{write(tmp_path / name)}"
+        partitions = audited(benchmark, tmp_path / f"parts-{name}", "a red hat\na blue hat\n")
+        evaluate(Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions)
+    tables = tables_of("bindsplit2026", read_sources([f"m={tmp_path / f'run-{name}'}" for name in ("bivlc", "vismin")]))
+    assert any("bivlc" in line.labels[0] for line in tables["9"].lines)
+    assert not any("bivlc" in line.labels[0] for line in tables["13"].lines)
+    assert tables["13"].lines[0].labels[0] == "all kinds"
+    assert cell(tables["13"], ["counting", "m"], "Group", "Full") == cell(
+        tables["9"], ["vismin, counting", "m"], "Group", "Full"
+    )
+    assert cell(tables["18"], ["Full"], "VisMin (group)", "m") == cell(
+        tables["13"], ["all kinds", "m"], "Group", "Full"
+    )
+    assert "15" not in tables

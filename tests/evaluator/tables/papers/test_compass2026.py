@@ -1,6 +1,10 @@
 """The tables of COMPASS show the rows and fits of the results."""
 
-from evaluator.tables.sources import Source
+import json
+from pathlib import Path
+
+from evaluator.tables.sources import Source, read_sources
+from generator.dataset.counts import count_questions
 from tests.evaluator.synthetic import find
 from tests.evaluator.tables.conftest import cell, shows, tables_of
 
@@ -33,3 +37,29 @@ def test_skill_loads_by_level_and_count(sources: list[Source]) -> None:
             else:
                 assert shown.numbers["beta"] == coefficient["beta"]
                 assert shown.stars == coefficient["stars_corrected"]
+
+
+def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
+    effects = {("skill", "OA", "object"): 0.062, ("skill", "OR", "relation"): 0.267, ("integration", "OA", None): 0.152}
+    levels = [
+        {"protocol": protocol, "level": level, "skill": skill, "perplexity": {"r": r, "size": "small", "pairs": 1200}}
+        for (protocol, level, skill), r in effects.items()
+    ]
+    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": []}
+    (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
+    tables = tables_of("compass2026", read_sources([str(tmp_path / "texts.json")]))
+    assert cell(tables["4"], ["OA", "object"], "r", "compass2026").text == "0.062"
+    assert cell(tables["4"], ["OR", "relation"], "pairs", "compass2026").text == "1,200"
+    assert cell(tables["4"], ["OAR", "object"], "r", "compass2026").reason
+    assert cell(tables["5"], ["OA"], "Interpretation", "compass2026").text == "small"
+    assert tables["5"].notes == ["compass2026: compass2026, perplexity of gpt2."]
+
+
+def test_captions_are_counted_by_level_and_skill(sources: list[Source]) -> None:
+    table = tables_of("compass2026", sources)["1"]
+    (row,) = [
+        row
+        for row in count_questions(sources[0].opened[0].benchmark, [("protocol", "skill", "level", "split")])
+        if (row["protocol"], row["skill"], row["level"], row["split"]) == ("skill", "object", "OA", "seen")
+    ]
+    assert cell(table, ["OA, seen", "all"], "object", "Skill").numbers["value"] == row["captions"]

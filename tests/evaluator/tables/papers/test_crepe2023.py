@@ -22,6 +22,12 @@ def test_recall_by_split_and_by_number_of_atoms(sources: list[Source]) -> None:
             assert shows(cell(table, ["seen", "dual", "scratch"], head), row)
 
 
+def test_raw_retrieval_without_two_captions_says_so(sources: list[Source]) -> None:
+    table = tables_of("crepe2023", sources)["12"]
+    shown = cell(table, ["Image-to-text", "dual", "scratch"], "n = …")
+    assert shown.reason.startswith("raw retrieval of productivity")
+
+
 def test_raw_retrieval_has_a_line_for_each_direction() -> None:
     def row(protocol: str, split: str, way: str, n: int | None, value: float) -> dict[str, object]:
         return {**ROW, "protocol": protocol, "kind": "raw", "metric": f"raw R@1, {way}", "n": n, "split": split, "value": value, "sd": 0.01}  # fmt: skip
@@ -37,3 +43,10 @@ def test_raw_retrieval_has_a_line_for_each_direction() -> None:
         for j, way in enumerate(("Image-to-text", "Text-to-image")):
             assert cell(tables["11"], [way, "m"], head).numbers["value"] == 0.1 * i + 0.01 * j
     assert cell(tables["12"], ["Image-to-text", "m"], "n = 5").numbers["value"] == 0.05
+
+
+def test_retrieval_sets_are_as_large_as_the_questions(sources: list[Source]) -> None:
+    table = tables_of("crepe2023", sources)["5"]
+    assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
+    assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
+    assert cell(table, ["Systematicity, seen", "all"], "Raw").reason

@@ -41,3 +41,15 @@ def test_forgetting_is_a_table_of_models_that_were_measured(sources: list[Source
     of = [f"{run['benchmark']}: binary accuracy swap seen", "dual", "scratch"]
     assert shows(cell(table, of, "After"), row)
     assert cell(table, of, "Change").numbers["value"] == 0
+
+
+def test_models_trained_here_and_those_of_others_have_tables_of_their_own(sources: list[Source]) -> None:
+    (entry,) = sources[0].entries
+    own = replace(sources[0], label=("own",), entries=[{**entry, "training": {"status": "clean"}}])
+    tables = tables_of("hard-positives2024", [*sources, own])
+    shown = {number: {line.labels[1] for line in tables[number].lines} for number in ("1", "3", "8")}
+    assert shown["1"] >= {"own", "dual"}
+    assert ("own" in shown["3"], "own" in shown["8"]) == (True, False)
+    assert cell(tables["8"], ["seen", "dual", "scratch"], "Original", "SWAP") == cell(
+        tables["1"], ["seen", "dual", "scratch"], "Original", "SWAP"
+    )

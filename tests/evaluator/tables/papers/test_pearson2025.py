@@ -1,7 +1,17 @@
 """The tables of Pearson et al. show the rows of the results."""
 
+from pathlib import Path
+
+import pytest
+
+from evaluator.embeddings.maps import RECORD as MAP_RECORD
+from evaluator.generation.generate import RECORD as DRAWING_RECORD
+from evaluator.generation.generate import SHEET
 from evaluator.pooling import pool_runs
-from evaluator.tables.sources import Source
+from evaluator.tables.papers.registry import find_paper
+from evaluator.tables.sources import Source, read_sources
+from evaluator.tables.write import make_paper, write_paper
+from generator.dataset.errors import UserError
 from tests.evaluator.tables.conftest import cell, tables_of
 from tests.evaluator.tables.test_cells import ROW
 from tests.evaluator.test_pooling import made_run
@@ -12,6 +22,26 @@ _ERRORS = {
     "5": ("two-object", {"Colour": "color", "Shape": "shape", "Other": "distractor"}),
     "8": ("relational", {"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
 }
+
+
+def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> None:
+    for name, record, files in (("maps", MAP_RECORD, ("texts.svg", "images.svg")), ("drawn", DRAWING_RECORD, (SHEET,))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / record).write_text('{"name": "pearson2025-relational"}')
+        for file in files:
+            (tmp_path / name / file).write_bytes(f"{name} {file}".encode())
+    made = make_paper(
+        find_paper("pearson2025"), read_sources([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
+    )
+    assert made.figures == {
+        "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
+        "figure6-pearson2025-relational-texts.svg": b"maps texts.svg",
+        "figure6-pearson2025-relational-images.svg": b"maps images.svg",
+    }
+    assert {path.name for path in write_paper(made, tmp_path / "out")} == set(made.figures)
+    (tmp_path / "drawn" / SHEET).unlink()
+    with pytest.raises(UserError, match=r"has no sheet\.png"):
+        make_paper(find_paper("pearson2025"), read_sources([str(tmp_path / "drawn")]))
 
 
 def test_accuracy_and_errors_by_split() -> None:

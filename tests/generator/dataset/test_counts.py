@@ -1,16 +1,18 @@
 """Questions, atoms and compounds are counted as a plain loop over a small benchmark counts them."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from generator.dataset.counts import count_benchmark, count_questions
 from generator.dataset.reader import Benchmark
 from generator.dataset.writer import WorldWriter, write_benchmark
-from generator.inspection.counts import count_benchmark
-from tests.generator.scenes import VOCABULARY
+from tests.generator.scenes import VOCABULARY_TEXT
 
+VOCABULARY = tomllib.loads(VOCABULARY_TEXT)
 FORMS: dict[str, dict[str, Any]] = {
     "red cube": {"objects": [{"category": "cube", "attributes": {"color": "red"}}]},
     "blue cone": {"objects": [{"category": "cone", "attributes": {"color": "blue", "size": "large"}}]},
@@ -27,6 +29,14 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
+def _counts(form: dict[str, Any]) -> dict[str, int]:
+    objects = form["objects"]
+    return {
+        "n_objects": len(objects), "n_attributes": sum(len(each["attributes"]) for each in objects),
+        "n_relations": len(form.get("relations", ())),
+    }  # fmt: skip
+
+
 @pytest.fixture
 def benchmark(tmp_path: Path) -> Benchmark:
     items = {  # protocol, kind, split, texts of slot c, texts of slot n
@@ -38,7 +48,10 @@ def benchmark(tmp_path: Path) -> Benchmark:
     }
     with WorldWriter(tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}) as writer:
         writer.finish("")
-    texts = [{"text_id": name, "text": name, "form": json.dumps(form)} for name, form in FORMS.items()]
+    texts = [
+        {"text_id": name, "text": name, "form": json.dumps(form), "level": "OA", **_counts(form)}
+        for name, form in FORMS.items()
+    ]
     rows = [
         {"item_id": item_id, "protocol": protocol, "kind": kind, "split": split, "cluster_id": "k"}
         for item_id, (protocol, kind, split, _, _) in items.items()
@@ -71,3 +84,11 @@ def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Ben
     frequency = {row["atom"]: row["captions"] for row in counts["atoms"]}
     assert frequency["color red"] == {"seen": 0, "train": 1, "unseen": 2}
     assert "color green" not in frequency  # only a false text names it
+
+
+def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:
+    counted = {row["n"]: row for row in count_questions(benchmark, [("protocol", "level", "n")])}
+    assert set(counted) == {2, 3}  # a red cone; a cone, a cube and their relation
+    assert counted[2] == {
+        "protocol": "systematicity", "level": "OA", "n": 2, "items": 2, "captions": 2, "false_texts": 3, "set_size": None,
+    }  # fmt: skip

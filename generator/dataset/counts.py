@@ -1,0 +1,190 @@
+"""What a benchmark counts: questions and their texts, and the atoms and compounds that captions name (CREPE, appendix A)."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+from generator.dataset.files import read_toml
+from generator.dataset.reader import Benchmark, World
+from generator.dataset.records import check_shape
+
+TRAIN = "train"
+_COUNTS = ("n_objects", "n_attributes", "n_relations")
+Name = tuple[str, ...]
+"""An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or (category,
+relation, category), of a relation and its converse the first in alphabetical order."""
+
+
+class Relation(TypedDict):
+    """A relation of vocabulary.toml, as far as it is read here."""
+
+    converse: str
+
+
+class Vocabulary(TypedDict):
+    """vocabulary.toml, as far as it is read here."""
+
+    category: str
+    relations: dict[str, Relation]
+
+
+def vocabulary_of(world: World) -> Vocabulary:
+    """The vocabulary of a world. Raises UserError where its file is damaged."""
+    path = world.path("vocabulary.toml")
+    found: Vocabulary = {"relations": {}, **read_toml(path, "vocabulary")}  # type: ignore[typeddict-item]
+    check_shape(found, Vocabulary, path)
+    return found
+
+
+def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Counts of a benchmark, ready for JSON.
+
+    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7): by split the
+    different atoms and compounds that captions name, and how many of them no training caption names. `atoms` (figure 4):
+    of each atom the captions of each split that name it. Captions are counted once for each image.
+    """
+    texts = benchmark.texts
+    names = {
+        text_id: _names(json.loads(form), vocabulary)
+        for text_id, form in zip(texts["text_id"].to_pylist(), texts["form"].to_pylist(), strict=True)
+        if form is not None
+    }
+    split_of = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "split")), strict=True))
+    captions: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for item_id, scene, text_id, truth in _candidates(benchmark):
+        if truth and item_id in split_of:
+            captions[str(split_of[item_id])].add((scene, text_id))
+    return {
+        "benchmark": benchmark.name,
+        "questions": count_questions(benchmark, [("protocol", "kind", "split")]),
+        **_named(captions, names),
+    }
+
+
+def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """How many questions a benchmark has. A grouping is some labels, and has a row for each of their values: protocol, kind, skill,
+    split, and level and n (the number of atoms) of the caption.
+
+    A row has its labels, `items`, their different `captions` (slot c, once for each image), their `false_texts`, and `set_size`, the
+    number of texts that an image is asked against; None where items differ. Training texts are no questions.
+    """
+    columns = ("item_id", "protocol", "kind", "skill", "split")
+    items = {
+        item_id: {"protocol": protocol, "kind": kind, "skill": skill, "split": split}
+        for item_id, protocol, kind, skill, split in zip(
+            *(benchmark.items[name].to_pylist() for name in columns), strict=True
+        )
+        if protocol != TRAIN
+    }
+    told: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    sizes: dict[str, Counter[bool]] = defaultdict(Counter)
+    for item_id, scene, text_id, truth in _candidates(benchmark):
+        sizes[item_id][truth] += 1
+        if truth:
+            told[item_id].add((scene, text_id))
+    graded = _graded(benchmark)
+    counted = [(tuple(by), defaultdict[tuple[object, ...], _Questions](_Questions)) for by in groupings]
+    for item_id, labels in items.items():
+        captions = told[item_id]
+        known = {**labels, **(graded[min(captions)[1]] if captions else {"level": None, "n": None})}
+        for by, found in counted:
+            found[tuple(known[name] for name in by)].add(captions, sizes[item_id])
+    return [
+        {**dict(zip(by, of, strict=True)), **each.to_dict()}
+        for by, found in counted
+        for of, each in sorted(found.items(), key=lambda pair: tuple(map(str, pair[0])))
+    ]
+
+
+def _candidates(benchmark: Benchmark) -> Iterator[tuple[str, str, str, bool]]:
+    """Item, scene, text and truth of the captions of all items and of what they are compared with."""
+    columns = ("item_id", "scene_id", "text_id", "truth", "slot")
+    for *found, slot in zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True):
+        if slot in ("c", "n"):
+            item_id, scene, text_id, truth = found
+            yield item_id, scene, text_id, truth
+
+
+def _graded(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """The level and the number of atoms of each text; None where they are unknown."""
+    columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "level", *_COUNTS)]
+    return {
+        text_id: {"level": level, "n": None if None in counts else sum(counts)}
+        for text_id, level, *counts in zip(*columns, strict=True)
+    }
+
+
+class _Questions:
+    def __init__(self) -> None:
+        self._captions: set[tuple[str, str]] = set()
+        self._items, self._false = 0, 0
+        self._sizes: set[int] = set()
+
+    def add(self, captions: set[tuple[str, str]], size: Mapping[bool, int]) -> None:
+        self._items += 1
+        self._captions |= captions
+        self._false += size.get(False, 0)
+        self._sizes.add(size.get(True, 0) + size.get(False, 0))
+
+    def to_dict(self) -> dict[str, int | None]:
+        size = next(iter(self._sizes)) if len(self._sizes) == 1 else None
+        return {"items": self._items, "captions": len(self._captions), "false_texts": self._false, "set_size": size}
+
+
+def _named(
+    captions: Mapping[str, set[tuple[str, str]]], names: Mapping[str, tuple[frozenset[Name], frozenset[Name]]]
+) -> dict[str, Any]:
+    counts: dict[str, tuple[Counter[Name], Counter[Name]]] = {}
+    for split, told in captions.items():
+        counts[split] = (Counter(), Counter())
+        for _, text_id in told:
+            for counter, found in zip(counts[split], names.get(text_id, (frozenset(), frozenset())), strict=True):
+                counter.update(found)
+    shown = counts.get(TRAIN, (Counter(), Counter()))
+    rows = [
+        {
+            "split": split,
+            "captions": len(captions[split]),
+            "atoms": len(atoms),
+            "atoms_not_in_training": len(atoms.keys() - shown[0].keys()),
+            "compounds": len(compounds),
+            "compounds_not_in_training": len(compounds.keys() - shown[1].keys()),
+        }
+        for split, (atoms, compounds) in sorted(counts.items())
+    ]
+    every = sorted({atom for atoms, _ in counts.values() for atom in atoms})
+    frequencies = [
+        {"atom": " ".join(atom), "captions": {split: counts[split][0][atom] for split in sorted(counts)}}
+        for atom in every
+    ]
+    return {"names": rows, "atoms": frequencies}
+
+
+def _names(form: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[frozenset[Name], frozenset[Name]]:
+    """The atoms and the compounds that a form names, asserted or denied."""
+    return frozenset(_atoms(form, vocabulary)), frozenset(_compounds(form, vocabulary))
+
+
+def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
+    for thing in form["objects"]:
+        if thing["category"] is not None:
+            yield vocabulary["category"], thing["category"]
+        yield from thing["attributes"].items()
+        yield from thing.get("without", {}).items()
+    for _, relation, _, _ in form.get("relations", ()):
+        yield "relation", relation
+
+
+def _compounds(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
+    categories = [thing["category"] for thing in form["objects"]]
+    for thing in form["objects"]:
+        if thing["category"] is not None:
+            yield from ((value, thing["category"]) for value in thing["attributes"].values())
+    for subject, relation, other, _ in form.get("relations", ()):
+        if categories[subject] is not None and categories[other] is not None:
+            said = categories[subject], relation, categories[other]
+            back = categories[other], vocabulary["relations"][relation]["converse"], categories[subject]
+            yield min(said, back)
