@@ -26,7 +26,7 @@ from evaluator.scoring.distributed import Process
 from evaluator.training.fit import DivergedError
 from evaluator.training.lora import parse_lora
 from evaluator.training.processes import meet, wait
-from evaluator.training.session import claimed
+from evaluator.training.session import claimed, finished
 from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
@@ -91,9 +91,11 @@ def search(
     train: trains a candidate into a folder; returns the record. identity: what all candidates share, JSON-ready. preset: "@PRESET" of a
     diffusion model. A candidate's score is its mean over the splits; that of a split is the mean of its protocols' first metrics.
     Returns the record of the best, the first one among equals, with `search`: the splits and all candidates with their scores, which
-    are in OUT.search/candidates.csv too. One that diverged has none. The same call continues a search that was stopped.
+    are in OUT.search/candidates.csv too. One that diverged has none. The same call continues a search that was stopped, and does nothing
+    after its end.
 
-    Raises UserError when `out` is not empty, when OUT.search holds another search, and when all candidates diverged.
+    Raises UserError when `out` holds anything but the result of this search, when OUT.search holds another search, and when all
+    candidates diverged.
     """
     meet(best_device(device))
     is_main = Process.from_environment().is_main
@@ -105,6 +107,10 @@ def search(
         return _scored(folder, dataset, splits, device, preset, progress)
 
     with claimed(out) if is_main else nullcontext():
+        searched = {"splits": list(splits), "asked": {**identity, "candidates": list(candidates)}}
+        if (record := finished(out, {"search": searched})) is not None:
+            logger.info(f"{out} is finished: it holds the best of this search.")
+            return record
         if is_main:
             _check_same(work, identity)
         rows = [_tried(*each, train, score, splits) for each in zip(candidates, folders, strict=True)]
@@ -113,7 +119,7 @@ def search(
             write_csv(work / _TABLE, pa.Table.from_pylist(rows))
         best = _best(rows)
         logger.info(f"Best of {len(rows)} by {' and '.join(splits)}: {folders[best].name}.")
-        record = _record(folders[best]) | {"search": {"splits": list(splits), "best": best, "candidates": rows}}
+        record = _record(folders[best]) | {"search": {**searched, "best": best, "candidates": rows}}
         if is_main:
             _copy(folders[best], record, out)
         wait()

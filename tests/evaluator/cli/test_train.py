@@ -2,6 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +75,67 @@ def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], draw
     assert done.exit_code == 0, done.stderr
     assert (trained[-1][2].negatives, trained[-1][2].positives, trained[-1][3]) == ("", "", tmp_path / "m")
     assert trained[-1][5:7] == (None, True)
+
+
+@pytest.mark.full
+def test_weights_that_are_finished_when_a_command_is_stopped_are_not_trained_again(
+    drawn: Path, tmp_path: Path, little: None
+) -> None:
+    """Ended by SIGTERM while the second of three trains."""
+    base, out = tmp_path / "base", tmp_path / "m"
+    few = ("--batch", "16", "--device", "cpu", "--precision", "float32")
+    assert score_command("train", "scratch", drawn, "--out", base, "--epochs", "1", *few).exit_code == 0
+    given = ("train", "finetune", f"jackalope:{base}", drawn, "--epochs", "4", *few, "--negative-weight")
+    command = [sys.executable, "-c", "from evaluator.cli.main import main; main()", *map(str, given), "0,0.5,1"]
+    stopped = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while not (out / ".negatives-0.5.training").exists():
+        assert stopped.poll() is None, stopped.communicate()[0]
+        time.sleep(0.01)
+    stopped.terminate()
+    stopped.communicate()
+    assert stopped.returncode == -signal.SIGTERM
+    assert not (out / "negatives-0.5").exists()
+    first = {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()}
+    done = score_command(*given, "0,0.5,1", "--out", out)
+    assert done.exit_code == 0, done.stderr
+    assert f"{out / 'negatives-0'} is finished: it holds the result of this training." in done.stderr
+    assert "Continuing after step " in done.stderr
+    assert {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()} == first
+    assert score_command(*given, "0.5", "--out", tmp_path / "alone").exit_code == 0
+    for name in ("open_clip_model.safetensors", "jackalope.json"):
+        assert (out / "negatives-0.5" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+    assert json.loads((out / "negatives-1" / "jackalope.json").read_text())["recipe"]["negative_weight"] == 1
+    other = score_command(*given, "0", "--rate", "1", "--out", out / "negatives-0")
+    assert other.exit_code == 2
+    assert "negatives-0 is not empty; choose another --out." in other.stderr
+
+
+def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    """The same recipe and data, and the base has other weights now."""
+    base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    given = (
+        "train",
+        "finetune",
+        base,
+        drawn,
+        "--out",
+        tmp_path / "m",
+        "--epochs",
+        "1",
+        "--batch",
+        "32",
+        "--device",
+        "cpu",
+    )
+    for said in ("Loss ", "is finished: it holds the result of this training"):
+        done = score_command(*given)
+        assert done.exit_code == 0
+        assert said in done.stderr
+    state = {name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()}
+    Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
+    done = score_command(*given)
+    assert done.exit_code == 2
+    assert "is not empty; choose another --out" in done.stderr
 
 
 def test_a_corpus_is_a_file_of_json_lines(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:

@@ -98,6 +98,9 @@ def test_a_search_that_was_stopped_trains_no_candidate_again(train: Train, singl
     assert not (tmp_path / "out").exists()
     search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
     assert len(train.asked) == asked + 2  # type: ignore[attr-defined]
+    record = search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
+    assert len(train.asked) == asked + 2  # type: ignore[attr-defined]
+    assert record == json.loads((tmp_path / "out" / "jackalope.json").read_text())
     for path in (tmp_path / "whole").iterdir():
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
     for name in ("candidates.csv", "search.json"):
@@ -123,7 +126,9 @@ def test_another_search_in_the_folder_and_a_full_folder_are_refused(
     few = CANDIDATES[:1]
     search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
     with pytest.raises(UserError, match="out is not empty; choose another --out"):
-        search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
+        search(few, train, tmp_path / "out", single, {"a": 2}, "cpu")
+    with pytest.raises(UserError, match="out is not empty; choose another --out"):
+        search(CANDIDATES[:2], train, tmp_path / "out", single, {"a": 1}, "cpu")
     shutil.rmtree(tmp_path / "out")
     with pytest.raises(UserError, match=r"out\.search holds another search"):
         search(few, train, tmp_path / "out", single, {"a": 2}, "cpu")

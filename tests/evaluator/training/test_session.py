@@ -14,6 +14,7 @@ from evaluator.training.source import benchmark_source
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
+from tests.evaluator.training.conftest import together
 
 QUICK = Recipe(epochs=1, batch=16, rate=1e-4, decay=0.0, warmup=0.0, negatives="", flip=False, shift=0)
 
@@ -52,6 +53,19 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_but_the_state(
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.training"]
     finetune(base, source, QUICK, tmp_path / "out", "cpu")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
+
+
+def test_a_training_that_has_ended_is_not_repeated_by_any_process(
+    world: World, benchmark: Benchmark, base: str, tmp_path: Path
+) -> None:
+    """And the state goes that a kill after the model was written left."""
+    source, out, state = benchmark_source(world, benchmark, QUICK), tmp_path / "out", tmp_path / ".out.training"
+    record = finetune(base, source, QUICK, out, "cpu")
+    written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+    state.write_bytes(b"left")
+    assert together(2, lambda rank: finetune(base, source, QUICK, out, "cpu")) == [record, record]
+    assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == written
+    assert not state.exists()
 
 
 def test_a_state_of_another_base_is_refused(
