@@ -1,6 +1,7 @@
 """The commands `score train`."""
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, replace
@@ -32,11 +33,13 @@ class _Corpus(DatasetFolder):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder, or the file."""
-        if str(value).endswith(".jsonl"):
-            return Path(str(click.Path(exists=True, dir_okay=False, path_type=Path).convert(value, param, ctx)))
+        if Path(value).is_file() or Path(value).suffix == ".jsonl":
+            return Path(str(click.Path(exists=True, dir_okay=False).convert(value, param, ctx)))
         return super().convert(value, param, ctx)
 
 
+_ANOTHER = ["DATASET"]
+"""Stands for a dataset that the user has to choose."""
 _NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
 _OPTIONS = {
     "epochs": click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]"),
@@ -153,7 +156,7 @@ def train(ctx: click.Context) -> None:
 
 
 @train.command()
-@click.argument("dataset", type=DatasetFolder())
+@click.argument("dataset", type=_Corpus())
 @_OUT
 @BENCHMARK
 @_options(
@@ -169,19 +172,16 @@ def scratch(
 ) -> None:  # fmt: skip
     """Train a new model from scratch on the train split of DATASET.
 
-    The model sees no other data, so held-out combinations are certainly unseen.
+    The model sees no other data, so held-out combinations are certainly unseen. DATASET is a dataset, or a file of JSON lines
+    (docs/training.md).
     """
     from evaluator.training.recipe import Recipe
-    from evaluator.training.scratch import train_scratch
-    from generator.dataset.reader import Dataset
+    from evaluator.training.scratch import DIFFUSION, train_scratch
 
-    if architecture == "diffusion" and given["negatives"] not in (None, "none"):
-        raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
-    opened = Dataset.open(dataset)
-    record = train_scratch(
-        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers
-    )  # fmt: skip
-    _tell(record, out, dataset, as_json)
+    recipe = _changed(Recipe(negatives="") if architecture == DIFFUSION else Recipe(), given)
+    source = _source(dataset, benchmark, recipe)
+    record = train_scratch(source, recipe, out, device, Bar(), architecture, size, trackers)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json)
 
 
 @train.command()
@@ -210,7 +210,7 @@ def pretrain(
     opened = [Dataset.open(each) for each in datasets]
     benchmarks = [(each.world, each.benchmark(benchmark)) for each in opened]
     record = run(benchmarks, _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers)
-    _tell(record, out, datasets[0], as_json)
+    _tell(record, out, _ANOTHER, as_json)
 
 
 @train.command()
@@ -248,7 +248,7 @@ def labclip(
 
     common = _common("labclip", model, recipe, source)
     record = _trained(train, candidates, out, dataset, benchmark, common, device)
-    _tell(record, out, dataset, as_json, elsewhere, device)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 @train.command()
@@ -327,7 +327,7 @@ def finetune(
 
         common = _common("finetune", model, recipe, source, lora=usual)
         record = _trained(train, candidates, folder, dataset, benchmark, common, device)
-        _tell(record, folder, dataset, as_json, elsewhere, device)
+        _tell(record, folder, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 @train.command()
@@ -369,7 +369,7 @@ def dreambooth(
 
     common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
     record = _trained(train, candidates, out, dataset, benchmark, common, device, preset_of(model))
-    _tell(record, out, dataset, as_json, elsewhere, device)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 train.add_command(forgetting)
@@ -415,7 +415,7 @@ def _trained(
     """Train into `out`, or the best of the candidates."""
     if not candidates:
         return train({}, out)
-    if dataset.suffix == ".jsonl":
+    if dataset.is_file():
         raise UserError(
             f"{dataset} has no validation splits, by which --search selects; give a dataset, or leave --search out."
         )
@@ -430,17 +430,28 @@ def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":
     from evaluator.training.source import benchmark_source
     from generator.dataset.reader import Dataset
 
-    if dataset.suffix == ".jsonl":
+    if dataset.is_file():
+        if benchmark is not None:
+            raise UserError(f"{dataset} is a corpus, which has no benchmarks; leave --benchmark out.")
         return corpus_source(dataset, recipe)
     opened = Dataset.open(dataset)
     return benchmark_source(opened.world, opened.benchmark(benchmark), recipe)
 
 
+def _scored_on(dataset: Path, benchmark: str | None) -> list[str]:
+    """The arguments by which `score run` scores a model on what it was trained on, which a corpus has no questions of."""
+    if dataset.is_file():
+        return _ANOTHER
+    return [str(dataset), *(["--benchmark", benchmark] if benchmark else [])]
+
+
 def _tell(
-    record: dict[str, Any], out: Path, dataset: Path, as_json: bool, elsewhere: "list[Dataset] | None" = None, device: str | None = None
+    record: dict[str, Any], out: Path, scored_on: Sequence[str], as_json: bool, elsewhere: "list[Dataset] | None" = None,
+    device: str | None = None,
 ) -> None:  # fmt: skip
     """elsewhere: what to measure beside it; None for a model that started from none."""
     losses: Sequence[float] = record["losses"]
-    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: score run {dataset} --model jackalope:{out}")
+    run = shlex.join(["score", "run", *scored_on, "--model", f"jackalope:{out}"])
+    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {run}")
     measured = {} if elsewhere is None else {"forgetting": measure_elsewhere(out, elsewhere, device)}
     result({"model": str(out), "losses": losses, **measured}, as_json, str(out))

@@ -41,12 +41,12 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
-    ((_, benchmark, recipe, out, device, progress, *network),) = trained
+    ((source, recipe, out, device, progress, *network),) = trained
     expected = Recipe(
         epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
     )
     assert (recipe, out, device) == (expected, tmp_path / "m", None)
-    assert benchmark.name
+    assert source.record["name"]
     assert network == ["dual-vit", "small", ()]
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
@@ -138,13 +138,55 @@ def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Ti
     assert "is not empty; choose another --out" in done.stderr
 
 
-def test_a_corpus_is_a_file_of_json_lines(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    image = next((drawn / "world" / "images").iterdir())
-    (tmp_path / "a.png").write_bytes(image.read_bytes())
-    (tmp_path / "c.jsonl").write_text(json.dumps({"image": "a.png", "caption": "a cube"}))
-    done = score_command("train", "finetune", "open_clip:a@b", tmp_path / "c.jsonl", "--out", tmp_path / "m")
-    assert done.exit_code == 0, done.stderr
-    assert trained[0][1].record["name"] == "c.jsonl"
+@pytest.fixture
+def corpus(drawn: Path, tmp_path: Path) -> Path:
+    """Two images with a caption and a swap each."""
+    lines = []
+    for name, image in zip("ab", (drawn / "world" / "images").iterdir(), strict=False):
+        (tmp_path / f"{name}.png").write_bytes(image.read_bytes())
+        negatives = {"swap": [f"a cube and a {name}"]}
+        lines.append({"image": f"{name}.png", "caption": f"a {name} and a cube", "negatives": negatives})
+    path = tmp_path / "corpus.json"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: None) -> None:
+    """A file of JSON lines, whatever it is called. It has no questions, so the next command is on a dataset."""
+    few = ("--epochs", "1", "--batch", "2", "--device", "cpu")
+    for arguments in (
+        ("scratch", corpus, "--out", tmp_path / "scratch", "--negatives", "swap"),
+        ("labclip", f"jackalope:{tmp_path / 'scratch'}", corpus, "--out", tmp_path / "labclip"),
+        ("finetune", f"jackalope:{tmp_path / 'labclip'}", corpus, "--out", tmp_path / "finetune"),
+    ):
+        done = score_command("train", *arguments, *few)
+        assert done.exit_code == 0, done.stderr
+        made = tmp_path / arguments[0]
+        assert f"Next: score run DATASET --model jackalope:{made}\n" in done.stderr
+        assert json.loads((made / "jackalope.json").read_text())["name"] == "corpus.json"
+
+
+def test_options_that_a_corpus_cannot_have_are_refused(
+    trained: list[Sequence[Any]], corpus: Path, tmp_path: Path
+) -> None:
+    scratch = ("train", "scratch", corpus, "--out", tmp_path / "m")
+    assert_one_sentence(score_command(*scratch, "--benchmark", "x"), "has no benchmarks; leave --benchmark out")
+    assert_one_sentence(score_command(*scratch, "--texts", "plain"), "captions have no kinds; leave --texts out")
+    assert_one_sentence(score_command(*scratch, "--negatives", "bogus"), "Unknown kind of training negatives 'bogus'")
+    assert_one_sentence(
+        score_command(*scratch), "has no negatives of the kind flip; it has swap: give --negatives swap."
+    )
+    assert not trained
+    assert score_command(*scratch, "--architecture", "diffusion").exit_code == 0
+    assert trained[0][1].negatives == ""
+
+
+def test_what_comes_next_names_the_benchmark(trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path) -> None:
+    """Where a dataset has several, the command would be refused without it."""
+    given = ("--benchmark", "gzsl-single-b0", "--negatives", "none", "--out", tmp_path / "a model")
+    done = score_command("train", "finetune", "open_clip:a@b", class_lists, *given)
+    said = f"Next: score run {class_lists} --benchmark gzsl-single-b0 --model 'jackalope:{tmp_path / 'a model'}'"
+    assert said in done.stderr
 
 
 def test_every_recipe_trains_a_few_steps(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path, little: None) -> None:
@@ -208,7 +250,7 @@ def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, l
 def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
     assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
-    assert trained[0][2] == Recipe()
+    assert trained[0][1] == Recipe()
 
 
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:

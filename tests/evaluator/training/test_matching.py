@@ -200,7 +200,9 @@ def test_a_new_cross_encoder_is_an_ordinary_vilt(
     """Its scores are those of the library's own loop."""
     from transformers import ViltForImageAndTextRetrieval, ViltImageProcessorFast, ViltProcessor  # noqa: F401
 
-    record = train_scratch(world, benchmark, QUICK, tmp_path / "out", "cpu", architecture="cross")
+    record = train_scratch(
+        benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu", architecture="cross"
+    )
     assert record["recipe"]["architecture"] == "cross"
     model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
     assert model.exposure is not None
