@@ -16,7 +16,7 @@ from evaluator.scoring.distributed import Process
 from evaluator.tracking import Tracker, log_steps
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
-from evaluator.training.fit import Learner, fit
+from evaluator.training.fit import DivergedError, Learner, fit
 from evaluator.training.processes import join, wait
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
@@ -123,14 +123,31 @@ def _train(
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
     found = known(source.exposure(data), training.base and training.base[1])
     log = partial(log_steps, trackers, out, about)
-    losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
+    more = {"images": len(data), "exposure": found and found.to_dict()}
+    try:
+        losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
+    except DivergedError as error:
+        said = "No good step was kept before; choose a lower --rate."
+        if error.kept:
+            training.finish()
+            said = _keep_stopped(training.model, about, {"losses": error.losses, **more}, out, error.kept)
+        raise DivergedError(f"{error.message} {said}", error.step, error.kept, error.losses) from None
     training.finish()
-    record = {**about, "losses": losses, "images": len(data), "exposure": found and found.to_dict()}
+    record = {**about, "losses": losses, **more}
     if is_main:
         _write(training.model, record, out)
         checkpoint.remove()
     wait()
     return record
+
+
+def _keep_stopped(model: Any, about: dict[str, Any], more: dict[str, Any], out: Path, step: int) -> str:
+    """Write the model of a training that stopped after a step, beside `out`, and say so. Its recipe says where it stopped."""
+    folder = out.with_name(f"{out.name}.step-{step}")
+    stopped = {**about, "recipe": {**about["recipe"], "stopped": step}}
+    if Process.from_environment().is_main and finished(folder, stopped) is None:
+        _write(model, {**stopped, **more}, folder)
+    return f"The model after step {step:,} is in {folder}; choose a lower --rate and another --out."
 
 
 def _write(model: Any, record: dict[str, Any], out: Path) -> None:
