@@ -19,6 +19,7 @@ from generator.dataset.extras import check_installed
 if TYPE_CHECKING:
     from evaluator.dataset import Dataset
     from evaluator.tracking import Tracker
+    from evaluator.training.presets import Origin, Preset
     from evaluator.training.recipe import Recipe
     from evaluator.training.search import Candidate
     from evaluator.training.source import Source
@@ -46,7 +47,7 @@ _OPTIONS = {
     "batch": click.option("--batch", type=click.IntRange(min=2), help="Images of a step.  [default: 96]"),
     "rate": click.option("--rate", type=click.FloatRange(min=0), help="Learning rate.  [default: 0.001]"),
     "seed": click.option(
-        "--seed", type=SEED, default=0, help="Seed of new weights, of the data order and of what is drawn."
+        "--seed", type=SEED, help="Seed of new weights, of the data order and of what is drawn.  [default: 0]"
     ),
     "texts": click.option(
         "--texts",
@@ -240,11 +241,11 @@ def labclip(
     chosen = find_preset(preset or "labclip-pug", "labclip")
     candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given)
     recipe = _changed(chosen.recipe, given)
-    say(chosen.said)
+    origin = _origin(chosen, recipe, given, candidates)
     source = _source(dataset, benchmark, recipe)
 
     def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
-        return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers)
+        return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers, origin)
 
     common = _common("labclip", model, recipe, source)
     record = _trained(train, candidates, out, dataset, benchmark, common, device)
@@ -312,7 +313,9 @@ def finetune(
         check_installed("peft")
     positive_loss = "caption" if matching else "analogy"
     weights = _weights(negative_weight) or [chosen.recipe.negative_weight]
-    say(chosen.said)
+    origin = _origin(
+        chosen, _changed(chosen.recipe, given), {**given, "negative_weight": negative_weight, "lora": lora}, candidates
+    )
     for weight in weights:
         recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": positive_loss}), negative_weight=weight)
         folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
@@ -323,7 +326,7 @@ def finetune(
         ) -> dict[str, Any]:
             by = adapted[candidate.get("lora", usual)]
             changed = replace(recipe, **{name: value for name, value in candidate.items() if name != "lora"})
-            return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers)
+            return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers, origin)
 
         common = _common("finetune", model, recipe, source, lora=usual)
         record = _trained(train, candidates, folder, dataset, benchmark, common, device)
@@ -361,11 +364,11 @@ def dreambooth(
     chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
     candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given)
     recipe = _changed(chosen.recipe, given)
-    say(chosen.said)
+    origin = _origin(chosen, recipe, {**given, "text_encoder": None if text_encoder else False}, candidates)
     source = _source(dataset, benchmark, recipe)
 
     def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
-        return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers)
+        return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers, origin)
 
     common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
     record = _trained(train, candidates, out, dataset, benchmark, common, device, preset_of(model))
@@ -401,6 +404,16 @@ def _candidates(searched: Sequence[str], names: Sequence[str], given: dict[str, 
             option = f"--{name.replace('_', '-')}"
             raise UserError(f"Expected either {option} or --search {option[2:]}=..., got both; leave {option} out.")
     return candidates
+
+
+def _origin(preset: "Preset", recipe: "Recipe", given: dict[str, Any], candidates: "Sequence[Candidate]") -> "Origin":
+    """Where the hyperparameters come from, which it says. given: by name, None for those that were not."""
+    from evaluator.training.presets import origin_said
+
+    searched = candidates[0] if candidates else {}
+    origin = preset.origin(recipe, [name for name, each in {**given, **searched}.items() if each is not None])
+    say(origin_said(origin))
+    return origin
 
 
 def _common(method: str, model: str, recipe: "Recipe", source: "Source", **more: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from evaluator.tracking import Tracker, log_steps
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import DivergedError, Learner, fit
+from evaluator.training.presets import Origin
 from evaluator.training.processes import join, wait
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
@@ -35,7 +36,8 @@ class Training:
     """A recipe of its `method` over a model.
 
     model: what is saved, with its `network` and `info`. base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
-    last step, brings what was trained into `model`. more: further hyperparameters, JSON-ready.
+    last step, brings what was trained into `model`. more: further hyperparameters, JSON-ready. origin: where the hyperparameters come
+    from, None where there is no preset.
     """
 
     method: str
@@ -45,6 +47,7 @@ class Training:
     base: tuple[str, Any] | None = None
     finish: Callable[[], object] = lambda: None
     more: tuple[tuple[str, Any], ...] = ()
+    origin: Origin | None = None
 
 
 def train_into(
@@ -123,7 +126,7 @@ def _train(
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
     found = known(source.exposure(data), training.base and training.base[1])
     log = partial(log_steps, trackers, out, about)
-    more = {"images": len(data), "exposure": found and found.to_dict()}
+    more = {"images": len(data), "exposure": found and found.to_dict(), "origin": training.origin}
     try:
         losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
     except DivergedError as error:

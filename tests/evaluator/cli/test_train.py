@@ -58,9 +58,28 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
 ) -> None:
     done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "m", "--batch", "8")
     assert done.exit_code == 0, done.stderr
-    assert "Published (Koishigarina et al. 2026): epochs, batch, rate, decay, negatives." in done.stderr
+    assert (
+        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Chosen here: images per class, "
+        "positives. Given by you: batch.\n" in done.stderr
+    )
     assert trained[0][0] == "open_clip:a@b"
     assert trained[0][2] == Recipe(**{**PRESETS["labclip-pug"].recipe.__dict__, "batch": 8})
+
+
+def test_the_record_says_where_each_hyperparameter_comes_from(
+    drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    given = ("--epochs", "1", "--batch", "32", "--device", "cpu", "--lora", "none", "--negative-weight", "0.5")
+    done = score_command("train", "finetune", base, drawn, "--out", tmp_path / "m", *given, "--search", "rate=1e-6")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads((tmp_path / "m" / "jackalope.json").read_text())["origin"] == {
+        "preset": "bindsplit2026",
+        "source": "Peng et al. 2026, section 3.4",
+        "published": ["negatives", "negative_loss"],
+        "chosen": ["decay", "images_per_class", "positives"],
+        "given": ["batch", "epochs", "lora", "negative_weight", "rate"],
+    }
 
 
 def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, 
     done = score_command(*given, "--images-per-class", "1")
     assert done.exit_code == 0, done.stderr
     assert (
-        "Published (Pearson et al. 2025, appendix A): rate, images per class, lora. Chosen here: epochs, batch"
+        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
         in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
@@ -268,4 +268,4 @@ def test_presets_are_the_papers() -> None:
     single, relational = (PRESETS[f"pearson2025-vilt{name}"] for name in ("", "-relational"))
     assert (single.recipe.rate, single.lora, single.recipe.images_per_class) == (1e-5, "16/32", 80)
     assert (relational.recipe.rate, relational.lora, relational.recipe.images_per_class) == (1e-6, "8/16", 40)
-    assert single.chosen[:2] == ("epochs", "batch")
+    assert single.origin(single.recipe, [])["chosen"][:2] == ["epochs", "batch"]
