@@ -121,12 +121,21 @@ _LOG = click.option(
     help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb. It needs the "
     "extra [log].",
 )  # fmt: skip
-_SEARCH = click.option(
-    "--search", "searched", multiple=True, metavar="NAME=VALUES",
-    help="Train a model for each value, such as rate=1e-6,1e-5, and keep the one that is best on the validation splits: id_val and ood_val, "
-    "or val. NAME: rate, images-per-class, epochs (dreambooth: steps), and of finetune lora. Repeat for all combinations. The others stay "
-    "in OUT.search.",
-)  # fmt: skip
+_SEARCH = {
+    "search": click.option(
+        "--search", "searched", multiple=True, metavar="NAME=VALUES",
+        help="Train a model for each value, such as rate=1e-6,1e-5, and keep the one that is best on the validation splits: id_val and "
+        "ood_val, or val. NAME: rate, images-per-class, epochs (dreambooth: steps), and of finetune lora. Repeat for all combinations. The "
+        "others stay in OUT.search.",
+    ),
+    "protocol": click.option(
+        "--protocol", "protocols", multiple=True, metavar="NAME",
+        help="Protocol by which --search selects. Repeat for several.  [default: all that the benchmark has]",
+    ),
+    "limit": click.option(
+        "--limit", type=click.IntRange(min=1), help="Select by at most so many items of each protocol, drawn by their names."
+    ),
+}  # fmt: skip
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
@@ -221,14 +230,14 @@ def pretrain(
 @BENCHMARK
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def labclip(
-    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...], device: str | None,
-    as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...],
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -239,7 +248,7 @@ def labclip(
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "labclip-pug", "labclip")
-    candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given)
+    candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given, protocols, limit)
     recipe = _changed(chosen.recipe, given)
     origin = _origin(chosen, recipe, given, candidates)
     source = _source(dataset, benchmark, recipe)
@@ -248,7 +257,7 @@ def labclip(
         return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers, origin)
 
     common = _common("labclip", model, recipe, source)
-    record = _trained(train, candidates, out, dataset, benchmark, common, device)
+    record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit)
     _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
@@ -276,15 +285,15 @@ def labclip(
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
-    lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], device: str | None, as_json: bool,
-    elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], protocols: tuple[str, ...],
+    limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -303,7 +312,9 @@ def finetune(
             f"'{model}' is a cross encoder, which has neither --negative-loss nor --positive-weight; leave them out."
         )
     chosen = find_preset(preset or ("pearson2025-vilt" if matching else "bindsplit2026"), "finetune", matching)
-    candidates = _candidates(searched, ("rate", "images-per-class", "epochs", "lora"), {**given, "lora": lora})
+    candidates = _candidates(
+        searched, ("rate", "images-per-class", "epochs", "lora"), {**given, "lora": lora}, protocols, limit
+    )
     usual = lora or chosen.lora or "none"
     adapted = {
         each: None if each == "none" else parse_lora(each)
@@ -329,7 +340,7 @@ def finetune(
             return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers, origin)
 
         common = _common("finetune", model, recipe, source, lora=usual)
-        record = _trained(train, candidates, folder, dataset, benchmark, common, device)
+        record = _trained(train, candidates, folder, dataset, benchmark, common, device, protocols, limit)
         _tell(record, folder, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
@@ -343,14 +354,14 @@ def finetune(
 @click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def dreambooth(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, searched: tuple[str, ...],
-    device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -362,7 +373,7 @@ def dreambooth(
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
-    candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given)
+    candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given, protocols, limit)
     recipe = _changed(chosen.recipe, given)
     origin = _origin(chosen, recipe, {**given, "text_encoder": None if text_encoder else False}, candidates)
     source = _source(dataset, benchmark, recipe)
@@ -371,7 +382,7 @@ def dreambooth(
         return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers, origin)
 
     common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
-    record = _trained(train, candidates, out, dataset, benchmark, common, device, preset_of(model))
+    record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit, preset_of(model))
     _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
@@ -392,9 +403,13 @@ def _weights(given: str | None) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-def _candidates(searched: Sequence[str], names: Sequence[str], given: dict[str, Any]) -> "list[Candidate]":
-    """The candidates of --search. Raises UserError where an option gives what is searched too."""
+def _candidates(
+    searched: Sequence[str], names: Sequence[str], given: dict[str, Any], protocols: Sequence[str], limit: int | None
+) -> "list[Candidate]":
+    """The candidates of --search. Raises UserError where an option gives what is searched too, or chooses what nothing selects by."""
     if not searched:
+        if protocols or limit is not None:
+            raise UserError("--protocol and --limit choose what --search selects by; leave them out, or give --search.")
         return []
     from evaluator.training.search import parse_search
 
@@ -423,7 +438,7 @@ def _common(method: str, model: str, recipe: "Recipe", source: "Source", **more:
 
 def _trained(
     train: "Callable[[Candidate, Path], dict[str, Any]]", candidates: "Sequence[Candidate]", out: Path, dataset: Path,
-    benchmark: str | None, common: dict[str, Any], device: str | None, preset: str = "",
+    benchmark: str | None, common: dict[str, Any], device: str | None, protocols: Sequence[str], limit: int | None, preset: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Train into `out`, or the best of the candidates."""
     if not candidates:
@@ -435,7 +450,8 @@ def _trained(
     from evaluator.dataset import Dataset
     from evaluator.training.search import search
 
-    return search(candidates, train, out, Dataset.open(dataset, benchmark), common, device, preset, Bar())
+    opened = Dataset.open(dataset, benchmark, protocols)
+    return search(candidates, train, out, opened, common, device, preset, Bar(), limit)
 
 
 def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":

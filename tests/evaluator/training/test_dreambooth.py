@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from evaluator.models.registry import load_model
+from evaluator.training import new_diffusion
 from evaluator.training.corpus import corpus_source
 from evaluator.training.denoising import Denoising
 from evaluator.training.dreambooth import dreambooth, preset_of
@@ -18,6 +20,7 @@ from generator.dataset.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import scored
+from tests.evaluator.training.test_new_diffusion import TINY
 
 
 @pytest.fixture
@@ -98,6 +101,21 @@ def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
     recipe = PRESETS["pearson2025-dreambooth"].recipe
     with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
         dreambooth("blind:length", corpus_source(corpus, recipe), recipe, tmp_path / "out", "cpu")
+
+
+def test_a_search_is_scored_by_few_items(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pool of retrieval, each of whose texts is a pass over each image."""
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
+    new = ("train", "scratch", drawn, "--architecture", "diffusion", "--epochs", "1", "--out", tmp_path / "new")
+    assert score_command(*new, "--device", "cpu").exit_code == 0
+    base = f"jackalope:{tmp_path / 'new'}@fixed,samples=1"
+    given = ("train", "dreambooth", base, drawn, "--steps", "1", "--device", "cpu", "--out", tmp_path / "m")
+    done = score_command(*given, "--search", "rate=1e-6,1e-5", "--protocol", "binary", "--limit", "2")
+    assert done.exit_code == 0, done.stderr
+    search = json.loads((tmp_path / "m" / "jackalope.json").read_text())["search"]
+    assert (search["protocols"], search["limit"], len(search["candidates"])) == (["binary"], 2, 2)
+    for run in (tmp_path / "m.search").glob("*.run"):
+        assert pq.read_metadata(run / "scores.parquet").num_rows <= 2 * 4
 
 
 def test_a_stopped_training_ends_in_the_same_model(
