@@ -108,7 +108,7 @@ def fit(
                     kept,
                     losses,
                 )
-            if state is not None:
+            if state is not None:  # the step before was good
                 checkpoint.keep(state)
                 state = None
             values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm.item()}
@@ -124,10 +124,8 @@ def fit(
                 losses.append(round(total / shown, 4))
                 total = 0.0
             if process.is_main and (ended or time.monotonic() - when > _SECONDS):
-                state, when = (
-                    checkpoint.pack(network, optimizer, schedule, step + 1, total, losses),
-                    time.monotonic(),
-                )
+                state = checkpoint.pack(network, optimizer, schedule, step + 1, total, losses)
+                when = time.monotonic()
     if state is not None:
         checkpoint.keep(state)
     return losses

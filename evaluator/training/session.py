@@ -67,9 +67,8 @@ def train_into(
     if not Process.from_environment().is_main:
         return _train(make(data), data, source, out, SILENT, ())
     with claimed(out):
-        asked = {
-            name: value for name, value in asdict(recipe).items() if name != "precision"
-        }  # which the device decides
+        asked = asdict(recipe)
+        del asked["precision"]  # the device decides it
         finished(out, {**source.record, "recipe": asked})  # refuses another training before a model is loaded
         return _train(make(data), data, source, out, progress, trackers)
 
