@@ -1,6 +1,7 @@
 """The commands `score train`."""
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, replace
@@ -18,6 +19,7 @@ from generator.dataset.extras import check_installed
 if TYPE_CHECKING:
     from evaluator.dataset import Dataset
     from evaluator.tracking import Tracker
+    from evaluator.training.presets import Origin, Preset
     from evaluator.training.recipe import Recipe
     from evaluator.training.search import Candidate
     from evaluator.training.source import Source
@@ -32,18 +34,20 @@ class _Corpus(DatasetFolder):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder, or the file."""
-        if str(value).endswith(".jsonl"):
-            return Path(str(click.Path(exists=True, dir_okay=False, path_type=Path).convert(value, param, ctx)))
+        if Path(value).is_file() or Path(value).suffix == ".jsonl":
+            return Path(str(click.Path(exists=True, dir_okay=False).convert(value, param, ctx)))
         return super().convert(value, param, ctx)
 
 
+_ANOTHER = ["DATASET"]
+"""Stands for a dataset that the user has to choose."""
 _NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
 _OPTIONS = {
     "epochs": click.option("--epochs", type=click.IntRange(min=1), help="Passes over the train split.  [default: 25]"),
     "batch": click.option("--batch", type=click.IntRange(min=2), help="Images of a step.  [default: 96]"),
     "rate": click.option("--rate", type=click.FloatRange(min=0), help="Learning rate.  [default: 0.001]"),
     "seed": click.option(
-        "--seed", type=SEED, default=0, help="Seed of new weights, of the data order and of what is drawn."
+        "--seed", type=SEED, help="Seed of new weights, of the data order and of what is drawn.  [default: 0]"
     ),
     "texts": click.option(
         "--texts",
@@ -117,12 +121,21 @@ _LOG = click.option(
     help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb. It needs the "
     "extra [log].",
 )  # fmt: skip
-_SEARCH = click.option(
-    "--search", "searched", multiple=True, metavar="NAME=VALUES",
-    help="Train a model for each value, such as rate=1e-6,1e-5, and keep the one that is best on the validation splits: id_val and ood_val, "
-    "or val. NAME: rate, images-per-class, epochs (dreambooth: steps), and of finetune lora. Repeat for all combinations. The others stay "
-    "in OUT.search.",
-)  # fmt: skip
+_SEARCH = {
+    "search": click.option(
+        "--search", "searched", multiple=True, metavar="NAME=VALUES",
+        help="Train a model for each value, such as rate=1e-6,1e-5, and keep the one that is best on the validation splits: id_val and "
+        "ood_val, or val. NAME: rate, images-per-class, epochs (dreambooth: steps), and of finetune lora. Repeat for all combinations. The "
+        "others stay in OUT.search.",
+    ),
+    "protocol": click.option(
+        "--protocol", "protocols", multiple=True, metavar="NAME",
+        help="Protocol by which --search selects. Repeat for several.  [default: all that the benchmark has]",
+    ),
+    "limit": click.option(
+        "--limit", type=click.IntRange(min=1), help="Select by at most so many items of each protocol, drawn by their names."
+    ),
+}  # fmt: skip
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
@@ -153,7 +166,7 @@ def train(ctx: click.Context) -> None:
 
 
 @train.command()
-@click.argument("dataset", type=DatasetFolder())
+@click.argument("dataset", type=_Corpus())
 @_OUT
 @BENCHMARK
 @_options(
@@ -169,19 +182,16 @@ def scratch(
 ) -> None:  # fmt: skip
     """Train a new model from scratch on the train split of DATASET.
 
-    The model sees no other data, so held-out combinations are certainly unseen.
+    The model sees no other data, so held-out combinations are certainly unseen. DATASET is a dataset, or a file of JSON lines
+    (docs/training.md).
     """
     from evaluator.training.recipe import Recipe
-    from evaluator.training.scratch import train_scratch
-    from generator.dataset.reader import Dataset
+    from evaluator.training.scratch import DIFFUSION, train_scratch
 
-    if architecture == "diffusion" and given["negatives"] not in (None, "none"):
-        raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
-    opened = Dataset.open(dataset)
-    record = train_scratch(
-        opened.world, opened.benchmark(benchmark), _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers
-    )  # fmt: skip
-    _tell(record, out, dataset, as_json)
+    recipe = _changed(Recipe(negatives="") if architecture == DIFFUSION else Recipe(), given)
+    source = _source(dataset, benchmark, recipe)
+    record = train_scratch(source, recipe, out, device, Bar(), architecture, size, trackers)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json)
 
 
 @train.command()
@@ -210,7 +220,7 @@ def pretrain(
     opened = [Dataset.open(each) for each in datasets]
     benchmarks = [(each.world, each.benchmark(benchmark)) for each in opened]
     record = run(benchmarks, _changed(Recipe(), given), out, device, Bar(), architecture, size, trackers)
-    _tell(record, out, datasets[0], as_json)
+    _tell(record, out, _ANOTHER, as_json)
 
 
 @train.command()
@@ -220,14 +230,14 @@ def pretrain(
 @BENCHMARK
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def labclip(
-    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...], device: str | None,
-    as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...],
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -238,17 +248,17 @@ def labclip(
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "labclip-pug", "labclip")
-    candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given)
+    candidates = _candidates(searched, ("rate", "images-per-class", "epochs"), given, protocols, limit)
     recipe = _changed(chosen.recipe, given)
-    say(chosen.said)
+    origin = _origin(chosen, recipe, given, candidates)
     source = _source(dataset, benchmark, recipe)
 
     def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
-        return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers)
+        return train_labclip(model, source, replace(recipe, **candidate), into, device, Bar(), trackers, origin)
 
     common = _common("labclip", model, recipe, source)
-    record = _trained(train, candidates, out, dataset, benchmark, common, device)
-    _tell(record, out, dataset, as_json, elsewhere, device)
+    record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 @train.command()
@@ -275,15 +285,15 @@ def labclip(
 @click.option(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
-    lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], device: str | None, as_json: bool,
-    elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], protocols: tuple[str, ...],
+    limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -302,7 +312,9 @@ def finetune(
             f"'{model}' is a cross encoder, which has neither --negative-loss nor --positive-weight; leave them out."
         )
     chosen = find_preset(preset or ("pearson2025-vilt" if matching else "bindsplit2026"), "finetune", matching)
-    candidates = _candidates(searched, ("rate", "images-per-class", "epochs", "lora"), {**given, "lora": lora})
+    candidates = _candidates(
+        searched, ("rate", "images-per-class", "epochs", "lora"), {**given, "lora": lora}, protocols, limit
+    )
     usual = lora or chosen.lora or "none"
     adapted = {
         each: None if each == "none" else parse_lora(each)
@@ -312,7 +324,9 @@ def finetune(
         check_installed("peft")
     positive_loss = "caption" if matching else "analogy"
     weights = _weights(negative_weight) or [chosen.recipe.negative_weight]
-    say(chosen.said)
+    origin = _origin(
+        chosen, _changed(chosen.recipe, given), {**given, "negative_weight": negative_weight, "lora": lora}, candidates
+    )
     for weight in weights:
         recipe = replace(_changed(chosen.recipe, {**given, "positive_loss": positive_loss}), negative_weight=weight)
         folder = out / f"negatives-{weight:g}" if len(weights) > 1 else out
@@ -323,11 +337,11 @@ def finetune(
         ) -> dict[str, Any]:
             by = adapted[candidate.get("lora", usual)]
             changed = replace(recipe, **{name: value for name, value in candidate.items() if name != "lora"})
-            return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers)
+            return run(model, source, changed, into, device, by, gradient_checkpointing, Bar(), trackers, origin)
 
         common = _common("finetune", model, recipe, source, lora=usual)
-        record = _trained(train, candidates, folder, dataset, benchmark, common, device)
-        _tell(record, folder, dataset, as_json, elsewhere, device)
+        record = _trained(train, candidates, folder, dataset, benchmark, common, device, protocols, limit)
+        _tell(record, folder, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 @train.command()
@@ -340,14 +354,14 @@ def finetune(
 @click.option("--batch", type=click.IntRange(min=1), help="Images of a step.  [default: the preset's]")
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
-@_SEARCH
+@_options(_SEARCH, "search", "protocol", "limit")
 @ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def dreambooth(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, searched: tuple[str, ...],
-    device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -359,17 +373,17 @@ def dreambooth(
     from evaluator.training.presets import find_preset
 
     chosen = find_preset(preset or "pearson2025-dreambooth", "dreambooth")
-    candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given)
+    candidates = _candidates(searched, ("rate", "images-per-class", "steps"), given, protocols, limit)
     recipe = _changed(chosen.recipe, given)
-    say(chosen.said)
+    origin = _origin(chosen, recipe, {**given, "text_encoder": None if text_encoder else False}, candidates)
     source = _source(dataset, benchmark, recipe)
 
     def train(candidate: dict[str, Any], into: Path) -> dict[str, Any]:
-        return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers)
+        return run(model, source, replace(recipe, **candidate), into, device, text_encoder, Bar(), trackers, origin)
 
     common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
-    record = _trained(train, candidates, out, dataset, benchmark, common, device, preset_of(model))
-    _tell(record, out, dataset, as_json, elsewhere, device)
+    record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit, preset_of(model))
+    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
 
 
 train.add_command(forgetting)
@@ -389,9 +403,13 @@ def _weights(given: str | None) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-def _candidates(searched: Sequence[str], names: Sequence[str], given: dict[str, Any]) -> "list[Candidate]":
-    """The candidates of --search. Raises UserError where an option gives what is searched too."""
+def _candidates(
+    searched: Sequence[str], names: Sequence[str], given: dict[str, Any], protocols: Sequence[str], limit: int | None
+) -> "list[Candidate]":
+    """The candidates of --search. Raises UserError where an option gives what is searched too, or chooses what nothing selects by."""
     if not searched:
+        if protocols or limit is not None:
+            raise UserError("--protocol and --limit choose what --search selects by; leave them out, or give --search.")
         return []
     from evaluator.training.search import parse_search
 
@@ -403,6 +421,16 @@ def _candidates(searched: Sequence[str], names: Sequence[str], given: dict[str, 
     return candidates
 
 
+def _origin(preset: "Preset", recipe: "Recipe", given: dict[str, Any], candidates: "Sequence[Candidate]") -> "Origin":
+    """Where the hyperparameters come from, which it says. given: by name, None for those that were not."""
+    from evaluator.training.presets import origin_said
+
+    searched = candidates[0] if candidates else {}
+    origin = preset.origin(recipe, [name for name, each in {**given, **searched}.items() if each is not None])
+    say(origin_said(origin))
+    return origin
+
+
 def _common(method: str, model: str, recipe: "Recipe", source: "Source", **more: Any) -> dict[str, Any]:
     """What decides all candidates of a search, JSON-ready."""
     return {"method": method, "model": model, "recipe": asdict(recipe), "data": source.record, **more}
@@ -410,19 +438,20 @@ def _common(method: str, model: str, recipe: "Recipe", source: "Source", **more:
 
 def _trained(
     train: "Callable[[Candidate, Path], dict[str, Any]]", candidates: "Sequence[Candidate]", out: Path, dataset: Path,
-    benchmark: str | None, common: dict[str, Any], device: str | None, preset: str = "",
+    benchmark: str | None, common: dict[str, Any], device: str | None, protocols: Sequence[str], limit: int | None, preset: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Train into `out`, or the best of the candidates."""
     if not candidates:
         return train({}, out)
-    if dataset.suffix == ".jsonl":
+    if dataset.is_file():
         raise UserError(
             f"{dataset} has no validation splits, by which --search selects; give a dataset, or leave --search out."
         )
     from evaluator.dataset import Dataset
     from evaluator.training.search import search
 
-    return search(candidates, train, out, Dataset.open(dataset, benchmark), common, device, preset, Bar())
+    opened = Dataset.open(dataset, benchmark, protocols)
+    return search(candidates, train, out, opened, common, device, preset, Bar(), limit)
 
 
 def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":
@@ -430,17 +459,28 @@ def _source(dataset: Path, benchmark: str | None, recipe: "Recipe") -> "Source":
     from evaluator.training.source import benchmark_source
     from generator.dataset.reader import Dataset
 
-    if dataset.suffix == ".jsonl":
+    if dataset.is_file():
+        if benchmark is not None:
+            raise UserError(f"{dataset} is a corpus, which has no benchmarks; leave --benchmark out.")
         return corpus_source(dataset, recipe)
     opened = Dataset.open(dataset)
     return benchmark_source(opened.world, opened.benchmark(benchmark), recipe)
 
 
+def _scored_on(dataset: Path, benchmark: str | None) -> list[str]:
+    """The arguments by which `score run` scores a model on what it was trained on, which a corpus has no questions of."""
+    if dataset.is_file():
+        return _ANOTHER
+    return [str(dataset), *(["--benchmark", benchmark] if benchmark else [])]
+
+
 def _tell(
-    record: dict[str, Any], out: Path, dataset: Path, as_json: bool, elsewhere: "list[Dataset] | None" = None, device: str | None = None
+    record: dict[str, Any], out: Path, scored_on: Sequence[str], as_json: bool, elsewhere: "list[Dataset] | None" = None,
+    device: str | None = None,
 ) -> None:  # fmt: skip
     """elsewhere: what to measure beside it; None for a model that started from none."""
     losses: Sequence[float] = record["losses"]
-    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: score run {dataset} --model jackalope:{out}")
+    run = shlex.join(["score", "run", *scored_on, "--model", f"jackalope:{out}"])
+    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {run}")
     measured = {} if elsewhere is None else {"forgetting": measure_elsewhere(out, elsewhere, device)}
     result({"model": str(out), "losses": losses, **measured}, as_json, str(out))

@@ -11,7 +11,7 @@ from generator.dataset.errors import UserError, did_you_mean
 class Kind:
     """A command. amends: it changes the folder that it is given first, of which the stage has a copy; else it writes `--out`.
 
-    finished: the file of its `--out` without which it has not ended, where it refuses to run again with it. suffix: that of its
+    finished: the file of its `--out` without which it has not ended, where it need not run again with it. suffix: that of its
     `--out`, where it writes a file.
     """
 

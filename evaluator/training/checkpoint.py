@@ -38,23 +38,24 @@ class Checkpoint:
                 "and for the state that it continues from: free some space, or choose another --out."
             )
 
-    def keep(
+    def pack(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any, step: int, total: float, losses: list[float]
-    ) -> None:  # fmt: skip
-        """Write the state after so many steps: `total` of the losses of this epoch, and those of the epochs that are done.
-
-        Where it cannot be written, the one before is kept. Raises OSError.
-        """
-        draft = self.path.with_name(f"{self.path.name}.draft")
+    ) -> memoryview:  # fmt: skip
+        """The state after so many steps, for `keep`: `total` of the losses of this epoch, and those of the epochs that are done."""
         state = {
             "identity": self._identity, "step": step, "total": total, "losses": list(losses), "model": model.state_dict(),
             "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(), "weights": weights_digest(model),
         }  # fmt: skip
         data = io.BytesIO()  # torch does not say why a file cannot be written
         torch.save(state, data)
+        return data.getbuffer()
+
+    def keep(self, state: memoryview) -> None:
+        """Write a state. Where it cannot be written, the one before is kept. Raises OSError."""
+        draft = self.path.with_name(f"{self.path.name}.draft")
         try:
             with draft.open("wb") as file:
-                file.write(data.getbuffer())
+                file.write(state)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, self.path)
@@ -64,7 +65,7 @@ class Checkpoint:
     def resume(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, schedule: Any
     ) -> tuple[int, float, list[float]]:
-        """Take up the state, if there is one; returns what `keep` was given: steps, `total` and losses.
+        """Take up the state, if there is one; returns what `pack` was given: steps, `total` and losses.
 
         Raises UserError when it is damaged, or of another training.
         """

@@ -2,21 +2,22 @@
 
     {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap": []}}
 
-An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training texts.
+An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training texts. A negative
+that is a caption or a positive of its image, in any line, is left out.
 """
 
 import hashlib
 import io
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from evaluator.exposure import Exposure
-from evaluator.training.data import NEGATIVES, POSITIVES, Described, Images, TrainingData, collect
+from evaluator.training.data import NEGATIVES, POSITIVES, Described, Images, TrainingData, check_kinds, collect
 from evaluator.training.recipe import CAPTION, Recipe, listed
 from evaluator.training.source import Source
 from generator.dataset.errors import UserError, did_you_mean
@@ -58,17 +59,25 @@ class Folder:
 def corpus_source(path: Path, recipe: Recipe) -> Source:
     """Read the corpus whose JSON lines are in `path`. Its images count as shown; what they show is not known.
 
-    Raises UserError for a line that is not as described above, with its number.
+    Raises UserError for a line that is not as described above, with its number, for kinds of negatives and positives that no line
+    has, and for kinds of captions, which a corpus has none of.
     """
+    if recipe.texts:
+        raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     folder = Folder(path.parent)
     kinds = listed(recipe.negatives), listed(recipe.positives)
+    check_kinds(*kinds)
     described: dict[str, Described] = defaultdict(Described)
     text = _text(path)
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            _add(described, _record(line, f"Line {number} of {path}"), kinds, recipe.positive_loss == CAPTION)
-    if not described:
+    lines = [
+        _record(line, f"Line {number} of {path}") for number, line in enumerate(text.splitlines(), 1) if line.strip()
+    ]
+    if not lines:
         raise UserError(f"{path} has no lines; write one JSON object for each caption, with `image` and `caption`.")
+    for name, asked in zip(("negatives", "positives"), kinds, strict=True):
+        _check_there(path, name, asked, {kind for line in lines for kind, texts in line[name].items() if texts})
+    for line in lines:
+        _add(described, line, kinds, recipe.positive_loss == CAPTION)
     data = collect(*_named(folder, described), mirrored=False)
     images = {name: hashlib.sha256(folder.read(name)).hexdigest() for _, name in data.images}
     record = {
@@ -92,6 +101,12 @@ def _named(
         )
     }
     return {(folder, name): described[name] for name in sorted(described)}, words
+
+
+def _check_there(path: Path, name: str, asked: Sequence[str], there: Collection[str]) -> None:
+    if lacking := [kind for kind in asked if kind not in there]:
+        has = ",".join(sorted(there)) or "none"
+        raise UserError(f"{path} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
 
 
 def _add(

@@ -1,6 +1,7 @@
 """What a training learns from: images, and the captions, negatives and positives of each."""
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.streams import Stream
 
+logger = logging.getLogger(__name__)
 TRAIN = "train"
 """The protocol of training items, and the split of their scenes."""
 NEGATIVES = ("swap", "replace", "flip", "neg")
@@ -88,14 +90,29 @@ class Described:
 def collect(
     described: Mapping[tuple[Images, str], Described], words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """The arrays of some images; texts are named by keys of `words`, which hold what they say."""
+    """The arrays of some images; texts are named by keys of `words`, which hold what they say.
+
+    A negative that is true of its image, as a caption or a positive of it, is left out.
+    """
     rows: dict[str, int] = {}
+    astray = [(name, text) for (_, name), each in described.items() for text in _true_negatives(each)]
+    if astray:
+        name, text = astray[0]
+        logger.info(
+            f"Left out {len(astray):,} negatives that are true of their image, such as '{words[text]}' of {name}."
+        )
 
     def row(text: str) -> int:
         return rows.setdefault(text, len(rows))
 
     captions = [[row(text) for text in each.captions] for each in described.values()]
-    both = [[[list(map(row, of)) for of in pair] for pair in each.captions.values()] for each in described.values()]
+    both = [
+        [
+            ([row(text) for text in negatives if text not in each.true], list(map(row, positives)))
+            for negatives, positives in each.captions.values()
+        ]
+        for each in described.values()
+    ]
     true = [[row(text) for text in each.true] for each in described.values()]
     return TrainingData(
         [words[text] for text in rows],
@@ -107,6 +124,17 @@ def collect(
         mirrored,
         list(rows),
     )
+
+
+def _true_negatives(image: Described) -> list[str]:
+    return [text for negatives, _ in image.captions.values() for text in negatives if text in image.true]
+
+
+def check_kinds(negatives: Collection[str], positives: Collection[str]) -> None:
+    """Raise UserError for kinds of training negatives and positives that there are not."""
+    for what, given, known in (("negatives", negatives, NEGATIVES), ("positives", positives, POSITIVES)):
+        if unknown := [kind for kind in given if kind not in known]:
+            raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
 
 
 def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
@@ -131,9 +159,7 @@ def read_training_data(
     as_captions: whether these positives are captions like others, instead. Raises UserError when the train split is empty, when
     an item of the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
     """
-    for what, given, known in (("negatives", negatives, NEGATIVES), ("positives", positives, POSITIVES)):
-        if unknown := [kind for kind in given if kind not in known]:
-            raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
+    check_kinds(negatives, positives)
     _check_split(benchmark)
     kind_of = _kinds_of(benchmark, kinds)
     words = benchmark.text_of

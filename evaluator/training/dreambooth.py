@@ -10,6 +10,7 @@ from evaluator.models.registry import load_model
 from evaluator.tracking import Tracker
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
+from evaluator.training.presets import Origin
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
@@ -32,10 +33,11 @@ def dreambooth(
     text_encoder: bool = True,
     progress: Progress = SILENT,
     trackers: Sequence[Tracker] = (),
+    origin: Origin | None = None,
 ) -> dict[str, Any]:
     """Train the diffusion model that `spec` names on its images' captions and write its folder `out`; returns the record.
 
-    text_encoder: train the text encoders too, not the U-Net alone. Raises UserError for a model that cannot be trained so, and as
+    text_encoder: train the text encoders too, not the U-Net alone. origin: where the recipe comes from, for the record. Raises UserError for a model that cannot be trained so, and as
     `train_into` does.
     """
 
@@ -44,6 +46,7 @@ def dreambooth(
         if not isinstance(model, DiffusionClassifier):
             raise UserError(f"'{spec}' is no diffusion model; give one of diffusion:, or a jackalope: one.")
         learner = Denoising(model, data, recipe, text_encoder)
-        return Training("dreambooth", recipe, model, learner, (spec, model), more=(("text_encoder", text_encoder),))
+        more = (("text_encoder", text_encoder),)
+        return Training("dreambooth", recipe, model, learner, (spec, model), more=more, origin=origin)
 
     return train_into(out, source, recipe, make, progress, trackers)

@@ -11,6 +11,7 @@ from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner
 from evaluator.training.lora import Lora, with_lora
 from evaluator.training.matching import Matching
+from evaluator.training.presets import Origin
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
@@ -28,12 +29,13 @@ def finetune(
     checkpointing: bool = False,
     progress: Progress = SILENT,
     trackers: Sequence[Tracker] = (),
+    origin: Origin | None = None,
 ) -> dict[str, Any]:
     """Train the model that `spec` names further and write its folder `out`; returns the record of the training.
 
     lora: train low-rank changes of the linear layers instead of the weights; they are added to the weights at the end.
     checkpointing: compute activations again instead of keeping them, which takes less memory and more time.
-    Raises UserError for a model that cannot be trained so, and as `train_into` does.
+    origin: where the recipe comes from, for the record. Raises UserError for a model that cannot be trained so, and as `train_into` does.
     """
 
     def make(data: TrainingData) -> Training:
@@ -49,7 +51,7 @@ def finetune(
         else:
             learner = Contrastive(Towers(model, data, precision=recipe.precision), data, recipe)
         more = (("lora", lora and [lora.rank, lora.alpha]),)
-        return Training("finetune", recipe, model, learner, (spec, model), merge, more=more)
+        return Training("finetune", recipe, model, learner, (spec, model), merge, more=more, origin=origin)
 
     return train_into(out, source, recipe, make, progress, trackers)
 

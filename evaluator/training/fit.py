@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from generator.dataset.streams import Stream
 
 logger = logging.getLogger(__name__)
 _SECONDS = 60
-"""The state is kept after each epoch, and when so many seconds have passed since the last time."""
+"""The state of each epoch's end is kept, and one when so many seconds have passed since the last time."""
 
 
 Log = Callable[[int], AbstractContextManager[LogStep]]
@@ -58,11 +58,14 @@ class Learner(Protocol):
 
 
 class DivergedError(UserError):
-    """The loss or the gradient of a step, from 1, is no longer finite."""
+    """The loss or the gradient of a step, from 1, is no longer finite.
 
-    def __init__(self, message: str, step: int):
+    kept: the last good step that was kept, 0 for none. losses: the mean loss of each epoch before it.
+    """
+
+    def __init__(self, message: str, step: int, kept: int = 0, losses: Sequence[float] = ()):
         super().__init__(message)
-        self.step = step
+        self.step, self.kept, self.losses = step, kept, list(losses)
 
 
 def fit(
@@ -71,8 +74,8 @@ def fit(
     """Train, and return the mean loss of each epoch.
 
     log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Continues from the checkpoint's
-    state. Raises DivergedError where loss or gradient are no longer finite; the state of the last good step that was kept stays.
-    Of several processes only the main one keeps the state.
+    state. Raises DivergedError where loss or gradient are no longer finite; the network then has the weights of the last good step that
+    was kept. A step is good if the loss after it is finite. Of several processes only the main one keeps the state.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
@@ -85,7 +88,7 @@ def fit(
     check_same(done, learner.device)
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
-    kept, when = done, time.monotonic()
+    state, when = None, time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
             began = time.monotonic()
@@ -97,12 +100,17 @@ def fit(
             norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm.item())):
+                kept, _, losses = checkpoint.resume(network, optimizer, schedule)
                 raise DivergedError(
                     f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its gradient "
-                    f"{norm.item():.3g}. The state after step {kept:,} stays in {checkpoint.path}; choose a lower --rate "
-                    "and another --out.",
+                    f"{norm.item():.3g}.",
                     step + 1,
+                    kept,
+                    losses,
                 )
+            if state is not None:  # the step before was good
+                checkpoint.keep(state)
+                state = None
             values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm.item()}
             optimizer.step()
             schedule.step()
@@ -116,8 +124,10 @@ def fit(
                 losses.append(round(total / shown, 4))
                 total = 0.0
             if process.is_main and (ended or time.monotonic() - when > _SECONDS):
-                checkpoint.keep(network, optimizer, schedule, step + 1, total, losses)
-                kept, when = step + 1, time.monotonic()
+                state = checkpoint.pack(network, optimizer, schedule, step + 1, total, losses)
+                when = time.monotonic()
+    if state is not None:
+        checkpoint.keep(state)
     return losses
 
 

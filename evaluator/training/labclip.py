@@ -17,6 +17,7 @@ from evaluator.models.registry import load_model
 from evaluator.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
+from evaluator.training.presets import Origin
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
@@ -29,11 +30,11 @@ _TOGETHER = 64
 
 def train_labclip(
     spec: str, source: Source, recipe: Recipe, out: Path, device: str | None = None, progress: Progress = SILENT,
-    trackers: Sequence[Tracker] = (),
+    trackers: Sequence[Tracker] = (), origin: Origin | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Align the texts of the model that `spec` names with its images, and write the folder `out`; returns the record.
 
-    The layer is trained in float32. Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
+    The layer is trained in float32. origin: where the recipe comes from, for the record. Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
     """
 
     def make(data: TrainingData) -> Training:
@@ -54,6 +55,7 @@ def train_labclip(
             learner,
             (spec, model),
             lambda: layer.give_to(model.network, spec),
+            origin=origin,
         )
 
     return train_into(out, source, recipe, make, progress, trackers)

@@ -1,10 +1,9 @@
-"""Train a small model on a benchmark's train split alone, so that "unseen" is certain (protocols, section 9).
+"""Train a small model on a benchmark's train split or a corpus alone, so that "unseen" is certain (protocols, section 9).
 
 The model is one of open_clip, transformers or diffusers and is saved as one, so that any program that reads their folders can use it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,10 @@ from evaluator.training.new_diffusion import new_diffusion
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
-from evaluator.training.source import Source, benchmark_source
+from evaluator.training.source import Source
 from evaluator.training.towers import Towers
+from generator.dataset.errors import UserError
 from generator.dataset.progress import SILENT, Progress
-from generator.dataset.reader import Benchmark, World
 from generator.dataset.streams import Stream
 
 CROSS, DIFFUSION = "cross", "diffusion"
@@ -39,8 +38,7 @@ _UNTOLD = 0.1
 
 
 def train_scratch(
-    world: World,
-    benchmark: Benchmark,
+    source: Source,
     recipe: Recipe,
     out: Path,
     device: str | None = None,
@@ -49,15 +47,14 @@ def train_scratch(
     size: str = TINY,
     trackers: Sequence[Tracker] = (),
 ) -> dict[str, Any]:
-    """Train on the train split and write the model folder `out`; returns the record of the training.
+    """Train a new model on a source and write its folder `out`; returns the record of the training.
 
     architecture: CROSS, DIFFUSION, or one of evaluator.training.networks, which has the sizes too. The
-    model's context is as long as the longest text needs. A diffusion model learns from captions alone, whatever negatives the recipe
-    names. Raises UserError as `train_into` does.
+    model's context is as long as the longest text needs. Raises UserError as `train_into` does, and for a diffusion model, which learns
+    from captions alone, where the recipe names negatives.
     """
-    if architecture == DIFFUSION:
-        recipe = replace(recipe, negatives="")
-    source = benchmark_source(world, benchmark, recipe)
+    if architecture == DIFFUSION and recipe.negatives:
+        raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
     new = _learner(architecture, size)
     return train_new("scratch", source, recipe, out, device, progress, new, architecture, size, trackers)
 

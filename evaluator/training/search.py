@@ -19,14 +19,16 @@ import pyarrow as pa
 from evaluator.api import evaluate
 from evaluator.dataset import Dataset
 from evaluator.exposure import RECORD
+from evaluator.limit import in_splits, limited
 from evaluator.measure import measure_protocols
 from evaluator.models.device import best_device
+from evaluator.protocols.registry import protocol_names
 from evaluator.run_folder import folder_name, open_run
 from evaluator.scoring.distributed import Process
 from evaluator.training.fit import DivergedError
 from evaluator.training.lora import parse_lora
 from evaluator.training.processes import meet, wait
-from evaluator.training.session import claimed
+from evaluator.training.session import claimed, finished
 from generator.dataset.csv_tables import write_csv
 from generator.dataset.errors import UserError, did_you_mean
 from generator.dataset.files import read_json, write_json
@@ -85,39 +87,68 @@ def search(
     device: str | None = None,
     preset: str = "",
     progress: Progress = SILENT,
+    limit: int | None = None,
 ) -> dict[str, Any]:
     """Train every candidate into a folder of OUT.search, score it on the validation splits alone, and copy the best to `out`.
 
     train: trains a candidate into a folder; returns the record. identity: what all candidates share, JSON-ready. preset: "@PRESET" of a
-    diffusion model. A candidate's score is its mean over the splits; that of a split is the mean of its protocols' first metrics.
-    Returns the record of the best, the first one among equals, with `search`: the splits and all candidates with their scores, which
-    are in OUT.search/candidates.csv too. One that diverged has none. The same call continues a search that was stopped.
+    diffusion model. dataset: its protocols score, or all that it has. limit: at most so many items of each (evaluator.limit).
+    A candidate's score is its mean over the splits; that of a split is the mean of its protocols' first metrics.
+    Returns the record of the best, the first one among equals, with `search`: splits, protocols, limit, and all candidates with their
+    scores, which are in OUT.search/candidates.csv too. One that diverged has none. The same call continues a search that was stopped, and does nothing
+    after its end.
 
-    Raises UserError when `out` is not empty, when OUT.search holds another search, and when all candidates diverged.
+    Raises UserError when `out` holds anything but the result of this search, when OUT.search holds another search, when protocols or
+    limit leave a split without items, and when all candidates diverged.
     """
     meet(best_device(device))
     is_main = Process.from_environment().is_main
     splits = validation_splits(dataset)
+    protocols = _protocols(dataset, splits, limit)
+    chosen_by = {"splits": list(splits), "protocols": protocols, "limit": limit}
     work = out.with_name(f"{out.name}.search")
     folders = [work / _name(candidate) for candidate in candidates]
 
     def score(folder: Path) -> dict[str, float]:
-        return _scored(folder, dataset, splits, device, preset, progress)
+        return _scored(folder, dataset, splits, protocols, limit, device, preset, progress)
 
     with claimed(out) if is_main else nullcontext():
+        searched = {**chosen_by, "asked": {**identity, "candidates": list(candidates)}}
+        if (record := finished(out, {"search": searched})) is not None:
+            logger.info(f"{out} is finished: it holds the best of this search.")
+            return record
         if is_main:
-            _check_same(work, identity)
+            _check_same(work, {**identity, **chosen_by})
         rows = [_tried(*each, train, score, splits) for each in zip(candidates, folders, strict=True)]
         _check_bases(work, [folder for folder, row in zip(folders, rows, strict=True) if row["mean"] is not None])
         if is_main:
             write_csv(work / _TABLE, pa.Table.from_pylist(rows))
         best = _best(rows)
         logger.info(f"Best of {len(rows)} by {' and '.join(splits)}: {folders[best].name}.")
-        record = _record(folders[best]) | {"search": {"splits": list(splits), "best": best, "candidates": rows}}
+        record = _record(folders[best]) | {"search": {**searched, "best": best, "candidates": rows}}
         if is_main:
             _copy(folders[best], record, out)
         wait()
     return record
+
+
+def _protocols(dataset: Dataset, splits: Sequence[str], limit: int | None) -> list[str]:
+    """The protocols that score. Raises UserError where they, or so few items, leave a split without any."""
+    benchmark = in_splits(dataset.benchmark, splits)
+    there = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
+    for name in dataset.protocols:
+        if name not in there:
+            raise UserError(
+                f"The protocol '{name}' has no items of {' and '.join(splits)}, by which --search selects; {did_you_mean(name, there)}"
+            )
+    chosen = [name for name in there if name in (dataset.protocols or there)]
+    few = limited(benchmark, limit)
+    found = {split for name in chosen for split in few.items_of(name)["split"].to_pylist()}
+    if empty := [split for split in splits if split not in found]:
+        raise UserError(
+            f"The limit of {limit} items leaves none of {empty[0]}, by which --search selects; take a larger --limit."
+        )
+    return chosen
 
 
 def _value(name: str, text: str) -> Any:
@@ -148,7 +179,7 @@ def _check_same(work: Path, identity: Mapping[str, Any]) -> None:
         write_json(path, dict(identity))
     elif read_json(path, most=MOST_LIST) != identity:
         raise UserError(
-            f"{work} holds another search (its model, data or recipe differ); run that one again to continue it, remove the "
+            f"{work} holds another search (its model, data, recipe, --protocol or --limit differ); run that one again to continue it, remove the "
             "folder, or choose another --out."
         )
 
@@ -185,13 +216,21 @@ def _tried(
 
 
 def _scored(
-    folder: Path, dataset: Dataset, splits: Sequence[str], device: str | None, preset: str, progress: Progress
+    folder: Path,
+    dataset: Dataset,
+    splits: Sequence[str],
+    protocols: Sequence[str],
+    limit: int | None,
+    device: str | None,
+    preset: str,
+    progress: Progress,
 ) -> dict[str, float]:
     """The score of each split, and their mean, 0..1."""
     run = folder.with_name(f"{folder.name}.run")
     if not (run / "run.json").exists():
         evaluate(
-            f"jackalope:{folder}{preset}", dataset, within=splits, out=run, device=device, allow_contaminated=True, progress=progress
+            f"jackalope:{folder}{preset}", dataset, protocols=protocols, limit=limit, within=splits, out=run, device=device,
+            allow_contaminated=True, progress=progress,
         )  # fmt: skip
     wait()
     measured = measure_protocols(open_run(run)).values()

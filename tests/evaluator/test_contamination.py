@@ -24,6 +24,7 @@ from evaluator.exposure import Exposure, scene_names
 from evaluator.models.registry import load_model
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
+from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.describe.benchmark import describe
 from generator.describe.request import first_request
@@ -45,7 +46,10 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
         holdout = draw_block("3x3", vocabulary, 5)
         describe(root, dataset.world, holdout, OTHER, first_request(holdout))
-        train_scratch(dataset.world, dataset.benchmark(TRAINED), Recipe(epochs=1, batch=24), folder / "model", "cpu")
+        recipe = Recipe(epochs=1, batch=24)
+        train_scratch(
+            benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), recipe, folder / "model", "cpu"
+        )
 
     return once(tmp_path_factory, "two", make)
 
@@ -155,7 +159,9 @@ def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path
     benchmark = Dataset.open(root).benchmark("exposed")
     for negatives in ("swap", ""):
         recipe = Recipe(epochs=1, batch=24, negatives=negatives)
-        train_scratch(dataset.world, benchmark, recipe, tmp_path / f"model-{negatives}", "cpu")
+        train_scratch(
+            benchmark_source(dataset.world, benchmark, recipe), recipe, tmp_path / f"model-{negatives}", "cpu"
+        )
         model = load_model(f"jackalope:{tmp_path / f'model-{negatives}'}", "cpu")
         training = training_of(model, dataset.world, benchmark, [])
         assert training["status"] == (CONTAMINATED if negatives else CLEAN)

@@ -13,6 +13,7 @@ from evaluator.cli.run import run
 from evaluator.tracking import TRACKERS, log_results
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
+from evaluator.training.source import benchmark_source
 from evaluator.training.towers import Towers
 from generator.dataset.files import read_json
 from generator.dataset.reader import Benchmark, World
@@ -62,7 +63,9 @@ def test_a_training_that_goes_on_logs_each_step_once(
     recipe = Recipe(epochs=3, batch=24, rate=1e-3)
 
     def logged(name: str) -> dict[str, list[tuple[int, float]]]:
-        train_scratch(world, benchmark, recipe, tmp_path / name, "cpu", trackers=("tensorboard",))
+        train_scratch(
+            benchmark_source(world, benchmark, recipe), recipe, tmp_path / name, "cpu", trackers=("tensorboard",)
+        )
         events = EventAccumulator(str(tmp_path / f"{name}.tensorboard")).Reload()
         return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 

@@ -2,6 +2,10 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,12 +41,12 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
-    ((_, benchmark, recipe, out, device, progress, *network),) = trained
+    ((source, recipe, out, device, progress, *network),) = trained
     expected = Recipe(
         epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
     )
     assert (recipe, out, device) == (expected, tmp_path / "m", None)
-    assert benchmark.name
+    assert source.record["name"]
     assert network == ["dual-vit", "small", ()]
     assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
@@ -54,9 +58,28 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
 ) -> None:
     done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "m", "--batch", "8")
     assert done.exit_code == 0, done.stderr
-    assert "Published (Koishigarina et al. 2026): epochs, batch, rate, decay, negatives." in done.stderr
+    assert (
+        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Chosen here: images per class, "
+        "positives. Given by you: batch.\n" in done.stderr
+    )
     assert trained[0][0] == "open_clip:a@b"
     assert trained[0][2] == Recipe(**{**PRESETS["labclip-pug"].recipe.__dict__, "batch": 8})
+
+
+def test_the_record_says_where_each_hyperparameter_comes_from(
+    drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    given = ("--epochs", "1", "--batch", "32", "--device", "cpu", "--lora", "none", "--negative-weight", "0.5")
+    done = score_command("train", "finetune", base, drawn, "--out", tmp_path / "m", *given, "--search", "rate=1e-6")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads((tmp_path / "m" / "jackalope.json").read_text())["origin"] == {
+        "preset": "bindsplit2026",
+        "source": "Peng et al. 2026, section 3.4",
+        "published": ["negatives", "negative_loss"],
+        "chosen": ["decay", "images_per_class", "positives"],
+        "given": ["batch", "epochs", "lora", "negative_weight", "rate"],
+    }
 
 
 def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
@@ -73,13 +96,116 @@ def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], draw
     assert trained[-1][5:7] == (None, True)
 
 
-def test_a_corpus_is_a_file_of_json_lines(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    image = next((drawn / "world" / "images").iterdir())
-    (tmp_path / "a.png").write_bytes(image.read_bytes())
-    (tmp_path / "c.jsonl").write_text(json.dumps({"image": "a.png", "caption": "a cube"}))
-    done = score_command("train", "finetune", "open_clip:a@b", tmp_path / "c.jsonl", "--out", tmp_path / "m")
+@pytest.mark.full
+def test_weights_that_are_finished_when_a_command_is_stopped_are_not_trained_again(
+    drawn: Path, tmp_path: Path, little: None
+) -> None:
+    """Ended by SIGTERM while the second of three trains."""
+    base, out = tmp_path / "base", tmp_path / "m"
+    few = ("--batch", "16", "--device", "cpu", "--precision", "float32")
+    assert score_command("train", "scratch", drawn, "--out", base, "--epochs", "1", *few).exit_code == 0
+    given = ("train", "finetune", f"jackalope:{base}", drawn, "--epochs", "4", *few, "--negative-weight")
+    command = [sys.executable, "-c", "from evaluator.cli.main import main; main()", *map(str, given), "0,0.5,1"]
+    stopped = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while not (out / ".negatives-0.5.training").exists():
+        assert stopped.poll() is None, stopped.communicate()[0]
+        time.sleep(0.01)
+    stopped.terminate()
+    stopped.communicate()
+    assert stopped.returncode == -signal.SIGTERM
+    assert not (out / "negatives-0.5").exists()
+    first = {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()}
+    done = score_command(*given, "0,0.5,1", "--out", out)
     assert done.exit_code == 0, done.stderr
-    assert trained[0][1].record["name"] == "c.jsonl"
+    assert f"{out / 'negatives-0'} is finished: it holds the result of this training." in done.stderr
+    assert "Continuing after step " in done.stderr
+    assert {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()} == first
+    assert score_command(*given, "0.5", "--out", tmp_path / "alone").exit_code == 0
+    for name in ("open_clip_model.safetensors", "jackalope.json"):
+        assert (out / "negatives-0.5" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+    assert json.loads((out / "negatives-1" / "jackalope.json").read_text())["recipe"]["negative_weight"] == 1
+    other = score_command(*given, "0", "--rate", "1", "--out", out / "negatives-0")
+    assert other.exit_code == 2
+    assert "negatives-0 is not empty; choose another --out." in other.stderr
+
+
+def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    """The same recipe and data, and the base has other weights now."""
+    base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    given = (
+        "train",
+        "finetune",
+        base,
+        drawn,
+        "--out",
+        tmp_path / "m",
+        "--epochs",
+        "1",
+        "--batch",
+        "32",
+        "--device",
+        "cpu",
+    )
+    for said in ("Loss ", "is finished: it holds the result of this training"):
+        done = score_command(*given)
+        assert done.exit_code == 0
+        assert said in done.stderr
+    state = {name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()}
+    Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
+    done = score_command(*given)
+    assert done.exit_code == 2
+    assert "is not empty; choose another --out" in done.stderr
+
+
+@pytest.fixture
+def corpus(drawn: Path, tmp_path: Path) -> Path:
+    """Two images with a caption and a swap each."""
+    lines = []
+    for name, image in zip("ab", (drawn / "world" / "images").iterdir(), strict=False):
+        (tmp_path / f"{name}.png").write_bytes(image.read_bytes())
+        negatives = {"swap": [f"a cube and a {name}"]}
+        lines.append({"image": f"{name}.png", "caption": f"a {name} and a cube", "negatives": negatives})
+    path = tmp_path / "corpus.json"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: None) -> None:
+    """A file of JSON lines, whatever it is called. It has no questions, so the next command is on a dataset."""
+    few = ("--epochs", "1", "--batch", "2", "--device", "cpu")
+    for arguments in (
+        ("scratch", corpus, "--out", tmp_path / "scratch", "--negatives", "swap"),
+        ("labclip", f"jackalope:{tmp_path / 'scratch'}", corpus, "--out", tmp_path / "labclip"),
+        ("finetune", f"jackalope:{tmp_path / 'labclip'}", corpus, "--out", tmp_path / "finetune"),
+    ):
+        done = score_command("train", *arguments, *few)
+        assert done.exit_code == 0, done.stderr
+        made = tmp_path / arguments[0]
+        assert f"Next: score run DATASET --model jackalope:{made}\n" in done.stderr
+        assert json.loads((made / "jackalope.json").read_text())["name"] == "corpus.json"
+
+
+def test_options_that_a_corpus_cannot_have_are_refused(
+    trained: list[Sequence[Any]], corpus: Path, tmp_path: Path
+) -> None:
+    scratch = ("train", "scratch", corpus, "--out", tmp_path / "m")
+    assert_one_sentence(score_command(*scratch, "--benchmark", "x"), "has no benchmarks; leave --benchmark out")
+    assert_one_sentence(score_command(*scratch, "--texts", "plain"), "captions have no kinds; leave --texts out")
+    assert_one_sentence(score_command(*scratch, "--negatives", "bogus"), "Unknown kind of training negatives 'bogus'")
+    assert_one_sentence(
+        score_command(*scratch), "has no negatives of the kind flip; it has swap: give --negatives swap."
+    )
+    assert not trained
+    assert score_command(*scratch, "--architecture", "diffusion").exit_code == 0
+    assert trained[0][1].negatives == ""
+
+
+def test_what_comes_next_names_the_benchmark(trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path) -> None:
+    """Where a dataset has several, the command would be refused without it."""
+    given = ("--benchmark", "gzsl-single-b0", "--negatives", "none", "--out", tmp_path / "a model")
+    done = score_command("train", "finetune", "open_clip:a@b", class_lists, *given)
+    said = f"Next: score run {class_lists} --benchmark gzsl-single-b0 --model 'jackalope:{tmp_path / 'a model'}'"
+    assert said in done.stderr
 
 
 def test_every_recipe_trains_a_few_steps(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path, little: None) -> None:
@@ -143,7 +269,7 @@ def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, l
 def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
     assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
-    assert trained[0][2] == Recipe()
+    assert trained[0][1] == Recipe()
 
 
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:

@@ -9,9 +9,12 @@ import pytest
 from PIL import Image
 
 from evaluator.training.corpus import corpus_source
+from evaluator.training.facts import Facts
 from evaluator.training.recipe import Recipe
+from evaluator.training.steps import Steps
 from generator.dataset.errors import UserError
 
+PLAIN = Recipe(negatives="")
 LINES: list[dict[str, Any]] = [
     {"image": "b.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"], "swap": ["car red a"]}},
     {"image": "a/a.png", "caption": "a dog", "positives": {"replace": ["a hound"], "swap": ["dog a"]}},
@@ -47,8 +50,60 @@ def test_a_corpus_is_read_with_its_kinds(tmp_path: Path) -> None:
     assert _texts(as_captions, as_captions.data.captions) == ["a dog", "a hound", "dog a", "a red car", "one car"]
 
 
+def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A caption of another line, and a positive of a kind that is not learnt from; of another image both are false."""
+    lines = [
+        {"image": "b.jpg", "caption": "a car", "negatives": {"replace": ["one car", "a dog"], "swap": ["car a"]}},
+        {"image": "b.jpg", "caption": "one car", "positives": {"converse": ["car a"]}},
+        {"image": "a/a.png", "caption": "a dog", "negatives": {"replace": ["one car", "car a"]}},
+    ]
+    source = corpus_source(_write(tmp_path, lines), Recipe(negatives="replace,swap", negative_loss="svlc"))
+    negatives = {
+        (source.data.scenes[image], source.data.texts[row])
+        for image, rows in enumerate(source.data.negatives)
+        for row in rows.ravel()
+        if row >= 0
+    }
+    assert negatives == {("b.jpg", "a dog"), ("a/a.png", "one car"), ("a/a.png", "car a")}
+    assert "Left out 2 negatives that are true of their image, such as 'one car' of b.jpg." in caplog.text
+    steps = Steps(source.data, 2, 40, 0)
+    facts = Facts(source.data)
+    shown = [
+        (image, text)
+        for step in (steps[i] for i in range(len(steps)))
+        for image, text in zip(step.images, step.negatives, strict=True)
+        if text >= 0
+    ]
+    assert len(shown) > 10
+    assert not any(facts.true(np.array([image]), np.array([text])).any() for image, text in shown)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        (Recipe(negatives="bogus"), "Unknown kind of training negatives 'bogus'"),
+        (Recipe(negatives="", positives="flip"), "Unknown kind of training positives 'flip'"),
+        (
+            Recipe(),
+            r"corpus.jsonl has no negatives of the kind flip; it has replace,swap: give --negatives replace,swap\.",
+        ),
+        (Recipe(negatives="", positives="converse"), "no positives of the kind converse; it has replace,swap: give"),
+        (Recipe(negatives="", texts="plain"), "captions have no kinds; leave --texts out"),
+    ],
+)
+def test_kinds_that_a_corpus_lacks_are_refused(tmp_path: Path, recipe: Recipe, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        corpus_source(_write(tmp_path, LINES), recipe)
+
+
+def test_kinds_without_a_text_are_not_there(tmp_path: Path) -> None:
+    path = _write(tmp_path, [{"image": "b.jpg", "caption": "a car", "negatives": {"swap": []}}])
+    with pytest.raises(UserError, match="no negatives of the kind swap; it has none: give --negatives none"):
+        corpus_source(path, Recipe(negatives="swap"))
+
+
 def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
-    path, recipe = _write(tmp_path, LINES), Recipe()
+    path, recipe = _write(tmp_path, LINES), PLAIN
     first = corpus_source(path, recipe).record
     assert corpus_source(path, recipe).record == first
     Image.fromarray(np.zeros((9, 7, 3), np.uint8)).save(tmp_path / "b.jpg")
@@ -78,15 +133,15 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
 )
 def test_lines_that_cannot_be_used_are_refused(tmp_path: Path, line: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        corpus_source(_write(tmp_path, [LINES[0], line]), Recipe())
+        corpus_source(_write(tmp_path, [LINES[0], line]), PLAIN)
 
 
 def test_empty_files_and_broken_images_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no lines"):
-        corpus_source(_write(tmp_path, []), Recipe())
+        corpus_source(_write(tmp_path, []), PLAIN)
     with pytest.raises(UserError, match="cannot be read"):
-        corpus_source(tmp_path / "none.jsonl", Recipe())
-    source = corpus_source(_write(tmp_path, LINES), Recipe())
+        corpus_source(tmp_path / "none.jsonl", PLAIN)
+    source = corpus_source(_write(tmp_path, LINES), PLAIN)
     (tmp_path / "b.jpg").write_bytes(b"no image")
     where, name = source.data.images[1]
     with pytest.raises(UserError, match=r"b\.jpg is no image that can be read"):

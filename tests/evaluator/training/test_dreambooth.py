@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
 from evaluator.models.registry import load_model
+from evaluator.training import new_diffusion
 from evaluator.training.corpus import corpus_source
 from evaluator.training.denoising import Denoising
 from evaluator.training.dreambooth import dreambooth, preset_of
@@ -18,6 +20,7 @@ from generator.dataset.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import scored
+from tests.evaluator.training.test_new_diffusion import TINY
 
 
 @pytest.fixture
@@ -37,7 +40,10 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     given = ("train", "dreambooth", base, corpus, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
     done = score_command(*given, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
-    assert "Published (Pearson et al. 2025, appendix A): steps, batch, rate, images per class." in done.stderr
+    assert "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per class" in done.stderr
+    origin = json.loads((tmp_path / "out" / "jackalope.json").read_text())["origin"]
+    assert origin["given"] == ["rate", "steps", *(() if text_encoder else ("text_encoder",))]
+    assert ("text_encoder" in origin["published"]) is text_encoder
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert len(record["losses"]) == 2  # six steps, and the two that are left
     assert (record["recipe"]["steps"], record["recipe"]["text_encoder"]) == (8, text_encoder)
@@ -97,6 +103,21 @@ def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
         dreambooth("blind:length", corpus_source(corpus, recipe), recipe, tmp_path / "out", "cpu")
 
 
+def test_a_search_is_scored_by_few_items(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pool of retrieval, each of whose texts is a pass over each image."""
+    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
+    new = ("train", "scratch", drawn, "--architecture", "diffusion", "--epochs", "1", "--out", tmp_path / "new")
+    assert score_command(*new, "--device", "cpu").exit_code == 0
+    base = f"jackalope:{tmp_path / 'new'}@fixed,samples=1"
+    given = ("train", "dreambooth", base, drawn, "--steps", "1", "--device", "cpu", "--out", tmp_path / "m")
+    done = score_command(*given, "--search", "rate=1e-6,1e-5", "--protocol", "binary", "--limit", "2")
+    assert done.exit_code == 0, done.stderr
+    search = json.loads((tmp_path / "m" / "jackalope.json").read_text())["search"]
+    assert (search["protocols"], search["limit"], len(search["candidates"])) == (["binary"], 2, 2)
+    for run in (tmp_path / "m.search").glob("*.run"):
+        assert pq.read_metadata(run / "scores.parquet").num_rows <= 2 * 4
+
+
 def test_a_stopped_training_ends_in_the_same_model(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,7 +129,7 @@ def test_a_stopped_training_ends_in_the_same_model(
 
     def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
         calls.append(number)
-        if len(calls) == 2:
+        if len(calls) == 3:
             raise KeyboardInterrupt
         return inner(self, step, number)
 
@@ -116,6 +137,6 @@ def test_a_stopped_training_ends_in_the_same_model(
     with pytest.raises(KeyboardInterrupt):
         dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
     dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
-    assert calls == [0, 1, 1, 2]
+    assert calls == [0, 1, 2, 1, 2]
     one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
     assert one.info["weights_sha256"] == other.info["weights_sha256"]

@@ -98,7 +98,7 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     assert "were in its training here. What this model was trained on before that is unknown" in found["said"]
     assert training_of(model, world, benchmark, train[:3])["status"] == CONTAMINATED
 
-    train_scratch(world, benchmark, recipe, tmp_path / "scratch", "cpu")
+    train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "scratch", "cpu")
     finetune(f"jackalope:{tmp_path / 'scratch'}", source, recipe, tmp_path / "known", "cpu")
     model = load_model(f"jackalope:{tmp_path / 'known'}", "cpu")
     assert training_of(model, world, benchmark, unseen)["status"] == CLEAN

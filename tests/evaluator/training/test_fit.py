@@ -10,10 +10,9 @@ import torch
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.fit import fit
+from evaluator.training.fit import DivergedError, fit
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Steps
-from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.training.conftest import Fixed
 
@@ -70,13 +69,27 @@ def test_divergence_names_the_step_and_keeps_the_last_good_state(
     generator = torch.Generator().manual_seed(1)
     learner = Diverging(*(torch.randn(shape, generator=generator) for shape in ((96, 8), (len(data.texts), 8))))
     checkpoint, recipe = Checkpoint(tmp_path / "state", {}), Recipe(epochs=3, batch=40, rate=0.1)
-    with pytest.raises(UserError, match=r"diverged at step 4 of 6: .*The state after step 2 stays in .*lower --rate"):
+    with pytest.raises(
+        DivergedError, match=r"diverged at step 4 of 6: its loss is \S+ and its gradient \S+\.$"
+    ) as error:
         fit(Contrastive(learner, data, recipe), data, recipe, checkpoint)
-    good = Fixed(torch.zeros((96, 8)), torch.zeros((len(data.texts), 8)))
+    assert (error.value.step, error.value.kept, len(error.value.losses)) == (4, 2, 1)
     state = torch.load(checkpoint.path, weights_only=True)
     assert state["step"] == 2
-    good.load_state_dict(state["model"])
-    assert all(parameter.isfinite().all() for parameter in good.parameters())
+    for name, weights in learner.state_dict().items():
+        assert weights.isfinite().all()
+        assert torch.equal(weights, state["model"][name])
+
+
+def test_a_step_after_which_the_loss_is_not_finite_is_not_kept(data: TrainingData, tmp_path: Path) -> None:
+    """The weights after the first epoch, a single step, are finite and of no use."""
+    learner = Fixed(torch.ones((96, 8)), torch.ones((len(data.texts), 8)))
+    checkpoint, recipe = Checkpoint(tmp_path / "state", {}), Recipe(epochs=3, batch=96, rate=1e30, warmup=0)
+    with pytest.raises(DivergedError, match="diverged at step 2 of 3") as error:
+        fit(Contrastive(learner, data, recipe), data, recipe, checkpoint)
+    assert error.value.kept == 0
+    assert all(parameter.isfinite().all() for parameter in learner.parameters())
+    assert not checkpoint.path.exists()
 
 
 def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_a_base_that_changed_and_a_model_without_one_are_refused(
     Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
     with pytest.raises(UserError, match="has other weights now than when it was trained"):
         measure_forgetting(folder, other)
-    train_scratch(world, benchmark, Recipe(epochs=1, batch=32), tmp_path / "scratch", "cpu")
+    recipe = Recipe(epochs=1, batch=32)
+    train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "scratch", "cpu")
     with pytest.raises(UserError, match="so there is nothing to forget"):
         measure_forgetting(tmp_path / "scratch", other)

@@ -200,7 +200,9 @@ def test_a_new_cross_encoder_is_an_ordinary_vilt(
     """Its scores are those of the library's own loop."""
     from transformers import ViltForImageAndTextRetrieval, ViltImageProcessorFast, ViltProcessor  # noqa: F401
 
-    record = train_scratch(world, benchmark, QUICK, tmp_path / "out", "cpu", architecture="cross")
+    record = train_scratch(
+        benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu", architecture="cross"
+    )
     assert record["recipe"]["architecture"] == "cross"
     model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
     assert model.exposure is not None
@@ -239,7 +241,7 @@ def test_a_stopped_training_ends_in_the_same_model(
     with pytest.raises(KeyboardInterrupt):
         finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
     finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
-    assert calls == [0, 1, 2, 2, 3]
+    assert calls == [0, 1, 2, 1, 2, 3]
     one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
     assert one.info["weights_sha256"] == other.info["weights_sha256"]
 
@@ -250,7 +252,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, 
     done = score_command(*given, "--images-per-class", "1")
     assert done.exit_code == 0, done.stderr
     assert (
-        "Published (Pearson et al. 2025, appendix A): rate, images per class, lora. Chosen here: epochs, batch"
+        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
         in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
@@ -266,4 +268,4 @@ def test_presets_are_the_papers() -> None:
     single, relational = (PRESETS[f"pearson2025-vilt{name}"] for name in ("", "-relational"))
     assert (single.recipe.rate, single.lora, single.recipe.images_per_class) == (1e-5, "16/32", 80)
     assert (relational.recipe.rate, relational.lora, relational.recipe.images_per_class) == (1e-6, "8/16", 40)
-    assert single.chosen[:2] == ("epochs", "batch")
+    assert single.origin(single.recipe, [])["chosen"][:2] == ["epochs", "batch"]

@@ -10,6 +10,7 @@ from evaluator.training.networks import ARCHITECTURES, SIZES, network_config
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.scratch import train_scratch
+from evaluator.training.source import benchmark_source
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import score_command
@@ -41,7 +42,9 @@ def test_each_network_trains_and_is_loaded_again(
 
 def test_a_transformer_over_patches_learns(world: World, benchmark: Benchmark, tmp_path: Path, little: None) -> None:
     recipe = Recipe(epochs=6, batch=48, rate=3e-3)
-    record = train_scratch(world, benchmark, recipe, tmp_path / "model", "cpu", architecture="dual-vit")
+    record = train_scratch(
+        benchmark_source(world, benchmark, recipe), recipe, tmp_path / "model", "cpu", architecture="dual-vit"
+    )
     assert record["losses"][-1] < record["losses"][0] - 0.1
 
 

@@ -1,8 +1,10 @@
 """What papers publish and what is chosen here: each field is one of the two."""
 
+from dataclasses import replace
+
 import pytest
 
-from evaluator.training.presets import PRESETS, find_preset
+from evaluator.training.presets import PRESETS, find_preset, origin_said
 from generator.dataset.errors import UserError
 
 
@@ -23,12 +25,36 @@ def test_published_hyperparameters_are_those_of_the_papers() -> None:
 
 def test_what_is_not_published_is_said_to_be_chosen() -> None:
     preset = find_preset("hard-positives2024", "finetune")
-    assert {"rate", "batch", "negative_weight", "positive_weight", "positive_loss"} <= set(preset.chosen)
-    assert "Chosen here: batch, rate" in preset.said
-    for each in PRESETS.values():
-        assert not set(each.published) & set(each.chosen)
+    origin = preset.origin(preset.recipe, [])
+    assert {"rate", "batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])
+    assert origin_said(origin).startswith(
+        "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negatives, negative loss, positives. "
+        "Chosen here: batch, rate,"
+    )
+    for name, each in PRESETS.items():
+        origin = each.origin(each.recipe, [])
+        assert (origin["preset"], set(origin["published"]), origin["given"]) == (name, set(each.published), [])
+        assert not set(origin["published"]) & set(origin["chosen"])
         length = "steps" if each.method == "dreambooth" else "epochs"
-        assert {length, "batch", "rate"} <= {*each.published, *each.chosen}
+        assert {length, "batch", "rate"} <= {*origin["published"], *origin["chosen"]}
+
+
+def test_what_options_change_is_neither_published_nor_chosen() -> None:
+    """And a loss of negatives matters only where there are some."""
+    preset = find_preset("bindsplit2026", "finetune")
+    origin = preset.origin(replace(preset.recipe, negatives="", rate=1e-3), ["negatives", "rate"])
+    assert origin["published"] == []
+    assert origin["given"] == ["negatives", "rate"]
+    assert origin["chosen"] == ["epochs", "batch", "decay", "images_per_class", "positives"]
+    assert origin_said(origin).endswith(" images per class, positives. Given by you: negatives, rate.")
+    labclip = find_preset("labclip-pug", "labclip")
+    assert "negative_loss" in labclip.origin(replace(labclip.recipe, negatives="swap"), ["negatives"])["chosen"]
+
+
+def test_the_paper_gives_no_images_of_a_class_for_vilt_on_two_objects() -> None:
+    published = [PRESETS[f"pearson2025-vilt{name}"].published for name in ("", "-two-object", "-relational")]
+    assert ["images_per_class" in each for each in published] == [True, False, True]
+    assert PRESETS["pearson2025-vilt"].source.endswith("single objects")
 
 
 def test_a_preset_of_another_method_is_refused() -> None:

@@ -21,6 +21,7 @@ from evaluator.training.networks import network_config
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.scratch import DIFFUSION, Augmentation, train_scratch
+from evaluator.training.source import benchmark_source
 from evaluator.training.steps import Step
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -37,7 +38,7 @@ TOKENIZER = open_clip.SimpleTokenizer()
 @pytest.fixture(scope="module")
 def trained(world: World, benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "model"
-    train_scratch(world, benchmark, QUICK, folder, "cpu")
+    train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, folder, "cpu")
     return folder
 
 
@@ -74,7 +75,8 @@ def test_relations_are_learnt_from_images_that_are_not_mirrored(
     asked = []
     monkeypatch.setattr(scratch, "Augmentation", lambda recipe, mirrored: asked.append(mirrored))
     for texts in ("plain", "relations"):
-        train_scratch(world, benchmark, Recipe(1, 96, texts=texts, negatives="flip"), tmp_path / texts, "cpu")
+        recipe = Recipe(1, 96, texts=texts, negatives="flip")
+        train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / texts, "cpu")
     assert asked == [True, False]
 
 
@@ -109,7 +111,7 @@ def test_every_kind_of_training_text_can_be_learnt_from(
         "positives": "swap,replace",
     }
     recipe = Recipe(1, 24, **kinds)
-    record = train_scratch(world, benchmark, recipe, tmp_path / "model", "cpu")
+    record = train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "model", "cpu")
     assert math.isfinite(record["losses"][0])
     config = json.loads((tmp_path / "model/open_clip_config.json").read_text())
     assert config["model_cfg"]["text_cfg"]["context_length"] > TINY["text_cfg"]["context_length"]
@@ -121,10 +123,9 @@ def test_every_kind_of_training_text_can_be_learnt_from(
 def test_the_same_seed_gives_the_same_model_and_another_another(
     trained: Path, world: World, benchmark: Benchmark, tmp_path: Path
 ) -> None:
-    again = train_scratch(world, benchmark, QUICK, tmp_path / "again", "cpu")
-    other = train_scratch(
-        world, benchmark, Recipe(**{**QUICK.__dict__, "seed": 1, "epochs": 1}), tmp_path / "other", "cpu"
-    )
+    again = train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "again", "cpu")
+    recipe = Recipe(**{**QUICK.__dict__, "seed": 1, "epochs": 1})
+    other = train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "other", "cpu")
     record = json.loads((trained / "jackalope.json").read_text())
     assert again["losses"] == record["losses"]
     assert other["losses"][0] != record["losses"][0]
@@ -183,8 +184,9 @@ def test_mistakes_are_one_sentence(
     done = score_command("train", "scratch", drawn, "--out", trained, "--epochs", "1")
     assert_one_sentence(done, "is not empty; choose another --out")
     assert {p.name: p.read_bytes() for p in trained.iterdir()} == before
+    recipe = Recipe(batch=97)
     with pytest.raises(UserError, match="The train split has 96 images, fewer than a batch of 97; render more"):
-        train_scratch(world, benchmark, Recipe(batch=97), tmp_path / "model", "cpu")
+        train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "model", "cpu")
     assert not (tmp_path / "model").exists()
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "model", "--device", "cuda:99")
     assert_one_sentence(done, "The device 'cuda:99' is not available")
@@ -228,19 +230,23 @@ def test_a_stopped_training_of_a_diffusion_model_ends_in_the_same_model(
 ) -> None:
     monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY_DIFFUSION)
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
-    recipe, inner, calls = Recipe(steps=3, batch=24), Denoising.loss, []
+    recipe, inner, calls = Recipe(steps=3, batch=24, negatives=""), Denoising.loss, []
 
     def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
         calls.append(number)
-        if len(calls) == 5:
+        if len(calls) == 6:
             raise KeyboardInterrupt
         return inner(self, step, number)
 
     monkeypatch.setattr(Denoising, "loss", stopped)
-    train_scratch(world, benchmark, recipe, tmp_path / "whole", "cpu", architecture=DIFFUSION)
+    train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "whole", "cpu", architecture=DIFFUSION)
     with pytest.raises(KeyboardInterrupt):
-        train_scratch(world, benchmark, recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION)
-    train_scratch(world, benchmark, recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION)
-    assert calls == [0, 1, 2, 0, 1, 1, 2]
+        train_scratch(
+            benchmark_source(world, benchmark, recipe), recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION
+        )
+    train_scratch(
+        benchmark_source(world, benchmark, recipe), recipe, tmp_path / "stopped", "cpu", architecture=DIFFUSION
+    )
+    assert calls == [0, 1, 2, 0, 1, 2, 1, 2]
     one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
     assert one.info["weights_sha256"] == other.info["weights_sha256"]

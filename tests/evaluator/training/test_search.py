@@ -98,6 +98,9 @@ def test_a_search_that_was_stopped_trains_no_candidate_again(train: Train, singl
     assert not (tmp_path / "out").exists()
     search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
     assert len(train.asked) == asked + 2  # type: ignore[attr-defined]
+    record = search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
+    assert len(train.asked) == asked + 2  # type: ignore[attr-defined]
+    assert record == json.loads((tmp_path / "out" / "jackalope.json").read_text())
     for path in (tmp_path / "whole").iterdir():
         assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
     for name in ("candidates.csv", "search.json"):
@@ -123,7 +126,9 @@ def test_another_search_in_the_folder_and_a_full_folder_are_refused(
     few = CANDIDATES[:1]
     search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
     with pytest.raises(UserError, match="out is not empty; choose another --out"):
-        search(few, train, tmp_path / "out", single, {"a": 1}, "cpu")
+        search(few, train, tmp_path / "out", single, {"a": 2}, "cpu")
+    with pytest.raises(UserError, match="out is not empty; choose another --out"):
+        search(CANDIDATES[:2], train, tmp_path / "out", single, {"a": 1}, "cpu")
     shutil.rmtree(tmp_path / "out")
     with pytest.raises(UserError, match=r"out\.search holds another search"):
         search(few, train, tmp_path / "out", single, {"a": 2}, "cpu")
@@ -168,6 +173,51 @@ def test_benchmarks_without_class_lists_select_by_val_alone(drawn: Path, base: s
             if each["metric"] in ("accuracy", "R@1") and each["kind"] in (None, "swap", "grid")
         ]
         assert row["mean"] == row["val"] == pytest.approx(sum(shares) / len(shares), abs=1e-5)
+
+
+def test_protocols_and_a_limit_make_a_search_cheaper(drawn: Path, base: str, tmp_path: Path) -> None:
+    """They are recorded, and what was scored in another way is no part of this search."""
+    given = (
+        "train",
+        "labclip",
+        base,
+        drawn,
+        "--epochs",
+        "1",
+        "--batch",
+        "32",
+        "--device",
+        "cpu",
+        "--out",
+        tmp_path / "m",
+    )
+    few = ("--search", "rate=1e-6", "--protocol", "binary", "--limit")
+    done = score_command(*given, *few, "2")
+    assert done.exit_code == 0, done.stderr
+    search = json.loads((tmp_path / "m" / "jackalope.json").read_text())["search"]
+    assert (search["splits"], search["protocols"], search["limit"]) == (["val"], ["binary"], 2)
+    (folder,) = (tmp_path / "m.search").glob("*.run")
+    run = json.loads((folder / "run.json").read_text())
+    assert (run["protocols"], run["limit"], run["split"]) == (["binary"], 2, ["val"])
+    assert score_command(*given, *few, "3").stderr.endswith("m is not empty; choose another --out.\n")
+    shutil.rmtree(tmp_path / "m")
+    assert "m.search holds another search" in score_command(*given, *few, "3").stderr
+
+
+def test_what_selects_has_items_of_each_split(single: Dataset, drawn: Path, tmp_path: Path) -> None:
+    def train(candidate: Candidate, out: Path) -> dict[str, Any]:
+        raise AssertionError("nothing is trained")
+
+    with pytest.raises(
+        UserError, match=r"The limit of 1 items leaves none of \w+_val, by which --search selects; take a larger"
+    ):
+        search(CANDIDATES, train, tmp_path / "out", single, {}, "cpu", limit=1)
+    with pytest.raises(UserError, match="The protocol 'train' has no items of val, by which --search selects"):
+        search(CANDIDATES, train, tmp_path / "out", Dataset.open(drawn, protocols="train"), {}, "cpu")
+    done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "out", "--limit", "3")
+    assert_one_sentence(
+        done, "--protocol and --limit choose what --search selects by; leave them out, or give --search."
+    )
 
 
 def test_a_benchmark_without_validation_items_is_refused(single: Dataset) -> None:

@@ -1,19 +1,28 @@
 """A training's folder: written whole or not at all; images of each class are drawn before."""
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from evaluator import evaluate
+from evaluator.models.registry import load_model
 from evaluator.training import session
+from evaluator.training.contrastive import Contrastive
 from evaluator.training.finetune import finetune
+from evaluator.training.fit import DivergedError
 from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source
+from evaluator.training.steps import Step
 from generator.dataset.errors import UserError
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.conftest import Tiny
+from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.training.conftest import together
 
 QUICK = Recipe(epochs=1, batch=16, rate=1e-4, decay=0.0, warmup=0.0, negatives="", flip=False, shift=0)
 
@@ -52,6 +61,62 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_but_the_state(
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.training"]
     finetune(base, source, QUICK, tmp_path / "out", "cpu")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
+
+
+def test_a_training_that_has_ended_is_not_repeated_by_any_process(
+    world: World, benchmark: Benchmark, base: str, tmp_path: Path
+) -> None:
+    """And the state goes that a kill after the model was written left."""
+    source, out, state = benchmark_source(world, benchmark, QUICK), tmp_path / "out", tmp_path / ".out.training"
+    record = finetune(base, source, QUICK, out, "cpu")
+    written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+    state.write_bytes(b"left")
+    assert together(2, lambda rank: finetune(base, source, QUICK, out, "cpu")) == [record, record]
+    assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == written
+    assert not state.exists()
+
+
+@pytest.mark.full
+def test_a_training_that_diverges_leaves_the_last_good_model(
+    drawn: Path, world: World, benchmark: Benchmark, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It loads as any other, and results tell it from one that ended. Run again, the training says the same."""
+    recipe, out, loss = replace(QUICK, epochs=3, batch=32), tmp_path / "out", Contrastive.loss
+    source = benchmark_source(world, benchmark, recipe)
+
+    def broken(self: Contrastive, step: Step, number: int) -> torch.Tensor:
+        return loss(self, step, number) * (math.inf if number == 7 else 1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Contrastive, "loss", broken)
+        for _ in range(2):
+            with pytest.raises(
+                DivergedError,
+                match=r"diverged at step 8 of 9: .* The model after step 6 is in .*out\.step-6; choose a lower --rate and another --out\.",
+            ):
+                finetune(base, source, recipe, out, "cpu")
+    stopped = tmp_path / "out.step-6"
+    ended = finetune(base, source, replace(recipe, epochs=2), tmp_path / "two", "cpu")
+    record = json.loads((stopped / "jackalope.json").read_text())
+    assert record["losses"] == ended["losses"]
+    assert record["exposure"] == ended["exposure"]
+    for name, weights in load_model(f"jackalope:{tmp_path / 'two'}", "cpu").network.state_dict().items():
+        assert torch.equal(weights, load_model(f"jackalope:{stopped}", "cpu").network.state_dict()[name])
+    results = evaluate(
+        f"jackalope:{stopped}", drawn, protocols="binary", limit=4, device="cpu", allow_contaminated=True
+    ).results
+    assert results["factors"]["treatment"]["stopped"] == 6
+    assert not out.exists()
+
+
+def test_a_training_that_diverges_at_once_says_that_nothing_is_kept(base: str, drawn: Path, tmp_path: Path) -> None:
+    given = ("train", "finetune", base, drawn, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
+    done = score_command(*given, "--rate", "1e30", "--precision", "float32")
+    assert done.exit_code == 2
+    assert "Training diverged at step 2 of 15" in done.stderr
+    assert done.stderr.strip().endswith("No good step was kept before; choose a lower --rate.")
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+    assert score_command(*given, "--epochs", "1").exit_code == 0
 
 
 def test_a_state_of_another_base_is_refused(
