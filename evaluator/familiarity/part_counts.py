@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from evaluator.familiarity.bindings import normalised, unique
 from evaluator.familiarity.corpora import CAPTIONS, Part
 from evaluator.familiarity.reading import Reading
 
@@ -32,10 +33,12 @@ def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
     close: Counter[tuple[str, str]] = Counter()
     n = bare = 0
     for phrase in _phrases(part, reading):
-        n += 1
         bindings = reading.of_phrase(phrase)
+        if not bindings and not normalised(phrase):
+            continue
+        n += 1
         bare += not bindings
-        (perfect if len(bindings) == 1 else close).update(bindings)
+        (perfect if len(bindings) == 1 else close).update(unique(bindings))
     keys = list(perfect | close)
     columns = ([a for a, _ in keys], [o for _, o in keys], [perfect[key] for key in keys], [close[key] for key in keys])
     captions = len(part.texts) if part.kind == CAPTIONS else 0

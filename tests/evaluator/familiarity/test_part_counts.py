@@ -25,3 +25,9 @@ def test_phrases_and_captions_are_counted() -> None:
 def test_nothing_is_an_empty_table() -> None:
     table, counted = count_texts(Part(Path("x"), 0, PHRASES, []), DEFAULT)
     assert (table.num_rows, table.schema, counted) == (0, PAIR_COUNTS, Counted())
+
+
+def test_the_number_of_words_decides_whether_a_binding_is_perfect() -> None:
+    table, counted = count_texts(Part(Path("x"), 0, PHRASES, ["red red car", "", " ", "日本"]), DEFAULT)
+    assert table.to_pylist() == [{"attr": "red", "obj_lemma": "car", "perfect_count": 0, "close_count": 1}]
+    assert counted == Counted(0, 1, 0)
