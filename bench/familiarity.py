@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.figures import Figure
 from bench.scale import alone, processor_seconds
+from evaluator.familiarity.corpus_files import find_corpus
 from evaluator.familiarity.counting import count_corpus
 from evaluator.familiarity.noun_phrases import NounPhrases
 
@@ -39,7 +40,7 @@ def _captions(folder: Path) -> dict[str, float]:
     )
     (folder / "captions.txt").write_text("\n".join(lines))
     NounPhrases()  # reads the lexicon
-    return {"count": processor_seconds(lambda: count_corpus(folder / "captions.txt", folder / "out"))}
+    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "captions.txt"]), folder / "out"))}
 
 
 def _phrases(folder: Path, n: int) -> dict[str, float]:
@@ -48,7 +49,7 @@ def _phrases(folder: Path, n: int) -> dict[str, float]:
         for _ in range(n // 10):
             phrases = [f"{stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)}" for _ in range(10)]
             file.write(json.dumps({"phrases": phrases}) + "\n")
-    return {"count": processor_seconds(lambda: count_corpus(folder / "phrases.jsonl", folder / "out"))}
+    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "phrases.jsonl"]), folder / "out"))}
 
 
 def _few(folder: Path) -> dict[str, float]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.familiarity.corpora import PHRASES, Part
+from evaluator.familiarity.corpora import Part
+from evaluator.familiarity.entries import PHRASES
 from evaluator.familiarity.farm import Farm
 from evaluator.familiarity.reading import DEFAULT
 
@@ -41,7 +42,8 @@ KILLED = """
 import os, sys
 from itertools import count
 from pathlib import Path
-from evaluator.familiarity.corpora import PHRASES, Part
+from evaluator.familiarity.corpora import Part
+from evaluator.familiarity.entries import PHRASES
 from evaluator.familiarity.farm import Farm
 from evaluator.familiarity.reading import DEFAULT
 if __name__ == "__main__":
