@@ -64,7 +64,7 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
             raise UserError(f"There is no corpus at {reference}{said}; give a file or a folder of files of {_FORMS}.")
         not_read += others
         files = own | files
-    return Corpus(tuple(references), tuple(files.values()), dict(not_read), dict(repeated))
+    return Corpus(tuple(dict.fromkeys(references)), tuple(files.values()), dict(not_read), dict(repeated))
 
 
 def by_number(counts: Mapping[str, int]) -> str:

@@ -1,5 +1,6 @@
 """How often a reference corpus shows each binding: each file is counted once, by a farm; a corpus is the sum of its files, on disk."""
 
+import glob
 import hashlib
 import json
 from collections import Counter
@@ -132,7 +133,7 @@ def _merge(tables: Iterable[Path], table: Path) -> None:
                 "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
                 "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
                 f"ORDER BY attr, obj_lemma) TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, COMPRESSION zstd)",
-                [list(map(str, tables))],
+                [[glob.escape(str(each)) for each in tables]],
             )
         except duckdb.Error as error:
             raise UserError(

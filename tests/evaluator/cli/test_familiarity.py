@@ -54,7 +54,7 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
         assert summary["left_out"] == {
             "entries": {"no JSON": 1, "a caption or phrase that is no text": 1}, "not_read": {".jpg": 1}, "repeated": {".parquet": 1},
         }  # fmt: skip
-        assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv", corpus)))
+        assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv")))
         assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
     assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in done.stderr
     assert "Not read: 1 .jpg." in done.stderr

@@ -61,7 +61,7 @@ def test_a_file_that_several_references_have_counts_once(tmp_path: Path, monkeyp
     os.symlink(folder / "x.txt", tmp_path / "z.txt")
     monkeypatch.chdir(tmp_path)
     assert found(folder, Path("a"), Path("a/x.txt"), tmp_path / "z.txt") == ["x.txt", "y.txt"]
-    assert str(find_corpus([Path("a"), Path("z.txt")])) == "a, z.txt"
+    assert str(find_corpus([Path("a"), Path("z.txt"), Path("a")])) == "a, z.txt"
 
 
 def test_what_is_no_corpus_is_said(tmp_path: Path) -> None:
