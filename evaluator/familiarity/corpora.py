@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +33,7 @@ from generator.dataset.limits import check_file
 
 _PART, _CHARACTERS = 50_000, 1 << 24
 _ROWS = 10_000
+_STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
 _LINE = 1 << 24
 """Bytes of a line of JSON, which may hold an image."""
 
@@ -98,7 +99,9 @@ def _entries(file: Path) -> Iterator[Entry]:
         pa.ArrowException,
         ijson.JSONError,
     ) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        given = error.args[0] if error.args else ""
+        text = given.decode(errors="replace") if isinstance(given, bytes) else str(error)  # ijson's may be bytes
+        reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
         raise UserError(f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again.") from None
 
 
@@ -122,11 +125,22 @@ def _json(file: Path) -> Iterator[Entry]:
         rows = "item" if start.lstrip().startswith(b"[") else "annotations.item"
     with _opened(file) as opened:
         found = False
-        for row in ijson.items(opened, rows, use_float=True):
+        for row in ijson.items(ijson.parse(_shallow(ijson.basic_parse(opened))), rows):
             found = True
             yield from of_row(row)
     if not found and rows != "item":
         yield from of_json(start) if len(start) <= LONGEST else [(LEFT_OUT, NO_CAPTION)]
+
+
+def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """ijson's events; it keeps the path to each in memory, which takes the square of the depth. Raises ValueError for depths that no
+    caption has."""
+    depth = 0
+    for event in events:
+        depth += _STEPS.get(event[0], 0)
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        yield event
 
 
 def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iterator[Entry]]:

@@ -88,13 +88,17 @@ def is_table(file: Path) -> bool:
 def read_table(file: Path) -> Iterator[pa.Table]:
     """A table of counts that somebody gives, in parts of PAIR_COUNTS.
 
-    Raises UserError where it lacks a column or a value, or has one that is no count.
+    Raises UserError where it has no row, lacks a column or a value, or has one that is no count.
     """
+    rows = 0
     for batch in _csv_batches(file) if file.suffix.lower() == CSV else _batches(file):
         least = [pc.min(batch[name]).as_py() for name in PAIR_COUNTS.names[2:] if batch.num_rows]
         if any(column.null_count for column in batch.columns) or min(least, default=0) < 0:
             raise UserError(f"{file} has a row without words or with a negative count; write the table again.")
+        rows += batch.num_rows
         yield pa.Table.from_batches([batch])
+    if not rows:
+        raise UserError(f"{file} has no row; give a table of counts that has some.")
 
 
 def _batches(table: Path) -> Iterator[pa.RecordBatch]:

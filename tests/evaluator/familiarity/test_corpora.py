@@ -89,6 +89,11 @@ def test_entries_of_the_wrong_form_are_left_out_and_counted(tmp_path: Path) -> N
     assert [(part.texts, part.left_out) for part in parts(tmp_path / "c.parquet")] == [([], {NO_CAPTION: 2})]
 
 
+def test_numbers_of_any_size_are_read_over(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('[{"id": 123456789012345678901234567890, "score": 1e400, "caption": "a cat"}]')
+    assert [part.texts for part in parts(tmp_path / "c.json")] == [["a cat"]]
+
+
 def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text("\n".join("x" * 1_000_000 for _ in range(40)))
@@ -98,7 +103,8 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [("a.json", "{", "a.json cannot be read as json"), ("a.json", '{"annotations": [{"caption": "a cat"}', "cannot be read as json"),
-     ("a.json", "", "cannot be read as json"), ("a.parquet", "x", "cannot be read as parquet"), ("a.tar", "x" * 600, "cannot be read as tar"),
+     ("a.json", "", "cannot be read as json"), ("a.json", b'["\xff"]', r"\(lexical error: invalid bytes in UTF8 string\)"),
+     ("a.json", "[" * 1_000_000, "it is nested too deeply"), ("a.json", '[{"caption": ' + "[" * 1_000_000, "it is nested too deeply"), ("a.parquet", "x", "cannot be read as parquet"), ("a.tar", "x" * 600, "cannot be read as tar"),
      ("a.jsonl.gz", "x", "cannot be read as jsonl.gz"), ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8")],
 )  # fmt: skip
 def test_a_file_that_is_damaged_as_a_whole_is_said(name: str, content: str | bytes, said: str, tmp_path: Path) -> None:
