@@ -13,7 +13,7 @@ from generator.dataset.errors import UserError
 COUNTS_TAG = "CACHEDIR.TAG"
 """Marks a folder of counts: what is in it was made, and can be made again (bford.info/cachedir)."""
 _RESULT = "per_sample_overlap.tsv"
-_RESULTS = ("splits", "summary.json", "excluded.tsv", _RESULT)
+_RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
 _STATS = "_stats.json"
 _FORMS = "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, .parquet)"
 

@@ -50,7 +50,14 @@ def test_files_that_img2dataset_writes_beside_captions_are_left_out_and_counted(
 
 def test_results_and_counts_inside_a_corpus_are_left_out(tmp_path: Path) -> None:
     touch(tmp_path, "x.txt", "summary.json", "familiarity/splits/seen.txt", "familiarity/per_sample_overlap.tsv")
-    touch(tmp_path, "familiarity/summary.json", "familiarity/excluded.tsv", "kept/0.parquet", f"kept/{COUNTS_TAG}")
+    touch(
+        tmp_path,
+        "familiarity/summary.json",
+        "familiarity/counts/0.parquet",
+        "familiarity/excluded.tsv",
+        "kept/0.parquet",
+        f"kept/{COUNTS_TAG}",
+    )
     corpus = find_corpus([tmp_path])
     assert [file.name for file in corpus.files] == ["summary.json", "x.txt"]
     assert corpus.not_read == {}
