@@ -129,6 +129,7 @@ def _merge(tables: Iterable[Path], table: Path) -> None:
         config={"memory_limit": _MEMORY, "temp_directory": str(table.parent / "spilled"), "threads": 1}
     ) as database:
         try:
+            database.execute("SET enable_progress_bar = false")  # it is drawn on stdout where Python runs no file
             database.execute(
                 "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
                 "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
