@@ -1,15 +1,20 @@
-"""Captions and phrases of a reference corpus counted a second, for growing corpora, and the memory that it takes."""
+"""Captions and phrases of a reference corpus counted a second, for growing corpora and vocabularies, and the memory that it takes."""
 
 import json
 import random
+from collections import deque
 from pathlib import Path
 
 from bench.figures import Figure
 from bench.scale import alone, processor_seconds
+from evaluator.familiarity.corpora import parts
+from evaluator.familiarity.corpus_files import find_corpus
 from evaluator.familiarity.counting import count_corpus
 from evaluator.familiarity.noun_phrases import NounPhrases
+from evaluator.familiarity.pair_counts import read_counts
 
 CAPTIONS, PHRASES = 25_000, (100_000, 1_000_000, 10_000_000)
+BINDINGS, ANNOTATIONS = 4_000_000, 600_000
 _ADJECTIVES = ["red", "small", "white", "old", "wooden", "large", "striped", "empty", "young", "metal"]
 _NOUNS = ["dogs", "car", "table", "children", "street", "bowl", "sign", "bench", "horse", "window"]
 
@@ -27,7 +32,45 @@ def figures() -> list[Figure]:
             Figure(f"{n:,} phrases made elsewhere", "phrases/CPU s", (n / found["count"],)),
             Figure("its memory", "GiB", (memory,)),
         ]
-    return rates
+    counted, memory = alone(_vocabulary)
+    read, most = alone(_streamed)
+    return [
+        *rates,
+        Figure(f"{BINDINGS:,} different bindings, once each", "phrases/CPU s", (BINDINGS / counted["count"],)),
+        Figure("looking a thousand of them up", "CPU s", (counted["read"],)),
+        Figure("their memory", "GiB", (memory,)),
+        Figure(f"COCO's JSON of {read['megabytes']:.0f} MB read", "CPU s", (read["read"],)),
+        Figure("its memory", "GiB", (most,)),
+    ]
+
+
+def _vocabulary(folder: Path) -> dict[str, float]:
+    """Every phrase shows another binding."""
+    with (folder / "phrases.jsonl").open("w") as file:
+        for i in range(BINDINGS // 10):
+            file.write(json.dumps({"phrases": [f"old{i % 997} thing{10 * i + n}" for n in range(10)]}) + "\n")
+    corpus = find_corpus([folder / "phrases.jsonl"])
+    counted = processor_seconds(lambda: count_corpus(corpus, folder / "out"))
+    table, _ = count_corpus(corpus, folder / "out")
+    asked = {(f"old{i}", f"thing{10 * i}") for i in range(1000)}
+    return {"count": counted, "read": processor_seconds(lambda: read_counts(table, asked))}
+
+
+def _streamed(folder: Path) -> dict[str, float]:
+    path = folder / "captions.json"
+    with path.open("w") as file:
+        file.write('{"images": [], "annotations": [')
+        for i in range(ANNOTATIONS):
+            row = {
+                "image_id": i,
+                "id": i,
+                "caption": f"a caption of image {i}, which is as long as captions of images are wont to be " * 2,
+            }
+            file.write(json.dumps(row) + ("]}" if i == ANNOTATIONS - 1 else ", "))
+    return {
+        "megabytes": path.stat().st_size / 1e6,
+        "read": processor_seconds(lambda: deque(parts(path), maxlen=0)),
+    }
 
 
 def _captions(folder: Path) -> dict[str, float]:
@@ -39,7 +82,7 @@ def _captions(folder: Path) -> dict[str, float]:
     )
     (folder / "captions.txt").write_text("\n".join(lines))
     NounPhrases()  # reads the lexicon
-    return {"count": processor_seconds(lambda: count_corpus(folder / "captions.txt", folder / "out"))}
+    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "captions.txt"]), folder / "out"))}
 
 
 def _phrases(folder: Path, n: int) -> dict[str, float]:
@@ -48,7 +91,7 @@ def _phrases(folder: Path, n: int) -> dict[str, float]:
         for _ in range(n // 10):
             phrases = [f"{stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)}" for _ in range(10)]
             file.write(json.dumps({"phrases": phrases}) + "\n")
-    return {"count": processor_seconds(lambda: count_corpus(folder / "phrases.jsonl", folder / "out"))}
+    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "phrases.jsonl"]), folder / "out"))}
 
 
 def _few(folder: Path) -> dict[str, float]:

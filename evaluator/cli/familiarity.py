@@ -13,9 +13,10 @@ from generator.dataset.extras import check_installed
 @click.command()
 @click.argument("benchmark", metavar="BENCHMARK")
 @click.option(
-    "--reference", type=click.Path(exists=True, path_type=Path), required=True, metavar="CORPUS",
+    "--reference", "references", type=click.Path(exists=True, path_type=Path), required=True, multiple=True, metavar="CORPUS",
     help="Captions to compare with: a file, or a folder of files, of COCO's JSON, JSON lines, Parquet, WebDataset (.tar) or one "
-    "caption a line (.txt). `phrases` in place of `caption` are noun phrases made elsewhere.",
+    "caption a line (.txt); or a table of counts (.csv, .parquet). `phrases` in place of `caption` are noun phrases made elsewhere. "
+    "Repeat for several; a file of several counts once.",
 )  # fmt: skip
 @click.option(
     "--captions", type=click.Choice(["strict", "free"]),
@@ -39,7 +40,7 @@ from generator.dataset.extras import check_installed
 @click.option(
     "--counts",
     type=NEW_FOLDER,
-    help="Folder of the counts of corpora; a corpus is counted once.  [default: OUT/counts]",
+    help="Folder of the counts of corpora; a file is counted once.  [default: OUT/counts]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that count.  [default: one per core]")
 @click.option(
@@ -49,7 +50,7 @@ from generator.dataset.extras import check_installed
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @JSON
 def familiarity(
-    benchmark: str, reference: Path, captions: str | None, extractor: str, match: str, synonyms: Path | None,
+    benchmark: str, references: tuple[Path, ...], captions: str | None, extractor: str, match: str, synonyms: Path | None,
     filters: tuple[str, ...], out: Path, counts: Path | None, workers: int | None, farm_name: str, address: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure how much of BENCHMARK a corpus of captions has shown: which attributes of which objects (BindSplit).
@@ -62,8 +63,10 @@ def familiarity(
     from evaluator.external.registry import external_source
     from evaluator.external.source import Source
     from evaluator.familiarity.audit import audit
-    from evaluator.familiarity.counting import count_corpus, read_counts
+    from evaluator.familiarity.corpus_files import by_number, find_corpus
+    from evaluator.familiarity.counting import count_corpus
     from evaluator.familiarity.farm import Farm
+    from evaluator.familiarity.pair_counts import read_counts
     from evaluator.familiarity.reading import Reading
     from evaluator.familiarity.samples import read_samples
     from evaluator.familiarity.synonyms import read_synonyms
@@ -82,21 +85,37 @@ def familiarity(
     farm = Farm(workers, farm_name == "ray", address)
     reading = Reading(extractor, match)
     alike = None if synonyms is None else read_synonyms(synonyms, reading)
+    corpus = find_corpus(references)
     samples, form, as_read = read_samples(source, captions, reading)
-    table, counted = count_corpus(reference, counts or out / "counts", farm, Bar(), reading)
-    found = audit(samples, read_counts(table), counted, alike)
+    table, counted = count_corpus(corpus, counts or out / "counts", farm, Bar(), reading)
+    asked = {each for sample in samples for each in (*sample.positive, *sample.negative)}
+    if alike is not None:
+        asked = {other for each in asked for other in alike.alike(each)}
+    found = audit(samples, read_counts(table, asked), counted, alike)
     found.write(out)
     named = match if alike is None else f"{match} and synonyms ({synonyms}, {alike.groups:,} groups)"
     about = {
         "benchmark": str(source),
-        "reference": str(reference),
+        "reference": str(corpus),
         "captions": form,
         "extractor": extractor,
         "match": named,
     }
-    summary = {**about, "reading": as_read, **found.summary()}
+    left_out = {"entries": counted.left_out, "not_read": corpus.not_read, "repeated": corpus.repeated}
+    summary = {**about, "reading": as_read, "left_out": left_out, **found.summary()}
     write_json(out / "summary.json", summary)
     for line in reading_said(as_read):
         say(line)
+    for what, numbers in (
+        ("Entries of the corpus that are left out", counted.left_out),
+        ("Not read", corpus.not_read),
+        ("Not read, since a file beside them has the same captions", corpus.repeated),
+    ):
+        if numbers:
+            say(f"{what}: {by_number(numbers)}.")
+    if counted.tables:
+        say(
+            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and phrases."
+        )
     say(f"The partitions are in {out}.")
     result(summary, as_json, said(summary))

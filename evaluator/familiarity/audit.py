@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evaluator.familiarity.bindings import Binding
 from evaluator.familiarity.overlap import (
     BUCKETS,
     CLOSE_ONLY,
@@ -23,35 +22,12 @@ from evaluator.familiarity.overlap import (
     rates,
     shares,
 )
+from evaluator.familiarity.pair_counts import Shown
 from evaluator.familiarity.part_counts import Counted
 from evaluator.familiarity.synonyms import Synonyms
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
 from generator.dataset.files import write_text
 
-_FUNCTION_WORDS = frozenset(
-    [
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "with",
-        "to",
-        "from",
-        "for",
-        "and",
-        "or",
-        "the",
-        "a",
-        "an",
-        "his",
-        "her",
-        "its",
-        "their",
-        "this",
-        "that",
-    ]
-)
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
     "ambiguous": tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_")),
@@ -140,16 +116,15 @@ class Audit:
 
 def audit(
     samples: Sequence[Sample],
-    counts: Mapping[Binding, tuple[int, int]],
+    shown: Shown,
     counted: Counted,
     synonyms: Synonyms | None = None,
 ) -> Audit:
-    """Label the bindings of samples by the counts of a corpus, those of synonyms among them."""
+    """Label the bindings of samples by what a corpus shows of them and of their synonyms."""
     asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
-    found = counts if synonyms is None else synonyms.counts(asked, counts)
+    found = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
     overlaps = [overlap(sample, found) for sample in samples if not sample.excluded]
-    words = sum(attribute in _FUNCTION_WORDS for attribute, _ in counts)
-    return Audit(samples, overlaps, counted, len(counts), words)
+    return Audit(samples, overlaps, counted, shown.bindings, shown.function_words)
 
 
 def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -28,14 +28,15 @@ def normalised(text: str) -> str:
 
 
 def of_phrase(phrase: str, noun: Callable[[str], str] = singular) -> list[Binding]:
-    """Each attribute of a phrase with its object, the last word. One binding is a perfect one, of several each is a close one, a
-    bare noun has none (appendix B.5). noun: what an object is matched by.
+    """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the number of words
+    decides: one binding is a perfect one, of several each is a close one, a bare noun has none (appendix B.5). noun: what an object
+    is matched by.
 
     >>> of_phrase("small white dogs"), of_phrase("red couch"), of_phrase("chairs")
     ([('small', 'dog'), ('white', 'dog')], [('red', 'couch')], [])
     """
     *attributes, last = normalised(phrase).split() or [""]
-    return [(attribute, noun(last)) for attribute in dict.fromkeys(attributes)]
+    return [(attribute, noun(last)) for attribute in attributes]
 
 
 def of_strict(caption: str, noun: Callable[[str], str] = singular) -> list[Binding]:

@@ -1,135 +1,177 @@
-"""Reference corpora: captions, or phrases made elsewhere, from files of any size, a part at a time."""
+"""The texts of a reference corpus's files of any form and size, a part at a time."""
 
-import json
+import codecs
+import gzip
 import tarfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import groupby, islice
-from operator import itemgetter
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evaluator.familiarity.entries import (
+    CAPTION_NAMES,
+    CAPTIONS,
+    LEFT_OUT,
+    LONGEST,
+    NO_CAPTION,
+    PHRASE_NAMES,
+    TOO_LONG,
+    Entry,
+    of_json,
+    of_row,
+    of_text,
+)
+from evaluator.familiarity.webdataset import samples
 from generator.dataset.errors import UserError
+from generator.dataset.limits import check_file
 
-CAPTIONS, PHRASES = "captions", "phrases"
-_TEXTS = ("caption", "captions", "text", "txt", "TEXT")
-_PHRASES = ("phrases", "components")
-_SUFFIXES = (".json", ".jsonl", ".parquet", ".tar", ".txt")
-_PART = 50_000
+_PART, _CHARACTERS = 50_000, 1 << 24
+_ROWS = 10_000
+_STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
+_LINE = 1 << 24
+"""Bytes of a line of JSON, which may hold an image."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some texts of a corpus: `texts` from `start` of a file. kind: CAPTIONS or PHRASES."""
+    """Some texts of a corpus: `texts` from `start` of a file. kind: CAPTIONS or PHRASES. left_out: how many entries beside them were left
+    out, by reason."""
 
     file: Path
     start: int
     kind: str
     texts: list[str]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def corpus_files(path: Path) -> list[Path]:
-    """The files of a corpus: the file itself, or those of a folder and its subfolders, sorted. Raises UserError where there are none."""
-    if path.is_file():
-        return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    if not found:
-        raise UserError(
-            f"There is no corpus at {path}; give a file or a folder of files of captions: COCO's JSON, JSON lines, Parquet, WebDataset "
-            "(.tar) or one caption a line (.txt)."
-        )
-    return found
+def parts(file: Path, size: int = _PART) -> Iterator[Part]:
+    """The texts of a file in parts of at most `size` texts and about 16 MB, always the same ones.
 
-
-def parts(path: Path, size: int = _PART) -> Iterator[Part]:
-    """The texts of a corpus in parts of at most `size`, in an order that depends on the names of the files alone.
-
-    Raises UserError for a file without captions or phrases, with its name and line.
+    An entry of the wrong form is left out and counted. Raises UserError for a file that cannot be read as what its name says.
     """
-    for file in corpus_files(path):
-        start = 0
-        for kind, rows in groupby(_texts(file), key=itemgetter(0)):
-            texts = (text for _, text in rows)
-            while some := list(islice(texts, size)):
-                yield Part(file, start, kind, some)
-                start += len(some)
+    start, kind, characters = 0, CAPTIONS, 0
+    texts: list[str] = []
+    left_out: Counter[str] = Counter()
+    for each, text in _entries(file):
+        if each == LEFT_OUT:
+            left_out[text] += 1
+            continue
+        if texts and (each != kind or len(texts) == size or characters > _CHARACTERS):
+            yield Part(file, start, kind, texts, dict(left_out))
+            start, characters = start + len(texts), 0
+            texts, left_out = [], Counter()
+        kind = each
+        texts.append(text)
+        characters += len(text)
+    if texts or left_out:
+        yield Part(file, start, kind, texts, dict(left_out))
 
 
-def _texts(file: Path) -> Iterator[tuple[str, str]]:
-    """The kind and text of each caption or phrase of a file."""
+def suffix_of(file: Path) -> str:
+    """The suffix of a file in lower case, with what stands before `.gz`.
+
+    >>> suffix_of(Path("a.b.JSONL")), suffix_of(Path("a.b.json.gz"))
+    ('.jsonl', '.json.gz')
+    """
+    name = Path(file.name.lower())
+    return Path(name.stem).suffix + name.suffix if name.suffix == ".gz" else name.suffix
+
+
+def _entries(file: Path) -> Iterator[Entry]:
+    import ijson
+
+    suffix = suffix_of(file)
+    check_file(file)
     try:
-        yield from _READERS[file.suffix](file)
-    except KeyError:
-        raise UserError(f"Expected {file} to end in {', '.join(_SUFFIXES)}; rename it to what it holds.") from None
-    except (ValueError, UnicodeDecodeError, tarfile.TarError, OSError, EOFError) as error:
-        raise UserError(f"{file} cannot be read as {file.suffix[1:]} ({error}); download or write it again.") from None
+        yield from READERS[suffix](file)
+    except (
+        ValueError,
+        tarfile.TarError,
+        OSError,
+        EOFError,
+        zlib.error,
+        pa.ArrowException,
+        ijson.JSONError,
+    ) as error:
+        given = error.args[0] if error.args else ""
+        text = given.decode(errors="replace") if isinstance(given, bytes) else str(error)  # ijson's may be bytes
+        reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise UserError(f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again.") from None
 
 
-def _of_row(row: object, file: Path, place: str) -> Iterator[tuple[str, str]]:
-    """A row's caption or captions, or its phrases."""
-    if isinstance(row, dict):
-        for kind, names in ((PHRASES, _PHRASES), (CAPTIONS, _TEXTS)):
-            for name in names:
-                if name in row:
-                    given = row[name] if isinstance(row[name], list) else [row[name]]
-                    yield from ((kind, text) for text in given if isinstance(text, str))
-                    return
-    raise UserError(
-        f"{file}, {place}: expected an object with a caption ({', '.join(_TEXTS)}) or phrases ({', '.join(_PHRASES)})."
-    )
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    """A file that may be compressed, without a byte order mark."""
+    with cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb")) as opened:
+        head = opened.read(len(codecs.BOM_UTF8))
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise ValueError("it is UTF-16, expected UTF-8")
+        opened.seek(len(head) if head == codecs.BOM_UTF8 else 0)
+        yield opened
 
 
-def _json(file: Path) -> Iterator[tuple[str, str]]:
-    """COCO's annotations, or a list of rows."""
-    with file.open(encoding="utf-8") as opened:
-        data = json.load(opened)
-    rows = data.get("annotations") if isinstance(data, dict) else data
-    if not isinstance(rows, list):
-        raise UserError(f"{file}: expected COCO's `annotations` or a list of objects.")
-    for i, row in enumerate(rows):
-        yield from _of_row(row, file, f"entry {i + 1}")
+def _json(file: Path) -> Iterator[Entry]:
+    """COCO's annotations, a list of rows, or one row."""
+    import ijson
+
+    with _opened(file) as opened:
+        start = opened.read(LONGEST + 1)
+        rows = "item" if start.lstrip().startswith(b"[") else "annotations.item"
+    with _opened(file) as opened:
+        found = False
+        for row in ijson.items(ijson.parse(_shallow(ijson.basic_parse(opened))), rows):
+            found = True
+            yield from of_row(row)
+    if not found and rows != "item":
+        yield from of_json(start) if len(start) <= LONGEST else [(LEFT_OUT, NO_CAPTION)]
 
 
-def _jsonl(file: Path) -> Iterator[tuple[str, str]]:
-    with file.open(encoding="utf-8") as lines:
-        for i, line in enumerate(lines):
-            if line.strip():
-                yield from _of_row(json.loads(line), file, f"line {i + 1}")
+def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """ijson's events; it keeps the path to each in memory, which takes the square of the depth. Raises ValueError for depths that no
+    caption has."""
+    depth = 0
+    for event in events:
+        depth += _STEPS.get(event[0], 0)
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        yield event
 
 
-def _txt(file: Path) -> Iterator[tuple[str, str]]:
-    with file.open(encoding="utf-8") as lines:
-        yield from ((CAPTIONS, line.strip()) for line in lines if line.strip())
+def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iterator[Entry]]:
+    """The reader of files with an entry a line."""
+
+    def read(file: Path) -> Iterator[Entry]:
+        with _opened(file) as opened:
+            while line := opened.readline(_LINE):
+                if len(line) == _LINE and not line.endswith(b"\n"):
+                    while line and not line.endswith(b"\n"):
+                        line = opened.readline(_LINE)
+                    yield LEFT_OUT, TOO_LONG
+                elif line.strip():
+                    yield from of_line(line)
+
+    return read
 
 
-def _parquet(file: Path) -> Iterator[tuple[str, str]]:
-    opened = pq.ParquetFile(file)
-    names = [name for name in (*_PHRASES, *_TEXTS) if name in opened.schema_arrow.names]
-    if not names:
-        raise UserError(
-            f"{file}: expected a column of captions ({', '.join(_TEXTS)}) or phrases ({', '.join(_PHRASES)})."
-        )
-    for batch in opened.iter_batches(columns=names[:1]):
-        for value in batch.column(0).to_pylist():
-            yield from _of_row({names[0]: value}, file, "a row")
+def _parquet(file: Path) -> Iterator[Entry]:
+    with pq.ParquetFile(file) as opened:
+        names = [name for name in (*PHRASE_NAMES, *CAPTION_NAMES) if name in opened.schema_arrow.names]
+        if not names:
+            yield from ((LEFT_OUT, NO_CAPTION) for _ in range(opened.metadata.num_rows))
+            return
+        for batch in opened.iter_batches(_ROWS, columns=names[:1]):
+            for value in batch.column(0).to_pylist():
+                yield from of_row({names[0]: value})
 
 
-def _tar(file: Path) -> Iterator[tuple[str, str]]:
-    """WebDataset: the members .txt, .caption and .json."""
-    with tarfile.open(file, "r|*") as archive:
-        for member in archive:
-            suffix = Path(member.name).suffix
-            if not member.isfile() or suffix not in (".txt", ".caption", ".json") or member.size > 1 << 20:
-                continue
-            opened = archive.extractfile(member)
-            text = opened.read().decode() if opened else ""
-            if suffix == ".json":
-                row = json.loads(text)
-                if isinstance(row, dict) and any(name in row for name in (*_TEXTS, *_PHRASES)):
-                    yield from _of_row(row, file, member.name)
-            elif text.strip():
-                yield CAPTIONS, text.strip()
-
-
-_READERS = {".json": _json, ".jsonl": _jsonl, ".txt": _txt, ".parquet": _parquet, ".tar": _tar}
+READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
+    ".json": _json, ".json.gz": _json, ".jsonl": _lines(of_json), ".jsonl.gz": _lines(of_json), ".txt": _lines(of_text),
+    ".txt.gz": _lines(of_text), ".parquet": _parquet, ".tar": samples, ".tar.gz": samples,
+}  # fmt: skip
+"""By the end of a file's name."""

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 
 import pyarrow as pa
 
@@ -41,7 +42,7 @@ class Farm:
 
 
 def _count_here(parts: Iterable[Part], reading: Reading, workers: int) -> Iterator[PartCounts]:
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
         running: dict[Future[tuple[pa.Table, Counted]], Part] = {}
         for part in parts:
             running[pool.submit(count_texts, part, reading)] = part
@@ -50,3 +51,16 @@ def _count_here(parts: Iterable[Part], reading: Reading, workers: int) -> Iterat
                     yield (running.pop(each), *each.result())
         for each, part in running.items():
             yield (part, *each.result())
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent does. A worker of a parent that was killed would wait for its next part forever, since it holds
+    the other end of its own queue."""
+
+    def watch() -> None:
+        parent = parent_process()
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

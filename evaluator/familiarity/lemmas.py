@@ -3,116 +3,119 @@
 from functools import lru_cache
 
 IRREGULAR = {
-    "children": "child", "grandchildren": "grandchild", "men": "man", "women": "woman", "people": "person", "teeth": "tooth",
-    "feet": "foot", "geese": "goose", "mice": "mouse", "oxen": "ox", "dice": "die", "knives": "knife", "wives": "wife",
+    "children": "child", "men": "man", "women": "woman", "people": "person", "teeth": "tooth", "feet": "foot", "geese": "goose",
+    "mice": "mouse", "dormice": "dormouse", "lice": "louse", "oxen": "ox", "dice": "die", "knives": "knife", "wives": "wife",
     "lives": "life", "leaves": "leaf", "loaves": "loaf", "halves": "half", "calves": "calf", "shelves": "shelf", "wolves": "wolf",
-    "elves": "elf", "scarves": "scarf", "hooves": "hoof", "thieves": "thief", "selves": "self", "midwives": "midwife",
-    "cacti": "cactus", "fungi": "fungus", "axes": "axe", "movies": "movie", "cookies": "cookie", "brownies": "brownie",
-    "smoothies": "smoothie", "hoodies": "hoodie", "ties": "tie", "pies": "pie", "magpies": "magpie", "veggies": "veggie",
-    "selfies": "selfie", "zombies": "zombie", "birdies": "birdie", "doggies": "doggie", "shoes": "shoe", "horseshoes": "horseshoe",
-    "canoes": "canoe", "toes": "toe", "hoes": "hoe", "oboes": "oboe", "does": "doe", "buses": "bus", "busses": "bus",
-    "lenses": "lens", "gases": "gas", "viruses": "virus", "walruses": "walrus", "octopuses": "octopus", "circuses": "circus",
-    "irises": "iris", "canvases": "canvas", "bonuses": "bonus", "crocuses": "crocus", "cactuses": "cactus", "campuses": "campus",
-    "caches": "cache", "headaches": "headache", "avalanches": "avalanche", "axles": "axle", "quizzes": "quiz",
+    "elves": "elf", "scarves": "scarf", "hooves": "hoof", "thieves": "thief", "selves": "self", "dwarves": "dwarf", "wharves": "wharf",
+    "cacti": "cactus", "fungi": "fungus", "octopi": "octopus", "hippopotami": "hippopotamus", "platypi": "platypus", "alumni": "alumnus",
+    "nuclei": "nucleus", "stimuli": "stimulus", "radii": "radius", "antennae": "antenna", "larvae": "larva", "algae": "alga",
+    "vertebrae": "vertebra", "axes": "axe", "movies": "movie", "cookies": "cookie", "rookies": "rookie", "brownies": "brownie",
+    "smoothies": "smoothie", "hoodies": "hoodie", "beanies": "beanie", "ties": "tie", "neckties": "necktie", "bowties": "bowtie",
+    "pies": "pie", "potpies": "potpie", "magpies": "magpie", "veggies": "veggie", "selfies": "selfie", "zombies": "zombie",
+    "birdies": "birdie", "doggies": "doggie", "collies": "collie", "budgies": "budgie", "calories": "calorie", "prairies": "prairie",
+    "hippies": "hippie", "foodies": "foodie", "cuties": "cutie", "pixies": "pixie", "genies": "genie", "talkies": "talkie",
+    "onesies": "onesie", "shoes": "shoe", "canoes": "canoe", "toes": "toe", "tiptoes": "tiptoe", "hoes": "hoe", "oboes": "oboe",
+    "does": "doe", "foes": "foe", "floes": "floe", "aloes": "aloe", "joes": "joe", "busses": "bus", "lenses": "lens",
+    "rhinoceroses": "rhinoceros", "caches": "cache", "aches": "ache", "headaches": "headache", "toothaches": "toothache",
+    "mustaches": "mustache", "moustaches": "moustache", "quiches": "quiche", "brioches": "brioche", "niches": "niche",
+    "avalanches": "avalanche", "axles": "axle", "quizzes": "quiz", "skiis": "ski",
 }  # fmt: skip
 """Plurals that the rules get wrong."""
+_LAST = ("shelves", "knives", "wolves", "leaves", "loaves", "wives", "thieves", "hooves", "scarves", "shoes", "teeth", "people")  # fmt: skip
+"""Those that also end compounds, such as bookshelves."""
+_SINGULAR_IS = frozenset(
+    [
+        "aegis", "amaryllis", "ambergris", "axis", "cannabis", "clematis", "clitoris", "dais", "debris", "dermis", "digitalis", "epidermis",
+        "glottis", "hubris", "ibis", "iris", "kris", "lapis", "loris", "mantis", "orchis", "orris", "pastis", "pelvis", "penis",
+        "portcullis", "proboscis", "pubis", "tennis", "testis", "tetris", "trellis", "verdigris", "adonis", "alexis", "atlantis", "boris",
+        "chablis", "chris", "curtis", "davis", "dennis", "doris", "ellis", "elvis", "francis", "harris", "jarvis", "lewis", "louis",
+        "marquis", "memphis", "morris", "norris", "osiris", "otis", "paris", "phyllis", "travis", "capris", "khakis", "levis", "is", "this", "his",
+    ]
+)  # fmt: skip
+"""Nouns in -is that are no plurals, and trousers. Others in -is are plurals of nouns in -i, such as skis."""
+_PLURAL_US = frozenset(
+    [
+        "bantus", "bayous", "caribous", "cpus", "ecus", "emus", "flus", "gnus", "gpus", "gurus", "haikus", "hindus", "kudus", "menus",
+        "parvenus", "snafus", "thous", "tiramisus", "tofus", "tutus", "zebus", "zulus",
+    ]
+)  # fmt: skip
+"""Plurals of nouns in -u. Others in -us are no plurals, such as bus."""
+_USES = frozenset(["abuses", "excuses", "fuses", "muses", "recluses", "refuses", "ruses", "uses"])
+"""Plurals of nouns in -use. Others in -uses are those of nouns in -us, but those in -auses, -euses and -ouses."""
 KEPT = frozenset(
     [
-        "glasses",
-        "sunglasses",
-        "eyeglasses",
-        "goggles",
-        "scissors",
-        "pants",
-        "underpants",
-        "sweatpants",
-        "jeans",
-        "shorts",
-        "trousers",
-        "tights",
-        "leggings",
-        "overalls",
-        "pajamas",
-        "pyjamas",
-        "clothes",
-        "binoculars",
-        "pliers",
-        "tweezers",
-        "tongs",
-        "headquarters",
-        "barracks",
-        "crossroads",
-        "series",
-        "species",
-        "news",
-        "mathematics",
-        "gymnastics",
-        "athletics",
-        "electronics",
-        "outdoors",
-        "suds",
-        "swiss",
-        "lens",
-        "gas",
-        "canvas",
-        "iris",
-        "atlas",
-        "christmas",
-        "texas",
-        "kansas",
-        "paris",
-        "dallas",
-        "chaos",
-        "bias",
-        "alias",
-        "pancreas",
-        "molasses",
-        "always",
-        "perhaps",
-        "yes",
-        "us",
-        "this",
-        "his",
-        "its",
-        "has",
-        "was",
-        "is",
-        "as",
-        "plus",
-        "thus",
-        "pus",
-        "bus",
+        "glasses", "sunglasses", "eyeglasses", "goggles", "scissors", "pants", "underpants", "sweatpants", "panties", "undies", "jeans",
+        "shorts", "trousers", "tights", "leggings", "overalls", "pajamas", "pyjamas", "clothes", "binoculars", "pliers", "tweezers",
+        "tongs", "headquarters", "barracks", "crossroads", "series", "species", "news", "mathematics", "gymnastics", "athletics",
+        "electronics", "outdoors", "upstairs", "downstairs", "suds", "swiss", "lens", "gas", "canvas", "atlas", "christmas", "texas",
+        "kansas", "dallas", "wales", "thames", "adidas", "mercedes", "rhinoceros", "asbestos", "cosmos", "thermos", "chaos", "bias",
+        "alias", "pancreas", "molasses", "always", "perhaps", "yes", "its", "has", "was", "as",
+    ]
+)  # fmt: skip
+"""Nouns that stay as they are: their singular means something else, or they only look like plurals."""
+
+
+_MEN = frozenset(
+    [
+        "specimen",
+        "semen",
+        "omen",
+        "abdomen",
+        "ramen",
+        "hymen",
+        "stamen",
+        "regimen",
+        "acumen",
+        "bitumen",
+        "cyclamen",
+        "yemen",
+        "carmen",
     ]
 )
-"""Nouns that stay as they are: their singular means something else, or they only look like plurals."""
 
 
 @lru_cache(maxsize=1 << 17)
 def singular(noun: str) -> str:
     """The singular of a noun in lower case; of one that is singular, itself.
 
-    >>> [singular(noun) for noun in ("cars", "children", "glasses", "boxes", "cherries", "grass", "dress")]
-    ['car', 'child', 'glasses', 'box', 'cherry', 'grass', 'dress']
+    >>> [singular(noun) for noun in ("cars", "children", "glasses", "boxes", "cherries", "grass", "skis", "tennis", "t-shirts")]
+    ['car', 'child', 'glasses', 'box', 'cherry', 'grass', 'ski', 'tennis', 't-shirt']
     """
-    if noun in KEPT or (not noun.endswith(("s", "men", "children")) and noun not in IRREGULAR):
+    head, dash, last = noun.rpartition("-")
+    if dash:
+        return head + dash + singular(last)
+    if noun in KEPT or noun in _MEN:
         return noun
     if noun in IRREGULAR:
         return IRREGULAR[noun]
-    return _compound(noun) if noun.endswith(("men", "children")) else _without_s(noun)
-
-
-def _compound(noun: str) -> str:
-    """firemen, snowwomen, stepchildren; but specimen."""
+    for plural in _LAST:
+        if noun.endswith(plural):
+            return noun.removesuffix(plural) + IRREGULAR[plural]
     if noun.endswith("children"):
         return noun[: -len("ren")]
-    return noun if noun in ("specimen", "semen", "omen", "abdomen", "ramen") else f"{noun[:-2]}an"
+    if noun.endswith("men"):
+        return f"{noun[:-2]}an"
+    return _without_s(noun) if noun.endswith("s") else noun
 
 
 def _without_s(noun: str) -> str:
-    if noun.endswith(("ss", "us", "is")) or len(noun) < 3 or noun[-2] in "'.":
+    if len(noun) < 3 or noun[-2] in "'." or not _plural(noun):
         return noun
     if noun.endswith("ies") and len(noun) > 4:
         return f"{noun[:-3]}y"
-    if noun.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
+    if noun.endswith(("sses", "shes", "ches", "xes", "zzes", "tzes", "oes")):
+        return noun[:-2]
+    if noun.endswith("es") and (noun[:-2] in KEPT or noun[:-2] in _SINGULAR_IS):
+        return noun[:-2]
+    if noun.endswith("uses") and not noun.endswith(("auses", "euses", "ouses")) and noun not in _USES:
         return noun[:-2]
     return noun[:-1]
+
+
+def _plural(noun: str) -> bool:
+    """Whether the last s of a noun can be that of a plural."""
+    if noun.endswith("is"):
+        return noun not in _SINGULAR_IS and not noun.endswith(("sis", "itis", "polis", "ois"))
+    if noun.endswith("us"):
+        return noun in _PLURAL_US or (noun.endswith("aus") and not noun.endswith("laus"))
+    return not noun.endswith("ss")

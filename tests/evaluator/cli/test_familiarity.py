@@ -36,6 +36,32 @@ def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_
     assert summary["bindings"]["negative"] == {"perfect": 0, "close": 0.5, "none": 0.5}
 
 
+def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Path], tmp_path: Path) -> None:
+    benchmark, corpus = files
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"caption": "a blue bus"}\n{"caption": null}\n{')
+    (folder / "a.jpg").write_bytes(b"x")
+    (folder / "0.tar").write_bytes(bytes(1024))
+    (folder / "0.parquet").write_bytes(b"x")
+    (tmp_path / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,bus,5,0\n")
+    references = [each for path in (corpus, folder, tmp_path / "counts.csv", corpus) for each in ("--reference", path)]
+    for _ in range(2):  # the second time OUT is inside the corpus
+        done = score_command("familiarity", benchmark, *references, "--out", folder / "out", "--workers", 1, "--json")
+        assert done.exit_code == 0, done.output
+        summary = json.loads(done.stdout)
+        assert summary["corpus"]["captions"] == 4
+        assert summary["left_out"] == {
+            "entries": {"no JSON": 1, "a caption or phrase that is no text": 1}, "not_read": {".jpg": 1}, "repeated": {".parquet": 1},
+        }  # fmt: skip
+        assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv")))
+        assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
+    assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in done.stderr
+    assert "Not read: 1 .jpg." in done.stderr
+    assert "has the same captions: 1 .parquet." in done.stderr
+    assert "Tables of counts: 1;" in done.stderr
+
+
 def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
     corpus.write_text("a crimson car\nsmall blue buses\n")
@@ -63,11 +89,13 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
     assert_one_sentence(score_command("familiarity", str(tmp_path), "--reference", corpus), "NAME:PATH")
     assert_one_sentence(score_command("familiarity", f"aro:{tmp_path / 'gone'}", "--reference", corpus), "There is no")
     (tmp_path / "bad.jsonl").write_text("{}")
+    (tmp_path / "bad.csv").write_text("caption\na red car\n")
     assert_one_sentence(
         score_command("familiarity", benchmark, "--reference", corpus, "--address", "auto"), "add --farm ray"
     )
     out = tmp_path / "other"
-    assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1), "line 1")  # fmt: skip
+    assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1), "left out: 1 without a caption")  # fmt: skip
+    assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.csv", "--out", out, "--workers", 1), "expected the columns attr")  # fmt: skip
 
 
 def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:

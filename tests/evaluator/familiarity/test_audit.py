@@ -8,9 +8,10 @@ import pytest
 
 from evaluator.familiarity.audit import audit
 from evaluator.familiarity.overlap import BUCKETS, Sample
+from evaluator.familiarity.pair_counts import Shown
 from evaluator.familiarity.part_counts import Counted
 
-COUNTS = {("red", "car"): (2, 0), ("old", "car"): (0, 1), ("of", "car"): (1, 0)}
+COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
 SAMPLES = [
     Sample("a", [("red", "car")], [("blue", "car")], cluster="1.jpg"),
     Sample("b", [("red", "car")], [("red", "car"), ("old", "car")]),

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.familiarity import counting
-from evaluator.familiarity.corpora import PHRASES, Part, parts
+from evaluator.familiarity.corpora import Part, parts
+from evaluator.familiarity.corpus_files import find_corpus
 from evaluator.familiarity.counting import count_corpus
+from evaluator.familiarity.entries import PHRASES
 from evaluator.familiarity.farm import Farm, PartCounts
 from evaluator.familiarity.reading import Reading
 from generator.dataset.errors import UserError
@@ -21,8 +23,9 @@ ray = pytest.importorskip("ray")
 def test_a_cluster_gives_the_same_table_also_after_a_stop(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("".join(f"a red car and {i} small blue dogs near the tree\n" for i in range(500)))
+    path = tmp_path / "corpus.txt"
+    path.write_text("".join(f"a red car and {i} small blue dogs near the tree\n" for i in range(500)))
+    corpus = find_corpus([path])
     monkeypatch.setattr(counting, "parts", lambda path: parts(path, 40))
     here, counted = count_corpus(corpus, tmp_path / "here")
 

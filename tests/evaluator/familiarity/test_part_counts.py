@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from evaluator.familiarity.corpora import CAPTIONS, PHRASES, Part
-from evaluator.familiarity.part_counts import PAIR_COUNTS, Counted, count_texts
+from evaluator.familiarity.corpora import Part
+from evaluator.familiarity.entries import CAPTIONS, EMPTY, PHRASES
+from evaluator.familiarity.pair_counts import PAIR_COUNTS
+from evaluator.familiarity.part_counts import Counted, count_texts
 from evaluator.familiarity.reading import DEFAULT
 
 
@@ -19,9 +21,15 @@ def test_phrases_and_captions_are_counted() -> None:
     table, counted = count_texts(Part(Path("x"), 0, CAPTIONS, ["a red car near a tree", "they wait"]), DEFAULT)
     assert table["attr"].to_pylist() == ["red"]
     assert counted == Counted(2, 2, 1)
-    assert counted + Counted(1, 2, 3) == Counted(3, 4, 4)
+    assert counted + Counted(1, 2, 3, 4, {"a": 1}) + Counted(left_out={"a": 2}) == Counted(3, 4, 4, 4, {"a": 3})
 
 
 def test_nothing_is_an_empty_table() -> None:
     table, counted = count_texts(Part(Path("x"), 0, PHRASES, []), DEFAULT)
     assert (table.num_rows, table.schema, counted) == (0, PAIR_COUNTS, Counted())
+
+
+def test_the_number_of_words_decides_whether_a_binding_is_perfect() -> None:
+    table, counted = count_texts(Part(Path("x"), 0, PHRASES, ["red red car", "", " ", "日本"]), DEFAULT)
+    assert table.to_pylist() == [{"attr": "red", "obj_lemma": "car", "perfect_count": 0, "close_count": 1}]
+    assert counted == Counted(0, 1, 0, left_out={EMPTY: 3})
