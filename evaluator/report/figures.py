@@ -197,6 +197,25 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
         return _svg(figure, grid, False)
 
 
+def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
+    """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of samples, of which `panels`
+    has the shares (evaluator.familiarity.overlap.shares)."""
+    with plt.rc_context(_STYLE):
+        figure, grid = _panels(len(panels))
+        figure.suptitle(title)
+        for axes, (name, sides) in zip(grid, panels.items(), strict=True):
+            below = np.zeros(len(sides))
+            for label, colour in zip(("perfect", "close", "none"), (_COLOURS[0], _COLOURS[1], "#cccccc"), strict=True):
+                values = np.array([100 * (side[label] or 0) for side in sides.values()])
+                bars = axes.bar(list(sides), values, 0.6, below, color=colour, label=label)
+                axes.bar_label(
+                    bars, [f"{value:.1f}" if value >= 5 else "" for value in values], label_type="center", fontsize=8
+                )
+                below += values
+            axes.set(title=name, ylabel="bindings, %", ylim=(0, 100))
+        return _svg(figure, grid, True)
+
+
 def _mean(cells: Sequence[Row]) -> float:
     """Percent right over the items of some cells."""
     return 100 * sum(cell["value"] * cell["items"] for cell in cells) / sum(cell["items"] for cell in cells)

@@ -47,6 +47,38 @@ class AuditTable:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class OverlapFigure:
+    """A figure of the bindings that a corpus shows, one for each folder of `score familiarity`: of all samples, and of the mixed ones."""
+
+    number: str
+    draw: Callable[[str, Mapping[str, Any]], str]
+
+    @property
+    def wanted(self) -> str:
+        """What is lacking where there is none."""
+        return f"nothing that `{FAMILIARITY}` wrote was given"
+
+    def make(self, sources: Sequence[Source]) -> list[str]:
+        """SVG texts."""
+        audits = [(each.name, each.audit) for each in sources if each.audit and each.auditor == FAMILIARITY]
+        return [
+            self.draw(
+                name,
+                {
+                    f"full ({sum(audit['buckets'].values()):,} samples)": audit["bindings"],
+                    f"mixed ({mixed(audit):,})": audit["bindings_mixed"],
+                },
+            )
+            for name, audit in audits
+        ]
+
+
+def mixed(audit: Audit) -> int:
+    """The number of samples some of whose bindings are seen, those of close matches alone among them."""
+    return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
+
+
 def number(count: int) -> Cell:
     """A number of samples."""
     return Cell(f"{count:,}", numbers={"value": count, "unit": "samples"})

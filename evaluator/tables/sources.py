@@ -36,6 +36,8 @@ class AuditRecord(TypedDict):
     samples: int
     excluded: dict[str, int]
     buckets: dict[str, int]
+    bindings: dict[str, dict[str, float | None]]
+    bindings_mixed: dict[str, dict[str, float | None]]
     rates: dict[str, dict[str, float | None]]
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from evaluator.protocols.items import FULL, MIXED
 from evaluator.protocols.protocol import lazy
-from evaluator.tables.audits import Audit, AuditTable, number, share
+from evaluator.tables.audits import Audit, AuditTable, OverlapFigure, mixed, number, share
 from evaluator.tables.forgetting import FORGETTING
 from evaluator.tables.paper import Figure, Paper, PaperTable, Part, Tabulated, grouped, part
 from evaluator.tables.sources import EACH, Labels, Source
@@ -105,7 +105,7 @@ def _sizes(name: str) -> _Row:
         excluded, inside = sum(audit["excluded"].values()), sum(audit["buckets"].values())
         seen, unseen = (audit["buckets"][f"definitely_{of}"] for of in ("seen", "unseen"))
         full = inside if audit["captions"] == "strict" else audit["samples"]
-        sizes = {"full": full, "seen": seen, "mixed": inside - seen - unseen, "unseen": unseen, "excluded": excluded}
+        sizes = {"full": full, "seen": seen, "mixed": mixed(audit), "unseen": unseen, "excluded": excluded}
         return [number(sizes[name]), share(sizes[name], audit["samples"] if name == "excluded" else full)]
 
     return [name], cells
@@ -176,6 +176,7 @@ PAPER = Paper(
     (*sorted(_TABLES, key=lambda table: int(table.number)), FORGETTING),
     figures=(
         Figure("2", lazy("evaluator.report.figures:by_split"), "retrieval", _R1),
+        OverlapFigure("3", lazy("evaluator.report.figures:by_overlap")),
         Figure("4", lazy("evaluator.report.figures:by_split"), "binary", {**_BINARY, "kind": ("swap", "visual_genome_attribution")}),
         Figure("7", lazy("evaluator.report.figures:by_split"), "pairs"),
     ),

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from evaluator import evaluate
+from evaluator.tables.papers.registry import find_paper
 from evaluator.tables.sources import Source, read_sources
+from evaluator.tables.write import make_paper
 from tests.evaluator.external.conftest import Colors, write_bivlc, write_sugarcrepe, write_vismin
 from tests.evaluator.synthetic import find
 from tests.evaluator.tables.conftest import cell, shows, tables_of
@@ -47,8 +49,14 @@ def written(folder: Path, **more: Any) -> str:
     rates = {
         "strict": {"seen": 4329 / inside, "unseen": 752 / inside}, "loose": {"seen": 7305 / inside, "unseen": 314 / inside},
     }  # fmt: skip
+    full, mixed = (
+        {side: dict(zip(("perfect", "close", "none"), each, strict=True)) for side, each in sides.items()}
+        for sides in (
+            {"positive": (0.798, 0.1, 0.102), "negative": (0.418, 0.132, 0.45)}, {"positive": (0.769, 0.1, 0.131), "negative": (0.309, 0.161, 0.53)},
+        )
+    )  # fmt: skip
     summary = {
-        "benchmark": "aro:vga", "reference": "coco", "captions": "strict", "match": "lemmas", "samples": 28748,
+        "bindings": full, "bindings_mixed": mixed, "benchmark": "aro:vga", "reference": "coco", "captions": "strict", "match": "lemmas", "samples": 28748,
         "excluded": {"no strict form": 2240}, "buckets": PUBLISHED, "rates": rates, **more,
     }  # fmt: skip
     (folder / "summary.json").write_text(json.dumps(summary))
@@ -75,6 +83,17 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
         for head in ("% all seen", "% all unseen")
     ]
     assert rates == ["16.3", "2.8", "27.6", "1.2"]
+
+
+def test_figure_3_shows_the_asymmetry_of_all_and_of_the_mixed_samples(tmp_path: Path) -> None:
+    made = make_paper(find_paper("bindsplit2026"), read_sources([f"ARO VG-A={written(tmp_path / 'a')}"]))
+    svg = made.figures["figure3.svg"].decode()
+    for said in ("ARO VG-A", "full (26,508 samples)", "mixed (21,865)", "79.8", "41.8", "76.9", "30.9", "53.0"):
+        assert f">{said}<" in svg or f"<!-- {said} -->" in svg, said
+    assert (
+        "Figure 3 is not drawn: nothing that `score familiarity` wrote was given."
+        in make_paper(find_paper("bindsplit2026"), []).not_made
+    )
 
 
 def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path) -> None:
