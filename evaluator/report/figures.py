@@ -15,7 +15,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.registry import find_protocol
@@ -153,7 +153,7 @@ def _slopes(fits: Sequence[Row], skill: str, level: str, count: str) -> str:
     """The slopes of a count by split, with stars after correction; "" where no fit has one."""
     found = [
         f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}"
-        for fit in fits
+        for fit in sorted(fits, key=lambda fit: split_rank(fit["split"]))
         if (fit["skill"], fit["level"]) == (skill, level) and (slope := fit["coefficients"].get(count))
     ]
     return f"β: {', '.join(found)}" if found else ""
@@ -162,7 +162,6 @@ def _slopes(fits: Sequence[Row], skill: str, level: str, count: str) -> str:
 def _by_count(panels: Sequence[_CountPanel], fits: Sequence[Row], title: str | None) -> str:
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
-        colours: dict[str | None, int] = {}
         if title:
             figure.suptitle(title)
         for axes, (skill, level, x, by, part) in zip(grid, panels, strict=True):
@@ -170,15 +169,20 @@ def _by_count(panels: Sequence[_CountPanel], fits: Sequence[Row], title: str | N
                 chosen = [cell for cell in part if by is None or cell[by] == value]
                 places = sorted({cell[x] for cell in chosen})
                 heights = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
-                label = None if by is None else f"{by} = {value}"
-                colour = _COLOURS[colours.setdefault(label, len(colours)) % len(_COLOURS)]
+                label = None if by is None else f"{value}"
+                colour = matplotlib.colormaps["viridis"]((value or 0) / 11)
                 axes.plot(places, heights, marker="o", color=colour, label=label)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set(title=f"{skill}, {level}", xlabel=x, ylabel="R@1, %", ylim=(-3, 103))
+            lines = "" if by is None else f" (lines: {_named(by)})"
+            axes.set(title=f"{skill}, {level}{lines}", xlabel=_named(x), ylabel="R@1, %", ylim=(-3, 103))
             axes.annotate(
                 _slopes(fits, skill, level, x), (0.98, 0.96), xycoords="axes fraction", fontsize=8, ha="right", va="top"
             )
         return _svg(figure, grid, True)
+
+
+def _named(count: str) -> str:
+    return count.removeprefix("n_")
 
 
 def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
@@ -194,6 +198,9 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
             axes.set(
                 xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
             )
+            for axis, most in ((axes.xaxis, max(places, default=0)), (axes.yaxis, max(each[split] for each in named))):
+                axis.set_ticks([0, *(tick for power in range(7) for n in (1, 3) if (tick := n * 10**power) <= most)])
+                axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         return _svg(figure, grid, False)
 
 
@@ -204,10 +211,11 @@ def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float 
         figure, grid = _panels(len(panels))
         figure.suptitle(title)
         for axes, (name, sides) in zip(grid, panels.items(), strict=True):
-            below = np.zeros(len(sides))
-            for label, colour in zip(("perfect", "close", "none"), (_COLOURS[0], _COLOURS[1], "#cccccc"), strict=True):
-                values = np.array([100 * (side[label] or 0) for side in sides.values()])
-                bars = axes.bar(list(sides), values, 0.6, below, color=colour, label=label)
+            shown = ("positive", "negative")
+            below = np.zeros(len(shown))
+            for label, colour in zip(("perfect", "close", "none"), ("#7fb8d1", "#e0a889", "#d9d9d9"), strict=True):
+                values = np.array([100 * (sides[side][label] or 0) for side in shown])
+                bars = axes.bar(shown, values, 0.6, below, color=colour, label=label)
                 axes.bar_label(
                     bars, [f"{value:.1f}" if value >= 5 else "" for value in values], label_type="center", fontsize=8
                 )

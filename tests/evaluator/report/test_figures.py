@@ -22,7 +22,7 @@ def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
     drawn = figures([results])
     protocols = {row["protocol"] for row in results["rows"]}
     assert len(drawn) == len(protocols) + 3  # by split; and by number of atoms for two of them, by count for one
-    for word in ("integration, OAR", "productivity, neg", "R@1 decomposed, unseen", "n_attributes = 2", "atoms n"):
+    for word in ("integration, OAR", "productivity, neg", "R@1 decomposed, unseen", "(lines: attributes)", "atoms n"):
         assert any(word in svg for svg in drawn), word
     assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn)
 
