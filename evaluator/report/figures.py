@@ -170,7 +170,7 @@ def _by_count(panels: Sequence[_CountPanel], fits: Sequence[Row], title: str | N
                 places = sorted({cell[x] for cell in chosen})
                 heights = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
                 label = None if by is None else f"{value}"
-                colour = matplotlib.colormaps["viridis"]((value or 0) / 11)
+                colour = matplotlib.colormaps["tab10"]((value or 0) % 10)
                 axes.plot(places, heights, marker="o", color=colour, label=label)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             lines = "" if by is None else f" (lines: {_named(by)})"
