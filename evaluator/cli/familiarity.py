@@ -59,11 +59,11 @@ def familiarity(
     of which the binary questions are read. Images are not read.
     """
     from evaluator.as_read import reading_said
-    from evaluator.cli.familiarity_table import said
+    from evaluator.cli.familiarity_table import corpus_said, said
     from evaluator.external.registry import external_source
     from evaluator.external.source import Source
     from evaluator.familiarity.audit import audit
-    from evaluator.familiarity.corpus_files import by_number, find_corpus
+    from evaluator.familiarity.corpus_files import find_corpus
     from evaluator.familiarity.counting import count_corpus
     from evaluator.familiarity.farm import Farm
     from evaluator.familiarity.pair_counts import read_counts
@@ -106,16 +106,7 @@ def familiarity(
     write_json(out / "summary.json", summary)
     for line in reading_said(as_read):
         say(line)
-    for what, numbers in (
-        ("Entries of the corpus that are left out", counted.left_out),
-        ("Not read", corpus.not_read),
-        ("Not read, since a file beside them has the same captions", corpus.repeated),
-    ):
-        if numbers:
-            say(f"{what}: {by_number(numbers)}.")
-    if counted.tables:
-        say(
-            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and phrases."
-        )
+    for line in corpus_said(corpus, counted):
+        say(line)
     say(f"The partitions are in {out}.")
     result(summary, as_json, said(summary))

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from evaluator.familiarity.corpus_files import Corpus, by_number
+from evaluator.familiarity.part_counts import Counted
+
 
 def said(summary: dict[str, Any]) -> str:
     """The figures of an audit as lines."""
@@ -46,6 +49,24 @@ def said(summary: dict[str, Any]) -> str:
             f"{summary['duplicates']:,} samples repeat the image and both captions of another; they count as published."
         )
     return "\n".join(lines)
+
+
+def corpus_said(corpus: Corpus, counted: Counted) -> list[str]:
+    """What of a corpus was not counted, and what its numbers lack; no line where that is nothing."""
+    lines = [
+        f"{what}: {by_number(numbers)}."
+        for what, numbers in (
+            ("Entries of the corpus that are left out", counted.left_out),
+            ("Not read", corpus.not_read),
+            ("Not read, since a file beside them has the same captions", corpus.repeated),
+        )
+        if numbers
+    ]
+    if counted.tables:
+        lines.append(
+            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and phrases."
+        )
+    return lines
 
 
 def _sides(shares: dict[str, Any], of: str) -> list[str]:

@@ -65,6 +65,10 @@ def bags(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER"))
 
 
+SHORT_TRAINING = ("--epochs", "1", "--batch", "32", "--device", "cpu")
+"""Options of `score train`."""
+
+
 def score_command(*arguments: str | Path) -> Result:
     """Run `score` in this process; an unforeseen error is an error of the test."""
     result = CliRunner().invoke(main, [str(a) for a in arguments], prog_name="score")

@@ -8,9 +8,7 @@ import pytest
 
 from evaluator.forgetting import changes, read_forgetting
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command
-
-FEW = ("--epochs", "1", "--batch", "32", "--device", "cpu")
+from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, build_dataset, score_command
 
 
 @pytest.fixture
@@ -28,7 +26,9 @@ def test_a_training_is_measured_on_every_benchmark_of_another_dataset(
     base: str, drawn: Path, class_lists: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "tuned"
-    done = score_command("train", "finetune", base, drawn, "--out", out, *FEW, "--forgetting", class_lists, "--json")
+    done = score_command(
+        "train", "finetune", base, drawn, "--out", out, *SHORT_TRAINING, "--forgetting", class_lists, "--json"
+    )
     assert done.exit_code == 0, done.stderr
     measured = read_forgetting(out)
     assert [each["after"]["benchmark"] for each in measured] == Dataset.open(class_lists).benchmark_names()
@@ -42,7 +42,7 @@ def test_a_training_is_measured_on_every_benchmark_of_another_dataset(
 
 def test_a_training_says_how_to_measure_it(base: str, drawn: Path, other: Path, tmp_path: Path) -> None:
     out = tmp_path / "tuned"
-    done = score_command("train", "labclip", base, drawn, "--out", out, *FEW)
+    done = score_command("train", "labclip", base, drawn, "--out", out, *SHORT_TRAINING)
     assert done.exit_code == 0, done.stderr
     assert f"is not measured yet: score train forgetting {out} DATASET" in done.stderr
     done = score_command("train", "forgetting", out, other, "--protocol", "binary", "--device", "cpu")
@@ -54,7 +54,7 @@ def test_a_training_says_how_to_measure_it(base: str, drawn: Path, other: Path, 
 def test_a_mistake_is_found_before_the_training(
     base: str, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ("train", "finetune", base, drawn, "--out", tmp_path / "tuned", *FEW, "--forgetting")
+    given = ("train", "finetune", base, drawn, "--out", tmp_path / "tuned", *SHORT_TRAINING, "--forgetting")
     assert_one_sentence(score_command(*given, f"sugarcrape:{drawn}"), "Unknown benchmark 'sugarcrape'")
     assert_one_sentence(score_command(*given, tmp_path / "nowhere"), "nowhere")
     monkeypatch.setenv("WORLD_SIZE", "2")

@@ -18,7 +18,7 @@ from evaluator.training.presets import PRESETS
 from evaluator.training.recipe import Recipe
 from generator.dataset.commands import Bar
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
 
 
 @pytest.fixture
@@ -139,12 +139,7 @@ def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Ti
         drawn,
         "--out",
         tmp_path / "m",
-        "--epochs",
-        "1",
-        "--batch",
-        "32",
-        "--device",
-        "cpu",
+        *SHORT_TRAINING,
     )
     for said in ("Loss ", "is finished: it holds the result of this training"):
         done = score_command(*given)

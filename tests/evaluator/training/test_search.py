@@ -19,7 +19,7 @@ from evaluator.training.presets import PRESETS
 from evaluator.training.search import Candidate, parse_search, search, validation_splits
 from evaluator.training.source import benchmark_source
 from generator.dataset.errors import UserError
-from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
 from tests.evaluator.training.conftest import together
 
 CANDIDATES = parse_search(["rate=1e-6,1e-1", "epochs=1,3"], ["rate", "epochs"])
@@ -182,12 +182,7 @@ def test_protocols_and_a_limit_make_a_search_cheaper(drawn: Path, base: str, tmp
         "labclip",
         base,
         drawn,
-        "--epochs",
-        "1",
-        "--batch",
-        "32",
-        "--device",
-        "cpu",
+        *SHORT_TRAINING,
         "--out",
         tmp_path / "m",
     )
