@@ -7,11 +7,11 @@ from pathlib import Path
 
 from bench.figures import Figure
 from bench.scale import alone, processor_seconds
-from evaluator.familiarity.corpora import parts
-from evaluator.familiarity.corpus_files import find_corpus
-from evaluator.familiarity.counting import count_corpus
-from evaluator.familiarity.noun_phrases import NounPhrases
-from evaluator.familiarity.pair_counts import read_counts
+from evaluator.audits.familiarity.corpora import parts
+from evaluator.audits.familiarity.corpus_files import find_corpus
+from evaluator.audits.familiarity.counting import count_corpus
+from evaluator.audits.familiarity.noun_phrases import NounPhrases
+from evaluator.audits.familiarity.pair_counts import read_counts
 
 CAPTIONS, PHRASES = 25_000, (100_000, 1_000_000, 10_000_000)
 BINDINGS, ANNOTATIONS = 4_000_000, 600_000

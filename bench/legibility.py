@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from bench.naming import Shown, learn, named, report
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.plan.record import Planned
 from generator.render.farm.local import default_workers, render_scenes
 from generator.render.quality import read_quality

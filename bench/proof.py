@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from bench.figures import Figure, seconds
 from bench.worlds import write_planned
-from generator.dataset.commands import say
+from generator.base.commands import say
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request

@@ -24,8 +24,8 @@ from platformdirs import user_cache_path
 
 from bench.figures import Figure
 from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
-from generator.dataset.commands import say
-from generator.dataset.streams import Stream
+from generator.base.commands import say
+from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.device import Backend

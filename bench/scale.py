@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench.figures import Figure, seconds
-from evaluator.measure import measure
 from evaluator.protocols.pool_scores import CosineScores
 from evaluator.protocols.ranking import COLUMNS, ROWS, ranks
-from generator.dataset.files import write_json, write_table
+from evaluator.runs.measure import measure
+from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import describe

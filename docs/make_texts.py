@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluator.api import evaluate
-    from evaluator.dataset import Dataset
-    from evaluator.evaluation import Evaluation
+    from evaluator.runs.dataset import Dataset
+    from evaluator.runs.evaluation import Evaluation
 
 __all__ = ["Dataset", "Evaluation", "evaluate"]
 _PLACES = {
-    "Dataset": "evaluator.dataset:Dataset",
-    "Evaluation": "evaluator.evaluation:Evaluation",
+    "Dataset": "evaluator.runs.dataset:Dataset",
+    "Evaluation": "evaluator.runs.evaluation:Evaluation",
     "evaluate": "evaluator.api:evaluate",
 }
 

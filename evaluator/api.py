@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluator.dataset import Dataset
-from evaluator.evaluation import Evaluation
-from generator.dataset.errors import UserError
-from generator.dataset.extras import extras_named
-from generator.dataset.progress import SILENT, Callback, Progress
+from evaluator.runs.dataset import Dataset
+from evaluator.runs.evaluation import Evaluation
+from generator.base.errors import UserError
+from generator.base.extras import extras_named
+from generator.base.progress import SILENT, Callback, Progress
 
 
 @extras_named()
@@ -28,17 +28,17 @@ def evaluate(
     model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.in_memory says which). An object is
     put in evaluation mode while it is scored, stays on its device, and is called `name`.
     dataset: a `Dataset`, the folder of one with a single benchmark, or a benchmark of others such as `sugarcrepe:FOLDER`. protocols: those to score; by default those of the dataset.
-    limit: at most so many questions of each protocol (evaluator.limit); the results say so. within: the splits to score; by default all. splits: a folder of `score familiarity` (evaluator.partitions).
+    limit: at most so many questions of each protocol (evaluator.runs.limit); the results say so. within: the splits to score; by default all. splits: a folder of `score familiarity` (evaluator.runs.partitions).
     batch_size: images, texts or pairs at once; by default as memory allows. out: the folder of the run, for `score report` and so that
     a stopped evaluation continues; by default a temporary one, which goes with the returned object. device, model_args: for a spec
     (docs/models.md).
     The other arguments are those of `score run`. progress: called with (what, done, total) after each
-    batch, or a Progress (generator.dataset.progress).
+    batch, or a Progress (generator.base.progress).
 
     Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type than is
     expected. Of several processes (torchrun) only the first has results.
     """
-    from evaluator.run import Request, run
+    from evaluator.runs.run import Request, run
     from evaluator.scoring.distributed import Process
 
     if out is None and (count := Process.from_environment().count) > 1:

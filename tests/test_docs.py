@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluator.elsewhere.candidates import COLUMNS
+from evaluator.benchmarks.score_tables.candidates import COLUMNS
 from generator.assets.animals import build_animal
-from generator.dataset.declarations import Declared
+from generator.base.declarations import Declared
 from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
 from generator.describe.presets import text_preset_names
 from generator.holdout.blocks import draw_block

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
-from generator.dataset.commands import Bar, DatasetFolder, result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.errors import UserError
 
 
 @click.command()
@@ -53,10 +53,10 @@ def audit(
 
     Prints one row for each kind of negative.
     """
-    from evaluator.artefacts.audit import Request, list_similar
-    from evaluator.artefacts.audit import audit as compute
+    from evaluator.audits.audit import Request, list_similar
+    from evaluator.audits.audit import audit as compute
     from evaluator.cli.audit_table import print_audit
-    from generator.dataset.files import write_json, write_text
+    from generator.base.files import write_json, write_text
     from generator.dataset.reader import Dataset
 
     if similar and sentence_encoder is None:

@@ -5,7 +5,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from evaluator.artefacts.audit import CLEAN, HACKABLE, TOO_FEW
+from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
 from evaluator.cli.console import print_line, print_table
 
 WIDTH = 140  # where stdout is no terminal

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import JSON, NEW_FILE
-from generator.dataset.commands import Bar, Number, result, say
+from generator.base.commands import Bar, Number, result, say
 
 
 @click.command()
@@ -25,9 +25,9 @@ def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path |
     Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster, and
     split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of one model.
     """
+    from evaluator.analysis.comparison import compare as compute
+    from evaluator.analysis.comparison import write_rows
     from evaluator.cli.comparison_table import print_comparison
-    from evaluator.compare import compare as compute
-    from evaluator.compare import write_rows
 
     comparison = compute(runs, None if detect is None else detect / 100, Bar())
     if out:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evaluator.cli.options import FILE, JSON, NEW_FOLDER
-from generator.dataset.commands import result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import result, say
+from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.experiments.process import Failure

@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import FILE, FILTERS, JSON, NEW_FOLDER
-from generator.dataset.commands import Bar, result, say
-from generator.dataset.errors import UserError
-from generator.dataset.extras import check_installed
+from generator.base.commands import Bar, result, say
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
 
 
 @click.command()
@@ -58,19 +58,19 @@ def familiarity(
     BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of a dataset,
     of which the binary questions are read. Images are not read.
     """
-    from evaluator.as_read import reading_said
+    from evaluator.audits.familiarity.audit import audit
+    from evaluator.audits.familiarity.corpus_files import find_corpus
+    from evaluator.audits.familiarity.counting import count_corpus
+    from evaluator.audits.familiarity.farm import Farm
+    from evaluator.audits.familiarity.pair_counts import read_counts
+    from evaluator.audits.familiarity.reading import Reading
+    from evaluator.audits.familiarity.samples import read_samples
+    from evaluator.audits.familiarity.synonyms import read_synonyms
+    from evaluator.benchmarks.as_read import reading_said
+    from evaluator.benchmarks.registry import external_source
+    from evaluator.benchmarks.source import Source
     from evaluator.cli.familiarity_table import corpus_said, said
-    from evaluator.external.registry import external_source
-    from evaluator.external.source import Source
-    from evaluator.familiarity.audit import audit
-    from evaluator.familiarity.corpus_files import find_corpus
-    from evaluator.familiarity.counting import count_corpus
-    from evaluator.familiarity.farm import Farm
-    from evaluator.familiarity.pair_counts import read_counts
-    from evaluator.familiarity.reading import Reading
-    from evaluator.familiarity.samples import read_samples
-    from evaluator.familiarity.synonyms import read_synonyms
-    from generator.dataset.files import write_json
+    from generator.base.files import write_json
 
     source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)
     if source.name is None and not (source.path / "world").is_dir():

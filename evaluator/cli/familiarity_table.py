@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evaluator.familiarity.corpus_files import Corpus, by_number
-from evaluator.familiarity.part_counts import Counted
+from evaluator.audits.familiarity.corpus_files import Corpus, by_number
+from evaluator.audits.familiarity.part_counts import Counted
 
 
 def said(summary: dict[str, Any]) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, FOLDER, JSON, Questions
-from generator.dataset.commands import Bar, result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import Bar, result, say
+from generator.base.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluator.dataset import Dataset
-    from evaluator.run_folder import MeasuredRecord
+    from evaluator.runs.dataset import Dataset
+    from evaluator.runs.folder import MeasuredRecord
 
 
 def _opened(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> "list[Dataset]":
@@ -25,8 +25,8 @@ def _opened(ctx: click.Context, param: click.Parameter, given: Sequence[str]) ->
         raise UserError(
             "Several processes train, but one measures: leave --forgetting out, and call `score train forgetting` afterwards."
         )
-    from evaluator.dataset import Dataset
-    from evaluator.external.registry import external_source
+    from evaluator.benchmarks.registry import external_source
+    from evaluator.runs.dataset import Dataset
     from generator.dataset import reader
 
     found = []
@@ -62,8 +62,8 @@ def forgetting(
     DATASET is a dataset, or a benchmark of others as NAME:PATH (docs/external.md), that MODEL was not trained for. The results before and
     after are added to MODEL/forgetting.json.
     """
-    from evaluator.dataset import Dataset
-    from evaluator.forgetting import changes
+    from evaluator.provenance.forgetting import changes
+    from evaluator.runs.dataset import Dataset
     from evaluator.training.forgetting import measure_forgetting
 
     opened = Dataset.open(dataset, benchmark, images=images)
@@ -72,8 +72,8 @@ def forgetting(
 
 
 def measure_elsewhere(folder: Path, elsewhere: "Sequence[Dataset]", device: str | None) -> list[dict[str, Any]]:
-    """Measure what the training into a folder changed elsewhere, say it, and return a row for each share (evaluator.forgetting)."""
-    from evaluator.forgetting import changes
+    """Measure what the training into a folder changed elsewhere, say it, and return a row for each share (evaluator.provenance.forgetting)."""
+    from evaluator.provenance.forgetting import changes
     from evaluator.training.forgetting import measure_forgetting
 
     measured = [measure_forgetting(folder, each, device=device, progress=Bar()) for each in elsewhere]
@@ -86,7 +86,7 @@ def measure_elsewhere(folder: Path, elsewhere: "Sequence[Dataset]", device: str 
 
 
 def _lines(measured: "Sequence[MeasuredRecord]") -> list[str]:
-    from evaluator.forgetting import changes
+    from evaluator.provenance.forgetting import changes
 
     several = len(measured) > 1
     return [

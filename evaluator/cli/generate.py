@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
-from generator.dataset.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, DatasetFolder, result, say
 
 
 @click.command()
@@ -36,8 +36,8 @@ def generate(
     MODEL is one of diffusion:, or a jackalope: one of that kind; NAME is what it is called on the sheet. All models start from the same
     noise. The sheet also has what each model sees of the true image as a classifier. Images that are there are not drawn again.
     """  # fmt: skip
-    from evaluator.generation.generate import Drawing
-    from evaluator.generation.generate import generate as draw
+    from evaluator.audits.generation.generate import Drawing
+    from evaluator.audits.generation.generate import generate as draw
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)

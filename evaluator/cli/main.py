@@ -14,7 +14,7 @@ from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
 from evaluator.cli.train import train
-from generator.dataset.commands import Commands
+from generator.base.commands import Commands
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})

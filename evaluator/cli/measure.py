@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FILE, NEW_FOLDER, SPLITS
-from generator.dataset.commands import DatasetFolder, Number, result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import DatasetFolder, Number, result, say
+from generator.base.errors import UserError
 
 
 @click.command()
@@ -47,19 +47,19 @@ def measure(
 
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """
+    from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_table
-    from evaluator.item_rows import write_items
-    from evaluator.measure import measure as compute
-    from evaluator.pooling import pool_runs
     from evaluator.report.latex import write_latex
-    from evaluator.run_folder import split_run
+    from evaluator.runs.folder import split_run
+    from evaluator.runs.item_rows import write_items
+    from evaluator.runs.measure import measure as compute
 
     if bool(runs) == (items is not None):
         raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
     if items is not None and channel is not None:
         raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
     if items is not None:
-        from evaluator.elsewhere.run import Source, measure_items
+        from evaluator.benchmarks.score_tables.run import Source, measure_items
 
         source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
         run, found = measure_items(source)

@@ -3,7 +3,7 @@
 import click
 
 from evaluator.cli.options import JSON
-from generator.dataset.commands import result
+from generator.base.commands import result
 
 
 @click.command()

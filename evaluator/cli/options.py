@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from generator.dataset.commands import DatasetFolder, LocalFolder, OutFile
+from generator.base.commands import DatasetFolder, LocalFolder, OutFile
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -17,7 +17,7 @@ class Questions(DatasetFolder):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The string. Raises UserError for a NAME that no one offers, and for what is no folder."""
-        from evaluator.external.registry import external_source
+        from evaluator.benchmarks.registry import external_source
 
         return value if external_source(value, None) else str(super().convert(value, param, ctx))
 

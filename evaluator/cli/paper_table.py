@@ -5,7 +5,7 @@ from rich.table import Table as Printed
 
 from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
-from evaluator.tables.table import Cell, Column, Table, plain
+from evaluator.report.tables.table import Cell, Column, Table, plain
 
 
 def print_table(table: Table) -> None:

@@ -6,7 +6,7 @@ from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from generator.dataset.visible import visible
+from generator.base.errors import visible
 
 
 class Console(RichConsole):

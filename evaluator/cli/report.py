@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import FULL, JSON, NEW_FILE
-from generator.dataset.commands import result
+from generator.base.commands import result
 
 
 @click.command()
@@ -19,10 +19,10 @@ def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -
     Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of one name
     are pooled. docs/compare.md says how.
     """
+    from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_table
-    from evaluator.pooling import pool_runs
     from evaluator.report.page import write_page
-    from evaluator.run_folder import read_named
+    from evaluator.runs.folder import read_named
 
     named = [read_named(source) for source in runs]
     path = out or named[0].run.folder / "report.html"

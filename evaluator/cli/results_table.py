@@ -7,16 +7,16 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from evaluator.as_read import reading_said
+from evaluator.analysis.pooling import differences, pool_runs, spread_notes
+from evaluator.benchmarks.as_read import reading_said
 from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
-from evaluator.contamination import mark_of, training_said
-from evaluator.limit import limit_said
-from evaluator.partitions import splits_said
-from evaluator.pooling import differences, pool_runs, spread_notes
+from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.overview import Line, read_lines, shown_splits
 from evaluator.report.short import short_table
-from evaluator.tables.cells import chance, confidence, interval, p_value, spread, value, varying
+from evaluator.report.tables.cells import chance, confidence, interval, p_value, spread, value, varying
+from evaluator.runs.limit import limit_said
+from evaluator.runs.partitions import splits_said
 
 LINES = 10
 """Most lines of a model in the short table."""
@@ -26,7 +26,7 @@ _Row = dict[str, Any]
 
 
 def print_table(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
-    """Print the results of runs to stdout, pooled (evaluator.pooling): ten lines a model, or with `full` every row but those by number
+    """Print the results of runs to stdout, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every row but those by number
     of atoms, which are left to the report and to tables/summary.csv.
 
     A line is a metric of a group of items of a model, with a column for each split.

@@ -20,11 +20,11 @@ from evaluator.cli.options import (
     Questions,
 )
 from evaluator.protocols.registry import protocol_names
-from generator.dataset.commands import Bar, result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import Bar, result, say
+from generator.base.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluator.tracking import Tracker
+    from evaluator.runs.tracking import Tracker
 
 
 @click.command()
@@ -138,15 +138,15 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
     the same command again to continue.
     """
+    from evaluator.analysis.pooling import pool_runs
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_table
-    from evaluator.dataset import Dataset
-    from evaluator.item_rows import write_items
     from evaluator.models.arguments import named_with, parse_arguments
     from evaluator.models.registry import check_model
-    from evaluator.pooling import pool_runs
-    from evaluator.run_folder import folder_name
-    from evaluator.tracking import check_tracker, log_results
+    from evaluator.runs.dataset import Dataset
+    from evaluator.runs.folder import folder_name
+    from evaluator.runs.item_rows import write_items
+    from evaluator.runs.tracking import check_tracker, log_results
 
     for tracker in trackers:
         check_tracker(tracker)

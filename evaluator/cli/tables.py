@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import JSON, NEW_FOLDER
-from generator.dataset.commands import result, say
-from generator.dataset.errors import UserError
+from generator.base.commands import result, say
+from generator.base.errors import UserError
 
 
 @click.command()
@@ -27,10 +27,10 @@ def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Pat
     Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md says what each table shows.
     """
     from evaluator.cli.paper_table import print_table
-    from evaluator.tables.csv_rows import csv_rows
-    from evaluator.tables.papers.registry import find_paper
-    from evaluator.tables.sources import read_sources
-    from evaluator.tables.write import make_paper, write_paper
+    from evaluator.report.tables.csv_rows import csv_rows
+    from evaluator.report.tables.papers.registry import find_paper
+    from evaluator.report.tables.sources import read_sources
+    from evaluator.report.tables.write import make_paper, write_paper
 
     if not runs and not missing:
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")

@@ -12,13 +12,13 @@ import click
 
 from evaluator.cli.forgetting import ELSEWHERE, forgetting, measure_elsewhere
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
-from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
-from generator.dataset.errors import UserError
-from generator.dataset.extras import check_installed
+from generator.base.commands import Bar, Commands, DatasetFolder, result, say
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
 
 if TYPE_CHECKING:
-    from evaluator.dataset import Dataset
-    from evaluator.tracking import Tracker
+    from evaluator.runs.dataset import Dataset
+    from evaluator.runs.tracking import Tracker
     from evaluator.training.presets import Origin, Preset
     from evaluator.training.recipe import Recipe
     from evaluator.training.search import Candidate
@@ -109,7 +109,7 @@ _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/traini
 
 def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
     if trackers:
-        from evaluator.tracking import check_tracker
+        from evaluator.runs.tracking import check_tracker
 
         for tracker in trackers:
             check_tracker(tracker)
@@ -447,7 +447,7 @@ def _trained(
         raise UserError(
             f"{dataset} has no validation splits, by which --search selects; give a dataset, or leave --search out."
         )
-    from evaluator.dataset import Dataset
+    from evaluator.runs.dataset import Dataset
     from evaluator.training.search import search
 
     opened = Dataset.open(dataset, benchmark, protocols)

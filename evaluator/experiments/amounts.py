@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 
 from evaluator.experiments.commands import Kind
 from evaluator.experiments.stages import Stage
-from evaluator.exposure import RECORD
-from generator.dataset.files import read_json
+from evaluator.provenance.exposure import RECORD
+from generator.base.files import read_json
 
 IMAGES, STEPS = "images", "steps"
 _UNITS = {"gen render": IMAGES, "score train": STEPS, "score run": "scores"}

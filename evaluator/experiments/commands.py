@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from evaluator.experiments.amounts import amount_of, unit_of
 from evaluator.experiments.planned import planned_amount
 from evaluator.experiments.process import DONE, done
 from evaluator.experiments.stages import Stage
-from generator.dataset.files import read_json
+from generator.base.files import read_json
 
 
 @dataclass(frozen=True)

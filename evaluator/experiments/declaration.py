@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, ValidationError, model_validator
 
-from generator.dataset.declarations import Declared, refuse, sentence_of, table_of
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import read_toml
-from generator.dataset.resources import resource
+from generator.base.declarations import Declared, refuse, sentence_of, table_of
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
+from generator.base.resources import resource
 
 MODEL, MODELS = "model", "models"
 """The name that stands for each of the models in turn, and the one by which a scale chooses from them."""

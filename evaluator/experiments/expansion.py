@@ -9,7 +9,7 @@ from types import MappingProxyType
 from evaluator.experiments.commands import KINDS, RUN, SHOWN, kind_of, words_of
 from evaluator.experiments.declaration import MODEL, Element, Experiment, Model, Value
 from evaluator.experiments.stages import Stage, in_order
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 _REFERENCE = re.compile(r"\{([^{}]*)\}")
 _PARTS: dict[str, Callable[[Model], str]] = {

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from evaluator.experiments.amounts import amount_of
 from evaluator.experiments.stages import Stage
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_json
-from generator.dataset.lock import Lock
+from generator.base.errors import UserError
+from generator.base.files import write_json
+from generator.base.lock import Lock
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from evaluator.experiments.commands import Kind
-from generator.dataset.files import sha256
+from generator.base.files import sha256
 from generator.dataset.schema import FORMAT
 
 _MARK = "\0"  # stands on both sides of a digest, in place of a folder's path

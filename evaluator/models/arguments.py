@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 _GIVEN = ("name", "device")
 """Parameters of a loader that the runtime fills."""

@@ -14,12 +14,12 @@ from typing import Any, Unpack
 import numpy as np
 from PIL import Image
 
-from evaluator.exposure import Exposure
 from evaluator.models.contracts import Group, PairScorer, fingerprints
 from evaluator.models.memory import BatchSize
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained.storage import Storage
-from generator.dataset.errors import UserError, did_you_mean
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError, did_you_mean
 
 KINDS = ("ngram", "length", "lm")
 BATCH = 128

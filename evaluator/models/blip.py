@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
 from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
 from evaluator.models.pretrained.storage import Precision
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 FirstToken = Literal["cls", "enc"]
 ENCODES = "[ENC]"

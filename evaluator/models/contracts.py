@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from PIL import Image
 
-from evaluator.exposure import Exposure
 from evaluator.models.memory import BatchSize
+from evaluator.provenance.exposure import Exposure
 
 
 @dataclass(frozen=True)

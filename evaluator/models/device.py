@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def best_device(name: str | None) -> torch.device:

@@ -26,7 +26,7 @@ from evaluator.models.pretrained.loading import (
 )
 from evaluator.models.pretrained.source import Source, find_source
 from evaluator.models.pretrained.storage import Precision
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _LONG = 128
 """Above this text length, texts are padded to the longest of a batch, and `tokens` gives fingerprints."""

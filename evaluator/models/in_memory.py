@@ -16,7 +16,7 @@ import torch
 from evaluator.models.contracts import Model
 from evaluator.models.python import adapt
 from evaluator.models.state import networks_of, state_digest
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _OPEN_CLIP, _TRANSFORMERS = ("encode_image", "encode_text"), ("get_image_features", "get_text_features")
 _TUPLES = "(model, preprocess, tokenizer) of open_clip or (model, processor) of transformers"

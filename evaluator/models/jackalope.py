@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from evaluator.exposure import RECORD
-from evaluator.forgetting import FORGETTING, read_forgetting
 from evaluator.models.contracts import Model
 from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
-from generator.dataset.limits import MOST_LIST
-from generator.dataset.paths import check_own_files
+from evaluator.provenance.exposure import RECORD
+from evaluator.provenance.forgetting import FORGETTING, read_forgetting
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.limits import MOST_LIST
+from generator.base.paths import check_own_files
 
 _OF_OPEN_CLIP = {"open_clip_model.safetensors", CONFIG}
 _OF_TRANSFORMERS = {

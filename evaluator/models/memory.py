@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
 _TORCHS_OWN = "OutOfMemoryError"

@@ -20,7 +20,6 @@ from PIL import Image
 from safetensors import SafetensorError
 from torch.nn import functional as F
 
-from evaluator.exposure import recorded_exposure
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.damage import damage_in
 from evaluator.models.device import best_device
@@ -29,8 +28,9 @@ from evaluator.models.open_clip_config import CONFIG, check_open_clip_config
 from evaluator.models.pretrained.source import Source, first_line, loading
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import read_json
+from evaluator.provenance.exposure import recorded_exposure
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_json
 
 _QUICK = "-quickgelu"
 _FEW = 8

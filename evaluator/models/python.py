@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.exposure import Exposure
 from evaluator.models.arguments import checked_arguments, named_with
 from evaluator.models.contracts import DualEncoder, Group, Model, PairScorer, fingerprints
 from evaluator.models.device import best_device
@@ -30,8 +29,9 @@ from evaluator.models.memory import BatchSize
 from evaluator.models.state import networks_of, state_digest
 from evaluator.models.user_code import user_code
 from evaluator.models.weights import weights_digest
-from generator.dataset.errors import UserError
-from generator.dataset.paths import check_name
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
+from generator.base.paths import check_name
 
 logger = logging.getLogger(__name__)
 BATCH = 128
@@ -108,7 +108,7 @@ class _UserModel:
         self.exposure: Exposure | None = self._get("exposure", None)
         if not isinstance(self.exposure, Exposure | None):
             raise UserError(
-                f"The exposure of {spec} is a {type(self.exposure).__name__}; give an evaluator.exposure.Exposure, or leave it out."
+                f"The exposure of {spec} is a {type(self.exposure).__name__}; give an evaluator.provenance.exposure.Exposure, or leave it out."
             )
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:

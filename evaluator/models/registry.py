@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator.models.arguments import checked_arguments, named_with
 from evaluator.models.contracts import Model
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from evaluator.models.memory import out_of_memory
 from evaluator.models.state import is_own_file
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 @contextmanager

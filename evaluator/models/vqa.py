@@ -22,7 +22,7 @@ from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, l
 from evaluator.models.pretrained.source import first_line
 from evaluator.models.pretrained.storage import Storage
 from evaluator.models.shared_prefix import SharedPrefix
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from generator.dataset.errors import UserError
-from generator.dataset.limits import check_file
+from generator.base.errors import UserError
+from generator.base.limits import check_file
 
 _SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
 

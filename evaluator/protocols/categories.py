@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluator.as_read import READING
+from evaluator.benchmarks.as_read import READING
 from evaluator.protocols.items import Items, split_rank
 from evaluator.protocols.results import Outcome, Row, result_row, with_full
 from evaluator.protocols.scores import Scores

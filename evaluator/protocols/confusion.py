@@ -13,7 +13,7 @@ class Confusion(Protocol):
     way they go."""
 
     name = "confusion"
-    tables = (lazy("evaluator.tables.of_protocol:by_split"), lazy("evaluator.tables.of_protocol:errors"))
+    tables = (lazy("evaluator.report.tables.of_protocol:by_split"), lazy("evaluator.report.tables.of_protocol:errors"))
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)

@@ -22,8 +22,8 @@ class Gzsl(Protocol):
 
     name = "gzsl"
     tables = (
-        lazy("evaluator.tables.of_protocol:pivot", lines=["kind", "split"], columns=["metric", "error"]),
-        lazy("evaluator.tables.of_protocol:errors"),
+        lazy("evaluator.report.tables.of_protocol:pivot", lines=["kind", "split"], columns=["metric", "error"]),
+        lazy("evaluator.report.tables.of_protocol:errors"),
     )
 
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -19,7 +19,7 @@ class HardPositives(Protocol):
     """
 
     name = "hard_positives"
-    tables = (lazy("evaluator.tables.of_protocol:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
+    tables = (lazy("evaluator.report.tables.of_protocol:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)

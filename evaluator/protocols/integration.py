@@ -16,7 +16,7 @@ class Integration(Protocol):
     figures = (lazy("evaluator.report.figures:by_complexity"), BY_SPLIT)
     tables = (
         lazy(
-            "evaluator.tables.of_protocol:pivot",
+            "evaluator.report.tables.of_protocol:pivot",
             lines=["level", "split"],
             columns=["metric"],
             chance="chance of the gap",

@@ -17,9 +17,13 @@ class Productivity(Protocol):
     figures = (lazy("evaluator.report.figures:by_complexity"), BY_SPLIT)
     tables = (
         lazy(
-            "evaluator.tables.of_protocol:pivot", lines=["kind", "split"], columns=["n"], chance="chance", sizes=False
+            "evaluator.report.tables.of_protocol:pivot",
+            lines=["kind", "split"],
+            columns=["n"],
+            chance="chance",
+            sizes=False,
         ),
-        lazy("evaluator.tables.of_protocol:raw_retrieval"),
+        lazy("evaluator.report.tables.of_protocol:raw_retrieval"),
     )
 
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -35,7 +35,9 @@ class Protocol(ABC):
     compares_images: ClassVar[bool] = False
     """Whether scores of different images are compared, for which a model may have a channel of its own."""
     figures: ClassVar[Sequence[Callable[[Sequence[Results], str], list[str]]]] = (BY_SPLIT,)
-    tables: ClassVar[Sequence[Callable[[Results, str], list[Any]]]] = (lazy("evaluator.tables.of_protocol:by_split"),)
+    tables: ClassVar[Sequence[Callable[[Results, str], list[Any]]]] = (
+        lazy("evaluator.report.tables.of_protocol:by_split"),
+    )
 
     @abstractmethod
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -5,7 +5,7 @@ The order is that in which results show them.
 
 from typing import TYPE_CHECKING
 
-from generator.dataset.registry import Registry
+from generator.base.registry import Registry
 
 if TYPE_CHECKING:  # `score --help` lists the protocols and must not load them
     from evaluator.protocols.protocol import Protocol

@@ -32,7 +32,7 @@ TIE, UNNAMED = "tie", "unnamed"
 Row = dict[str, Any]
 """A row of results: see `result_row`."""
 Results = dict[str, Any]
-"""The results of a run: see evaluator.measure."""
+"""The results of a run: see evaluator.runs.measure."""
 Unit = Literal["share", "difference", "score"]
 
 

@@ -32,7 +32,7 @@ class Retrieval(Protocol):
     """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has another name."""
 
     name = "retrieval"
-    tables = (lazy("evaluator.tables.of_protocol:by_split"), lazy("evaluator.tables.of_protocol:errors"))
+    tables = (lazy("evaluator.report.tables.of_protocol:by_split"), lazy("evaluator.report.tables.of_protocol:errors"))
 
     def measure(self, scores: Scores) -> ProtocolResults:
         if not scores.pools:  # items that have all their texts among their candidates

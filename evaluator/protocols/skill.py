@@ -12,7 +12,7 @@ class Skill(Protocol):
 
     name = "skill"
     figures = (lazy("evaluator.report.figures:by_count"), BY_SPLIT)
-    tables = (lazy("evaluator.tables.of_protocol:by_split"), lazy("evaluator.tables.of_protocol:loads"))
+    tables = (lazy("evaluator.report.tables.of_protocol:by_split"), lazy("evaluator.report.tables.of_protocol:loads"))
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)

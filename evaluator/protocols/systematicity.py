@@ -15,8 +15,8 @@ class Systematicity(Protocol):
 
     name = "systematicity"
     tables = (  # CREPE, tables 3 and 4
-        lazy("evaluator.tables.of_protocol:pivot", lines=["split"], columns=["kind", "metric"], sizes=False),
-        lazy("evaluator.tables.of_protocol:raw_retrieval"),
+        lazy("evaluator.report.tables.of_protocol:pivot", lines=["split"], columns=["kind", "metric"], sizes=False),
+        lazy("evaluator.report.tables.of_protocol:raw_retrieval"),
     )
 
     def measure(self, scores: Scores) -> ProtocolResults:

@@ -1,7 +1,7 @@
 """Figures of results, as SVG text to stand inside a page.
 
 Each protocol names the functions of this module that draw it: `by_split`, `by_complexity`, `by_count`. They take pooled results
-(evaluator.pooling), an entry for each model, and the protocol, and return no figure where the results have no numbers for it.
+(evaluator.analysis.pooling), an entry for each model, and the protocol, and return no figure where the results have no numbers for it.
 """
 
 import io
@@ -206,7 +206,7 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
     """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of samples, of which `panels`
-    has the shares (evaluator.familiarity.overlap.shares)."""
+    has the shares (evaluator.audits.familiarity.overlap.shares)."""
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         figure.suptitle(title)

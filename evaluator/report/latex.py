@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluator.contamination import mark_of
-from evaluator.partitions import splits_said
-from evaluator.pooling import differences, spread_notes
+from evaluator.analysis.pooling import differences, spread_notes
 from evaluator.protocols.registry import find_protocol
 from evaluator.protocols.results import Results
+from evaluator.provenance.contamination import mark_of
 from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
-from evaluator.run_folder import tables_folder
-from evaluator.tables.cells import confidence, is_gap
-from evaluator.tables.latex import environment
-from evaluator.tables.result_cells import chance_cell, result_cell
-from evaluator.tables.table import Cell, Column, Line, Table
-from generator.dataset.files import write_text
+from evaluator.report.tables.cells import confidence, is_gap
+from evaluator.report.tables.latex import environment
+from evaluator.report.tables.result_cells import chance_cell, result_cell
+from evaluator.report.tables.table import Cell, Column, Line, Table
+from evaluator.runs.folder import tables_folder
+from evaluator.runs.partitions import splits_said
+from generator.base.files import write_text
 
 
 def write_latex(results: Results, folder: Path) -> None:

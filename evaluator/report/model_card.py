@@ -6,8 +6,8 @@ from typing import Any
 
 from evaluator.protocols.results import Results
 from evaluator.report.overview import main_lines
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_text
+from generator.base.errors import UserError
+from generator.base.files import write_text
 
 _TASK = ("image-text-matching", "Image-text matching")
 _ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "chance", "items", "clusters", "unscored")

@@ -12,22 +12,22 @@ import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.contamination import CLEAN, MARK, mark_of, training_said
-from evaluator.external.of_run import pictures_of
-from evaluator.images import Images
-from evaluator.partitions import splits_said
-from evaluator.pooling import differences, pool_runs, spread_notes
+from evaluator.analysis.pooling import differences, pool_runs, spread_notes
+from evaluator.benchmarks.of_run import pictures_of
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
+from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said
 from evaluator.report.about import about_splits
 from evaluator.report.figures import figures
 from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
 from evaluator.report.pooled_files import write_pooled
-from evaluator.run_folder import NamedRun, Run, tables_folder
-from evaluator.tables.cells import chance, confidence, interval, p_value, spread, value, varying
-from generator.dataset.csv_tables import read_csv
-from generator.dataset.files import write_text
-from generator.dataset.visible import visible
+from evaluator.report.tables.cells import chance, confidence, interval, p_value, spread, value, varying
+from evaluator.runs.folder import NamedRun, Run, tables_folder
+from evaluator.runs.partitions import splits_said
+from evaluator.scoring.images import Images
+from generator.base.csv_tables import read_csv
+from generator.base.errors import visible
+from generator.base.files import write_text
 
 _SIDE = 512  # pixels at most of an example
 _EXAMPLES = 4
@@ -36,7 +36,7 @@ _EXAMPLES = 4
 def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
     """Write the page `out`, and beside it the pooled results as .csv and .tex; returns the results of the runs.
 
-    Runs of one model are pooled (evaluator.pooling). Examples are of the first run of each model.
+    Runs of one model are pooled (evaluator.analysis.pooling). Examples are of the first run of each model.
     Raises UserError when a folder has no results.
     """
     results = [each.results for each in runs]

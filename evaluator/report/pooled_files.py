@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from evaluator.contamination import MARK, mark_of
-from evaluator.pooling import LABELS
+from evaluator.analysis.pooling import LABELS
 from evaluator.protocols.results import Results
+from evaluator.provenance.contamination import MARK, mark_of
 from evaluator.report.latex import latex_tables, side_by_side
-from generator.dataset.csv_tables import write_csv
-from generator.dataset.files import write_text
+from generator.base.csv_tables import write_csv
+from generator.base.files import write_text
 
 
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
-    """Write the rows of pooled entries (evaluator.pooling) beside `page`, as .csv and as .tex; returns both paths."""
+    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page`, as .csv and as .tex; returns both paths."""
     marks = {MARK: True} if any(mark_of(entry) for entry in entries) else {}
     of_entry = ("model", "benchmark")
     rows = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluator.protocols.items import FULL
 from evaluator.report.overview import GAP, Line, varying_entries, varying_labels
-from evaluator.tables.cells import chance, interval, is_gap, pooled_value
+from evaluator.report.tables.cells import chance, interval, is_gap, pooled_value
 
 _COUNTS = ("items", "clusters", "ties", "unscored")
 

@@ -16,7 +16,7 @@ from evaluator.models.device import autocast
 from evaluator.models.memory import BatchSize
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.prefetch import prefetch
-from generator.dataset.progress import SILENT, Progress
+from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
 FIRST = 8

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from platformdirs import user_cache_path
 
-from generator.dataset.errors import UserError
-from generator.dataset.writable import check_output
+from generator.base.errors import UserError
+from generator.base.files import check_output
 
 logger = logging.getLogger(__name__)
 _CHECK = 8

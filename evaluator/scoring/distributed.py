@@ -12,7 +12,7 @@ from types import TracebackType
 import numpy as np
 
 from evaluator.scoring.cache import VectorCache
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 Names = Callable[[np.ndarray], list[str]]
 """The names of rows, which are an array of integers."""

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.images import Images
 from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
 from evaluator.scoring.distinct import Distinct
 from evaluator.scoring.distributed import Process, VectorStore
+from evaluator.scoring.images import Images
 from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_embeddings, write_scores

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import torch
 
-from evaluator.images import Images
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
+from evaluator.scoring.images import Images
 from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.pairs import score_pairs
 from generator.dataset.reader import Benchmark

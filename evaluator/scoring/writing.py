@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.protocols.items import NOT_A_NUMBER
-from evaluator.run_folder import pool_path
-from generator.dataset.files import draft_of, write_table
+from evaluator.runs.folder import pool_path
+from generator.base.files import draft_of, write_table
 from generator.dataset.schema import SCORES
 
 _ROWS = 4096

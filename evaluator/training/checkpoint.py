@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from evaluator.models.weights import check_weights_file, weights_digest
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _COPIES = 3
 """Adam keeps two numbers beside each weight."""

@@ -16,14 +16,14 @@ from typing import Any
 
 from PIL import Image
 
-from evaluator.exposure import Exposure
+from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import NEGATIVES, POSITIVES, Described, Images, TrainingData, check_kinds, collect
 from evaluator.training.recipe import CAPTION, Recipe, listed
 from evaluator.training.source import Source
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.images import MOST_SIDE
-from generator.dataset.limits import MOST_IN_SCENE, MOST_LIST, read_bytes, read_text
-from generator.dataset.paths import file_in
+from generator.base.errors import UserError, did_you_mean
+from generator.base.images import MOST_SIDE
+from generator.base.limits import MOST_IN_SCENE, MOST_LIST, read_bytes, read_text
+from generator.base.paths import file_in
 
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _DIGITS = 16

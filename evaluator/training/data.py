@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow.compute as pc
 from PIL import Image
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.streams import Stream
 
 logger = logging.getLogger(__name__)
 TRAIN = "train"

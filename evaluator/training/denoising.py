@@ -18,8 +18,8 @@ from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step
 from evaluator.training.towers import Augment, check_length
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 
 
 class Denoising:

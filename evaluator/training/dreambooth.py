@@ -7,15 +7,15 @@ from typing import Any
 from evaluator.models.diffusion.loading import place_and_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.registry import load_model
-from evaluator.tracking import Tracker
+from evaluator.runs.tracking import Tracker
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.presets import Origin
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
 
 
 def preset_of(spec: str) -> str:

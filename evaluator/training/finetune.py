@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.models.registry import load_model
-from evaluator.tracking import Tracker
+from evaluator.runs.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Learner
@@ -16,7 +16,7 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
 from evaluator.training.towers import Towers, check_trainable
-from generator.dataset.progress import SILENT, Progress
+from generator.base.progress import SILENT, Progress
 
 
 def finetune(

@@ -10,16 +10,16 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from evaluator.runs.tracking import LogStep
 from evaluator.scoring.distributed import Process
-from evaluator.tracking import LogStep
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step, Steps
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+from generator.base.streams import Stream
 
 logger = logging.getLogger(__name__)
 _SECONDS = 60

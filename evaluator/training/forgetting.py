@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.api import evaluate
-from evaluator.dataset import Dataset
-from evaluator.exposure import RECORD
-from evaluator.forgetting import add_forgetting
-from evaluator.run_folder import MeasuredRecord, ResultsRecord
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
-from generator.dataset.limits import MOST_LIST
-from generator.dataset.progress import SILENT, Progress
+from evaluator.provenance.exposure import RECORD
+from evaluator.provenance.forgetting import add_forgetting
+from evaluator.runs.dataset import Dataset
+from evaluator.runs.folder import MeasuredRecord, ResultsRecord
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.limits import MOST_LIST
+from generator.base.progress import SILENT, Progress
 
 
 def measure_forgetting(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.registry import load_model
-from evaluator.tracking import Tracker
+from evaluator.runs.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.presets import Origin
@@ -22,8 +22,8 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
 from evaluator.training.towers import check_length, check_trainable
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
 
 _TOGETHER = 64
 

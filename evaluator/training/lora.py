@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step
 from evaluator.training.towers import Augment, check_length
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 
 _TRIES = 64
 

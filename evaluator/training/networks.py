@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 TINY, SMALL = "tiny", "small"
 DUAL, DUAL_VIT = "dual", "dual-vit"

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from evaluator.training.recipe import ANALOGY, SVLC, Recipe
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 _FROZEN: Mapping[str, Any] = MappingProxyType({"decay": 0.0, "warmup": 0.0, "flip": False, "shift": 0})
 """Adam at a constant rate, on images as they are."""

@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evaluator.exposure import Exposure
-from evaluator.tracking import Tracker
+from evaluator.provenance.exposure import Exposure
+from evaluator.runs.tracking import Tracker
 from evaluator.training.data import Described, Images, TrainingData, collect
 from evaluator.training.networks import DUAL, TINY
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import new_dual_encoder, train_new
 from evaluator.training.source import Source, describe, exposure_of
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 
 Named = tuple[tuple[tuple[str, str], ...], str]

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from evaluator.models.device import best_device
 from evaluator.scoring.distributed import Process
-from generator.dataset.errors import UserError
-from generator.dataset.extras import check_installed
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
 
 
 def meet(device: torch.device) -> None:

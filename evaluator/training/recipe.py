@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 NEGCLIP, SVLC = "negclip", "svlc"

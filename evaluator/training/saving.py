@@ -12,8 +12,8 @@ from evaluator.models.hf import HfEncoder
 from evaluator.models.open_clip import OpenClipEncoder, activation_of
 from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_json
+from generator.base.errors import UserError
+from generator.base.files import write_json
 
 WEIGHTS = "open_clip_model.safetensors"
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from evaluator.models.device import best_device
-from evaluator.tracking import Tracker
+from evaluator.runs.tracking import Tracker
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
@@ -27,9 +27,9 @@ from evaluator.training.saving import new_open_clip
 from evaluator.training.session import Training, train_into
 from evaluator.training.source import Source
 from evaluator.training.towers import Towers
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+from generator.base.streams import Stream
 
 CROSS, DIFFUSION = "cross", "diffusion"
 """Architectures beside those of evaluator.training.networks."""

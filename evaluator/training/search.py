@@ -17,23 +17,23 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.api import evaluate
-from evaluator.dataset import Dataset
-from evaluator.exposure import RECORD
-from evaluator.limit import in_splits, limited
-from evaluator.measure import measure_protocols
 from evaluator.models.device import best_device
 from evaluator.protocols.registry import protocol_names
-from evaluator.run_folder import folder_name, open_run
+from evaluator.provenance.exposure import RECORD
+from evaluator.runs.dataset import Dataset
+from evaluator.runs.folder import folder_name, open_run
+from evaluator.runs.limit import in_splits, limited
+from evaluator.runs.measure import measure_protocols
 from evaluator.scoring.distributed import Process
 from evaluator.training.fit import DivergedError
 from evaluator.training.lora import parse_lora
 from evaluator.training.processes import meet, wait
 from evaluator.training.session import claimed, finished
-from generator.dataset.csv_tables import write_csv
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import read_json, write_json
-from generator.dataset.limits import MOST_LIST
-from generator.dataset.progress import SILENT, Progress
+from generator.base.csv_tables import write_csv
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_json, write_json
+from generator.base.limits import MOST_LIST
+from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
 _OF_CLASS_LISTS, _OF_OTHERS = ("id_val", "ood_val"), ("val",)
@@ -92,7 +92,7 @@ def search(
     """Train every candidate into a folder of OUT.search, score it on the validation splits alone, and copy the best to `out`.
 
     train: trains a candidate into a folder; returns the record. identity: what all candidates share, JSON-ready. preset: "@PRESET" of a
-    diffusion model. dataset: its protocols score, or all that it has. limit: at most so many items of each (evaluator.limit).
+    diffusion model. dataset: its protocols score, or all that it has. limit: at most so many items of each (evaluator.runs.limit).
     A candidate's score is its mean over the splits; that of a split is the mean of its protocols' first metrics.
     Returns the record of the best, the first one among equals, with `search`: splits, protocols, limit, and all candidates with their
     scores, which are in OUT.search/candidates.csv too. One that diverged has none. The same call continues a search that was stopped, and does nothing

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evaluator.exposure import RECORD
 from evaluator.models.device import training_precision
+from evaluator.provenance.exposure import RECORD
+from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.distributed import Process
-from evaluator.tracking import Tracker, log_steps
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import DivergedError, Learner, fit
@@ -22,11 +22,11 @@ from evaluator.training.processes import join, wait
 from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
 from evaluator.training.source import Source, known
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
-from generator.dataset.limits import MOST_LIST
-from generator.dataset.lock import Lock
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.base.limits import MOST_LIST
+from generator.base.lock import Lock
+from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def train_into(
 ) -> dict[str, Any]:  # fmt: skip
     """Train on the source and write the model's folder `out`; returns the record of the training.
 
-    trackers: where each step is logged (evaluator.tracking.log_steps).
+    trackers: where each step is logged (evaluator.runs.tracking.log_steps).
     The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call. After
     the end the same call trains nothing.
     Several processes (evaluator.training.processes) train one model, which the main one writes.

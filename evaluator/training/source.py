@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.certificate import found_certificate
-from evaluator.exposure import Exposure, read_exposure
+from evaluator.provenance.certificate import found_certificate
+from evaluator.provenance.exposure import Exposure, read_exposure
 from evaluator.training.data import TrainingData, read_training_data
 from evaluator.training.recipe import CAPTION, Recipe, listed
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.training.data import TrainingData
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from evaluator.models.device import autocast, training_precision
 from evaluator.training.data import TrainingData
 from evaluator.training.prepared import PreparedImages
 from evaluator.training.processes import gather, share
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 Augment = Callable[[Tensor, Sequence[int], int], Tensor]
 """Changes images (n, ...) by their places in a step and its number."""

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from generator.assets.normalise import NOT_FINITE
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2", "ushort": "u2", "uint16": "u2",

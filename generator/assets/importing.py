@@ -12,10 +12,9 @@ from generator.assets.process import AssetWorker
 from generator.assets.sets import NAME, set_folder
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.assets.stored import write_asset
-from generator.dataset import limits
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import sha256
-from generator.dataset.writable import check_output
+from generator.base import limits
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import check_output, sha256
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
 SUFFIXES = (*MESHES, ".toml")

@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.assets.sets import BUILTIN, asset_digest, asset_licences, asset_mesh, asset_names, check_asset, located
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 NOT_FINITE = (
     "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _HEADER = struct.Struct("<4sII")  # magic, version, bytes that follow
 _VERSIONS = (3, 4)

@@ -9,7 +9,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _TIMEOUT = 600.0  # seconds for one answer
 

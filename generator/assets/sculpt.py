@@ -8,7 +8,7 @@ from skimage.measure import marching_cubes
 from generator.assets.field import bounds, distances, grid_around, sample
 from generator.assets.skeleton import Skeleton
 from generator.assets.tubes import Array, Tube, tubes_of
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 Faces = NDArray[np.int64]
 # Triangles of a mesh: limbs look round at the sizes that are rendered, and scenes render fast.

@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 
 from generator.assets.shapes import UnitMesh
 from generator.assets.stored import mesh_digest, read_asset, read_notes
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 from generator.dataset.licences import OWN, UNDECLARED
 
 BUILTIN = "builtin"

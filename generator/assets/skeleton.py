@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from generator.dataset.declarations import Declared, Finite, sentence_of
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import read_toml
+from generator.base.declarations import Declared, Finite, sentence_of
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
 
 
 def _half_axes(joint: list[float]) -> list[float]:

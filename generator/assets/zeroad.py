@@ -16,9 +16,9 @@ from generator.assets.pmd import read_pmd
 from generator.assets.process import AssetWorker
 from generator.assets.sets import set_folder
 from generator.assets.stored import write_asset
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_bytes
-from generator.dataset.limits import check_file
+from generator.base.errors import UserError
+from generator.base.files import write_bytes
+from generator.base.limits import check_file
 
 SET = "0ad"
 DEFAULT_SOURCE = Path("/usr/share/games/0ad/mods/public/public.zip")

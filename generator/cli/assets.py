@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from generator.base.commands import Commands, result, say
 from generator.cli.options import JSON, NEW_PNG
-from generator.dataset.commands import Commands, result, say
 
 
 @click.group(cls=Commands)

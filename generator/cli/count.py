@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from generator.base.commands import DatasetFolder, result
 from generator.cli.options import JSON
-from generator.dataset.commands import DatasetFolder, result
 
 
 @click.command()

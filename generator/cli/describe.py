@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.errors import UserError
 from generator.cli.options import EXPOSED, FILE, JSON, REPLACE, SEED, given
-from generator.dataset.commands import Bar, DatasetFolder, result, say
-from generator.dataset.errors import UserError
 from generator.describe.protocols.registry import protocol_names
 
 _OF_PRESET = ("protocols", "levels", "complexity", "template")
@@ -103,10 +103,10 @@ def describe(
 
     Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
     """
-    from generator.dataset.files import read_ids
-    from generator.dataset.paths import check_benchmark_name
+    from generator.base.files import read_ids
+    from generator.base.paths import check_benchmark_name
+    from generator.base.store import shown
     from generator.dataset.reader import Dataset
-    from generator.dataset.store import shown
     from generator.describe.benchmark import ALREADY, kept_splits
     from generator.describe.benchmark import describe as write
     from generator.describe.presets import read_text_preset

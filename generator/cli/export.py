@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from generator.base.commands import Bar, Commands, DatasetFolder, result, say
 from generator.cli.options import JSON, NEW_FOLDER
-from generator.dataset.commands import Bar, Commands, DatasetFolder, result, say
 
 
 @click.group(cls=Commands)

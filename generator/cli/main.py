@@ -2,6 +2,7 @@
 
 import click
 
+from generator.base.commands import Commands
 from generator.cli.assets import assets
 from generator.cli.count import count
 from generator.cli.describe import describe
@@ -13,7 +14,6 @@ from generator.cli.render import render
 from generator.cli.split import split
 from generator.cli.verify import verify
 from generator.cli.vocab import vocab
-from generator.dataset.commands import Commands
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})

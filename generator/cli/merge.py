@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from generator.base.commands import Bar, DatasetFolder, OutFolder
 from generator.cli.options import EXPOSED, JSON
 from generator.cli.render import finish
-from generator.dataset.commands import Bar, DatasetFolder, OutFolder
 
 
 @click.command()

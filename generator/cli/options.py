@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from generator.dataset.commands import LocalFolder, OutFile
+from generator.base.commands import LocalFolder, OutFile
 from generator.holdout.designs.registry import design_names
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generator.base.commands import result, say
+from generator.base.errors import UserError
 from generator.cli.options import BLOCK_SEED, DESIGN, HOLDOUT, JSON, NEW_FOLDER, OPPOSITES, SEED, given
 from generator.cli.power import POWER, check_power, of_first_seed, print_power
-from generator.dataset.commands import result, say
-from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.plan.store import StoredPlan

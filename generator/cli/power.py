@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generator.base.commands import result
+from generator.base.errors import UserError
 from generator.cli.options import given
-from generator.dataset.commands import result
-from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.holdout.holdout import Holdout

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from generator.base.commands import DatasetFolder, result
+from generator.base.errors import UserError
 from generator.cli.options import JSON, NEW_PNG, SEED, given
-from generator.dataset.commands import DatasetFolder, result
-from generator.dataset.errors import UserError
 
 
 @click.command()

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generator.base.commands import Bar, DatasetFolder, OutFolder, result, say
+from generator.base.errors import UserError
 from generator.cli.options import EXPOSED, FOLDER, JSON, given
 from generator.cli.plan import CONTENT, content_options, prepare_content, say_held_out
-from generator.dataset.commands import Bar, DatasetFolder, OutFolder, result, say
-from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
@@ -72,8 +72,8 @@ def render(
     Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options. If the
     command is stopped, run it again to continue.
     """
+    from generator.base.store import settle, shown
     from generator.dataset.outputs import parse_outputs
-    from generator.dataset.store import settle, shown
     from generator.plan.store import StoredPlan
     from generator.render.device import find_backend
     from generator.render.farm.choice import Farm
@@ -129,7 +129,7 @@ def _check_planned(context: click.Context, planned: Path) -> None:
 
 def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
     """Write the first benchmarks of a world that has been rendered or merged, and print what they hold."""
-    from generator.dataset.store import settle, shown
+    from generator.base.store import settle, shown
     from generator.describe.first_benchmarks import write_benchmarks
 
     done = write_benchmarks(root, world, exposed_negatives, Bar())
@@ -147,9 +147,9 @@ def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -
 
 def _render_again(context: click.Context, source: Path, out: Path | None, farm: "Farm", as_json: bool) -> None:
     """`gen render --from`: what is not given stays as it was."""
+    from generator.base.store import settle, shown
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
-    from generator.dataset.store import settle, shown
     from generator.render.device import find_backend
     from generator.render.job import parse_resolution
     from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.errors import UserError
 from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
 from generator.cli.power import POWER, check_power, of_first_seed, print_power
-from generator.dataset.commands import Bar, DatasetFolder, result, say
-from generator.dataset.errors import UserError
 
 
 @click.command()
@@ -30,9 +30,9 @@ def split(
 
     Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one benchmark each.
     """
-    from generator.dataset.paths import check_benchmark_name
+    from generator.base.paths import check_benchmark_name
+    from generator.base.store import shown
     from generator.dataset.reader import Dataset
-    from generator.dataset.store import shown
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import first_request
     from generator.describe.split_size import rendered_size

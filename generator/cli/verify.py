@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.errors import UserError
 from generator.cli.options import FILE, JSON
-from generator.dataset.commands import Bar, DatasetFolder, result, say
-from generator.dataset.errors import UserError
 
 if TYPE_CHECKING:
     from generator.inspection.images.examine import Examination

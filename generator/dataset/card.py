@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from generator.base.files import json_text, read_json, write_text
 from generator.dataset.croissant import croissant
-from generator.dataset.files import json_text, read_json, write_text
 from generator.dataset.licences import licence_section
 from generator.dataset.records import BenchmarkManifest, IndexRecord, WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES

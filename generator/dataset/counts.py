@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from generator.dataset.files import read_toml
+from generator.base.files import read_toml
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import check_shape
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.files import SUMS, read_json, read_sums
+from generator.base.files import SUMS, read_json, read_sums
+from generator.base.tars import member_name
 from generator.dataset.outputs import output_path
 from generator.dataset.plan_file import PLAN_FILE
 from generator.dataset.records import WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES, PLAN, SCENES
-from generator.dataset.tars import member_name
 
 # The meaning of each column, for readers who have only the files; docs/dataset.md says more.
 MEANING = {

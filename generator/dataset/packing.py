@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.files import sha256, write_table
-from generator.dataset.journal import Record, read_line
-from generator.dataset.limits import check_file
-from generator.dataset.paths import file_in
+from generator.base.files import sha256, write_table
+from generator.base.journal import Record, read_line
+from generator.base.limits import check_file
+from generator.base.paths import file_in
+from generator.base.tars import Member, TarWriter, member_name
 from generator.dataset.schema import PACKED, SCENES
-from generator.dataset.tars import Member, TarWriter, member_name
 
 logger = logging.getLogger(__name__)
 NOTES = ".packed.jsonl"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import parse_json
-from generator.dataset.parquet import read_schema
+from generator.base.errors import UserError
+from generator.base.files import parse_json
+from generator.base.parquet import read_schema
 from generator.dataset.records import RequestRecord, check_shape
 from generator.dataset.schema import FORMAT, PLAN
 

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import SUMS, read_json, read_sums, sha256
-from generator.dataset.images import MOST_SIDE, read_png
-from generator.dataset.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import SUMS, read_json, read_sums, sha256
+from generator.base.images import MOST_SIDE, read_png
+from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
+from generator.base.parquet import read_batches, read_table
+from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
+from generator.base.store import fetch, is_url, mirror
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
-from generator.dataset.parquet import read_batches, read_table
-from generator.dataset.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.dataset.records import BenchmarkManifest, HoldoutRecord, WorldManifest, check_shape
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
-from generator.dataset.store import fetch, is_url, mirror
 
 _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 
@@ -30,7 +30,7 @@ class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
     Raises UserError when it is unfinished, of another format, when a table's bytes are not those of its sums, and when a
-    file is a link or a name in a table could leave the folder (generator.dataset.paths).
+    file is a link or a name in a table could leave the folder (generator.base.paths).
     """
 
     def __init__(self, folder: Path, resume: str, shape: Any):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
@@ -109,7 +109,7 @@ _SHAPES: dict[Any, TypeAdapter[Any]] = {}
 def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
     """Raise UserError where the record in the file `path` has a value of another type than `shape`, a TypedDict, says.
 
-    Keys that it lacks are told where they are needed (`generator.dataset.files.Record`); others are let through.
+    Keys that it lacks are told where they are needed (`generator.base.files.Record`); others are let through.
     """
     if shape not in _SHAPES:
         _SHAPES[shape] = TypeAdapter(shape)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.card import write_card
-from generator.dataset.errors import UserError
-from generator.dataset.files import (
+from generator.base.errors import UserError
+from generator.base.files import (
+    SumsWriter,
     TableWriter,
     read_json,
     sha256,
@@ -24,16 +24,16 @@ from generator.dataset.files import (
     write_table,
     write_text,
 )
-from generator.dataset.journal import Journal, Record
-from generator.dataset.lock import Lock
+from generator.base.journal import Journal, Record
+from generator.base.lock import Lock
+from generator.base.paths import check_benchmark_name, check_own_files, file_in
+from generator.base.store import ORIGIN, Mirroring, publish, shown
+from generator.dataset.card import write_card
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
-from generator.dataset.paths import check_benchmark_name, check_own_files, file_in
 from generator.dataset.plan_file import PLAN_FILE, plan_request
 from generator.dataset.records import BenchmarkManifest, RequestRecord, WorldManifest
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
-from generator.dataset.store import ORIGIN, Mirroring, publish, shown
-from generator.dataset.sums import SumsWriter
 
 _TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
 _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.jsonl", ".lock", ".index.lock"

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError, visible
+from generator.base.progress import SILENT, Progress
+from generator.base.store import shown
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.dataset.store import shown
-from generator.dataset.visible import visible
 from generator.dataset.writer import BenchmarkWriter, difference
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.class_labels import TrainingLabels

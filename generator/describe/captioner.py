@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.absent_values import AbsentValues
 from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.described_scene import DescribedScene

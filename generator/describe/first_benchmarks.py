@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generator.dataset.progress import SILENT, Progress
+from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.describe.benchmark import Summary, describe
 from generator.describe.request import first_request

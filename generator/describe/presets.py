@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from generator.dataset.declarations import Declared, sentence_of
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import read_toml
-from generator.dataset.resources import resource
+from generator.base.declarations import Declared, sentence_of
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
+from generator.base.resources import resource
 from generator.describe.protocols.registry import find_protocol
 from generator.language.complexity import LEVELS
 

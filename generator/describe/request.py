@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.describe.training.negatives import NEGATIVES
 from generator.describe.training.positives import POSITIVES

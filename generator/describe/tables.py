@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.assets.lookup import mesh_height
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.exports.samples import whole_folder
 from generator.scene.projection import project

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generator.dataset.progress import SILENT, Progress
+from generator.base.progress import SILENT, Progress
 from generator.exports.samples import Sample, Samples, whole_folder
 
 _ROWS = 100  # of a row group: readers load one at a time

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.licences import licences_of_others
 from generator.dataset.reader import Benchmark, Dataset
 from generator.holdout.membership import SPLITS

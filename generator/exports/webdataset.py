@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.dataset.progress import SILENT, Progress
-from generator.dataset.tars import Member, TarWriter
+from generator.base.progress import SILENT, Progress
+from generator.base.tars import Member, TarWriter
 from generator.exports.samples import Sample, Samples, whole_folder
 
 

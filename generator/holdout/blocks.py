@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
 from generator.holdout.holdout import Holdout, closed
 from generator.scene.stacks import can_hold
 from generator.vocabulary.schema import Vocabulary

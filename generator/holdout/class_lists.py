@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.holdout import Binding, Class, Holdout, Triple, check_fits, closed
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
 from generator.holdout.presets import read_preset

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Protocol
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.holdout import Binding, Holdout, Triple
 from generator.vocabulary.schema import Vocabulary
 

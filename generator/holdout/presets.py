@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.resources import resource
+from generator.base.errors import UserError, did_you_mean
+from generator.base.resources import resource
 
 LISTS = ("train", "ood_val", "ood_test")
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from generator.dataset.records import HoldoutRecord
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import find_design

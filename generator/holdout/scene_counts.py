@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from generator.dataset.declarations import whole_number
-from generator.dataset.errors import UserError
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError
 
 MOST_SCENES = 10_000_000
 GRID = "grid"

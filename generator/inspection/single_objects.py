@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.farm.local import render_scenes

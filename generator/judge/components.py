@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.files import SUMS, read_sums
+from generator.base.files import SUMS, read_sums
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT
 from generator.judge.findings import Finding, finding
 

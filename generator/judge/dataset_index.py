@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.limits import read_text
 from generator.dataset.card import card
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
-from generator.dataset.limits import read_text
 from generator.judge.components import format_faults
 from generator.judge.findings import Finding, finding
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, parse_toml, read_sums, sha256
-from generator.dataset.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_bytes, read_text
-from generator.dataset.parquet import read_batches, read_schema
-from generator.dataset.paths import file_in
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.files import SUMS, parse_toml, read_sums, sha256
+from generator.base.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_bytes, read_text
+from generator.base.parquet import read_batches, read_schema
+from generator.base.paths import file_in
+from generator.base.progress import SILENT, Progress
 from generator.judge.findings import DAMAGE, Finding, finding
 from generator.judge.png import Size, image_fault
 from generator.judge.tar_members import member_faults

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _LISTED = 20  # findings of one fault that are listed one by one
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import parse_json
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import parse_json
 from generator.judge.meaning import Pair, Thing
 
 CONTACT = 0.001

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.dataset.parquet import read_schema, read_table
+from generator.base.parquet import read_schema, read_table
 from generator.judge.findings import DAMAGE, Finding, finding
 
 _COLUMNS = ["scene_id", "cluster_id", "twin_of"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from generator.dataset.limits import MOST_IN_SCENE
-from generator.dataset.parquet import read_batches, read_table
-from generator.dataset.paths import file_in
+from generator.base.limits import MOST_IN_SCENE
+from generator.base.parquet import read_batches, read_table
+from generator.base.paths import file_in
 from generator.dataset.schema import PACKED, SCENES
 from generator.judge.findings import DAMAGE
 from generator.judge.tars import members_of

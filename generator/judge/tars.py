@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.limits import MOST_IN_SCENE, check_file
-from generator.dataset.parquet import read_table
-from generator.dataset.paths import file_in
+from generator.base.limits import MOST_IN_SCENE, check_file
+from generator.base.parquet import read_table
+from generator.base.paths import file_in
 from generator.dataset.schema import PACKED
 from generator.judge.findings import DAMAGE
 from generator.judge.png import Size, image_fault

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
-from generator.dataset.paths import check_benchmark_name, check_own_files
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.base.paths import check_benchmark_name, check_own_files
+from generator.base.progress import SILENT, Progress
+from generator.base.store import fetch_all, publish_file
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BenchmarkManifest, HoldoutRecord
 from generator.dataset.schema import BENCHMARK_TABLES
-from generator.dataset.store import fetch_all, publish_file
 from generator.judge.benchmark import Benchmark
 from generator.judge.certificate import certificate
 from generator.judge.checks import CHECKS

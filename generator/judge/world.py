@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_json, read_sums
-from generator.dataset.parquet import read_table
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.files import SUMS, read_json, read_sums
+from generator.base.parquet import read_table
+from generator.base.progress import SILENT, Progress
 from generator.dataset.records import WorldManifest
 from generator.dataset.schema import SCENES
 from generator.judge.components import format_faults

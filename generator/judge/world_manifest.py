@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.outputs import OUTPUTS, output_path
 from generator.dataset.plan_file import PLAN_FILE, plan_request
 from generator.judge.findings import Finding, finding

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from generator.dataset.declarations import whole_number
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError, did_you_mean
 from generator.language.axes import Axes
 from generator.vocabulary.schema import Vocabulary
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.language.axes import Axes
 from generator.language.complexity import Cell
 from generator.language.form import Form, Link, Mention

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.scene.projection import axes
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point

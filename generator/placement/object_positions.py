@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.placement.ground import Footprint, Ground, Post
 from generator.scene.layouts import Arranged
 from generator.scene.scene import Point

@@ -3,8 +3,8 @@
 import math
 from dataclasses import replace
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.placement.ground import Ground
 from generator.placement.object_positions import draw_positions
 from generator.plan.record import Planned

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, ClassRule, list_of
 from generator.holdout.holdout import Binding, Triple
 from generator.plan.content import Content, no_scene

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.membership import Arrangement
 from generator.scene.layouts import Layout
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule
 from generator.plan.balance.dealing import deal

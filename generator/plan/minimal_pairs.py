@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import combinations
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.packed import Plan
 from generator.plan.record import Planned, scene_id

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.class_lists import THREE_OBJECTS, ClassRule
 from generator.holdout.membership import Rule, arrangements
 from generator.holdout.request import WorldPart, design_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.holdout import Holdout
 from generator.plan.balance.dealing import Pool, ScenePools
 from generator.plan.balance.names import OBJECT, VALUE

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.content import Content, no_scene
 from generator.plan.many_objects import ManyObjectScenes

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_table
-from generator.dataset.parquet import count_rows, read_batches, read_table
+from generator.base.errors import UserError
+from generator.base.files import write_table
+from generator.base.parquet import count_rows, read_batches, read_table
 from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
 from generator.dataset.schema import PLAN
 from generator.dataset.writer import check_free, check_plan

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement, Fact, Rule, arrangements, cluster_of, held_out_facts
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.options import choose, choose_shared

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 ENGINES = ("cycles", "eevee")
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
 from generator.render.quality import read_quality
 from generator.vocabulary.schema import parse_vocabulary

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generator.dataset.declarations import whole_number
-from generator.dataset.errors import UserError
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError
 
 MOST_OBJECTS = 10
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
+from generator.base.paths import file_in
+from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import output_path
-from generator.dataset.paths import file_in
 from generator.dataset.plan_file import PLAN_FILE
-from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.schema import SCENES
 from generator.dataset.writer import WorldWriter, difference

@@ -9,7 +9,7 @@ from typing import Any
 
 from generator.assets.lookup import asset_request
 from generator.assets.sets import check_asset
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
 from generator.holdout.scene_counts import GRID

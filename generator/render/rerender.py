@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from generator.assets.lookup import check_assets
-from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_json, write_json
-from generator.dataset.paths import file_in
-from generator.dataset.progress import SILENT, Progress
+from generator.base.errors import UserError
+from generator.base.files import SUMS, read_json, write_json
+from generator.base.paths import file_in
+from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
 from generator.plan.record import Planned

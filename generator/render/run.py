@@ -8,8 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.extras import check_installed
-from generator.dataset.progress import SILENT, Progress
+from generator.base.extras import check_installed
+from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
 from generator.plan.record import Scenes

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Protocol
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.scene.relations import Truth
 from generator.scene.stacks import can_carry
 from generator.vocabulary.relation_rules import PlannedBy

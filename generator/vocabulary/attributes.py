@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from generator.dataset.declarations import Positive, Share
+from generator.base.declarations import Positive, Share
 from generator.vocabulary.materials import Brushed, Colored, Glaze, Texture
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from generator.dataset.declarations import refuse
-from generator.dataset.errors import did_you_mean
+from generator.base.declarations import refuse
+from generator.base.errors import did_you_mean
 from generator.vocabulary.environments import Environment, LampSpec
 from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.phrases import Phrasing, check_phrasing

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from generator.dataset.declarations import Declared, Finite, Hex, Positive, Share, Words
+from generator.base.declarations import Declared, Finite, Hex, Positive, Share, Words
 from generator.vocabulary.colors import linear_of
 
 Vector = tuple[Finite, Finite, Finite]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from generator.dataset.declarations import Declared, Positive
+from generator.base.declarations import Declared, Positive
 
 
 class Top(Declared):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from generator.dataset.declarations import Declared
+from generator.base.declarations import Declared
 
 ADJECTIVE = "{value}"
 _GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")

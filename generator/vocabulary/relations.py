@@ -5,8 +5,8 @@ from functools import partial
 
 from pydantic import field_validator
 
-from generator.dataset.declarations import Declared, Positive, Words, caught, refuse
-from generator.dataset.errors import did_you_mean
+from generator.base.declarations import Declared, Positive, Words, caught, refuse
+from generator.base.errors import did_you_mean
 from generator.vocabulary.relation_rules import AXIS_OF, Axis
 
 

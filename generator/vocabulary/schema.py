@@ -12,9 +12,9 @@ from pydantic import Field, ValidationError, model_validator
 from generator.assets.lookup import unknown_mesh
 from generator.assets.sets import BUILTIN, NAME
 from generator.assets.shapes import SHAPES, reach
-from generator.dataset.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import parse_toml
+from generator.base.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import parse_toml
 from generator.vocabulary.attributes import AttributeValue, check_inputs
 from generator.vocabulary.consistency import (
     Said,

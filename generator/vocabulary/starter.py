@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 

@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from evaluator.answers import match, read_answers
-from evaluator.certificate import found_certificate
-from evaluator.elsewhere.run import Source, measure_items
-from evaluator.exposure import recorded_exposure
-from evaluator.familiarity.corpora import parts
-from evaluator.familiarity.pair_counts import read_counts, read_table
-from evaluator.measure import measure
-from evaluator.partitions import captions_digest, read_splits, write_splits
+from evaluator.analysis.answers import match, read_answers
+from evaluator.audits.familiarity.corpora import parts
+from evaluator.audits.familiarity.pair_counts import read_counts, read_table
+from evaluator.benchmarks.score_tables.run import Source, measure_items
+from evaluator.provenance.certificate import found_certificate
+from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.latex import write_latex
 from evaluator.report.page import write_page
-from evaluator.run_folder import open_run, read_named, read_results
+from evaluator.runs.folder import open_run, read_named, read_results
+from evaluator.runs.measure import measure
+from evaluator.runs.partitions import captions_digest, read_splits, write_splits
 from generator.assets.finite_coordinates import check_obj, check_ply
 from generator.assets.importing import check_file
 from generator.assets.process import AssetWorker
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
 from generator.assets.stored import read_asset, read_notes, write_asset
-from generator.dataset.arrays import map_npy
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_json, write_sums
-from generator.dataset.journal import Journal
+from generator.base.arrays import map_npy
+from generator.base.errors import UserError
+from generator.base.files import write_json, write_sums
+from generator.base.journal import Journal
+from generator.base.resources import resource
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.reader import Dataset
-from generator.dataset.resources import resource
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.judge.foreign.verify import verify_splits
@@ -43,7 +43,7 @@ from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
-from tests.evaluator.familiarity.test_webdataset import tar
+from tests.evaluator.audits.familiarity.test_webdataset import tar
 from tests.glb import glb, triangle
 
 Read = Callable[[Path], object]

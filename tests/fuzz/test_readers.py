@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.verify import verify_dataset
 from tests.fuzz.mutations import of_kind
 from tests.fuzz.readers import READERS, make_files, seal

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from PIL import Image
 
 from evaluator.models.pretrained.source import first_line
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""

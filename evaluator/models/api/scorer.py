@@ -18,8 +18,8 @@ from evaluator.models.contracts import PairScorer, fingerprints
 from evaluator.models.cross_encoder import PAIR
 from evaluator.models.memory import BatchSize
 from evaluator.models.vqa import CHANNELS, QUESTION, question
-from generator.dataset.errors import UserError
-from generator.dataset.extras import check_installed
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
 
 logger = logging.getLogger(__name__)
 Answers = Literal["auto", "logprobs", "samples"]

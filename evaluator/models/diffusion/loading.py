@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from evaluator.exposure import recorded_exposure
 from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
 from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.pretrained.source import Source, find_source, is_hub_name, loading
 from evaluator.models.weights import weights_digest
-from generator.dataset.errors import UserError, did_you_mean
+from evaluator.provenance.exposure import recorded_exposure
+from generator.base.errors import UserError, did_you_mean
 
 _LIBRARIES = ("diffusers", "transformers")
 _ABSENT = (None, None)

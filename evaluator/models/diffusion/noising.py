@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import torch
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 class Noising(Protocol):

@@ -9,7 +9,7 @@ import hashlib
 import numpy as np
 from PIL import Image
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def levels(total: int) -> np.ndarray:

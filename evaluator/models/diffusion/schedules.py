@@ -9,7 +9,7 @@ import numpy as np
 from evaluator.models.diffusion.preprocessing import Fit
 from evaluator.models.diffusion.samples import nested_order, staged_order
 from evaluator.models.diffusion.sequential_test import critical_value, looks, z_score
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 
 Loss = Literal["l2", "l1", "huber"]
 LOSSES: tuple[Loss, ...] = ("l2", "l1", "huber")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import torch
 
-from evaluator.exposure import Exposure, recorded_exposure
 from evaluator.models.device import best_device
 from evaluator.models.memory import out_of_memory
 from evaluator.models.pretrained.checks import check_tokenizer, check_weights
@@ -17,7 +16,8 @@ from evaluator.models.pretrained.record import activations, describe_preprocessi
 from evaluator.models.pretrained.source import Source, find_source, loading
 from evaluator.models.pretrained.storage import Storage, check_in_memory, storage_options
 from evaluator.models.weights import weights_digest
-from generator.dataset.errors import UserError
+from evaluator.provenance.exposure import Exposure, recorded_exposure
+from generator.base.errors import UserError
 
 TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")

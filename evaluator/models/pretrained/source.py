@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from evaluator.models.damage import damage_in
 from evaluator.models.quiet import quiet
 from evaluator.models.weights import check_weights_folder
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError)
 _OFFLINE = ("connect", "offline mode", "resolve", "Hub")

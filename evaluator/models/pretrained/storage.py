@@ -7,7 +7,7 @@ import torch
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.models.device import best_device
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 Quantization = Literal["bnb-8bit", "bnb-4bit", "torchao-int8"]
 _PACKAGES = {"bnb-8bit": "bitsandbytes", "bnb-4bit": "bitsandbytes", "torchao-int8": "torchao"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captions import draw_tested_pair, name_objects
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text

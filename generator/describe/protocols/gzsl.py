@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.captions import draw_related_pair, draw_tested_pair
 from generator.describe.described_scene import DescribedScene

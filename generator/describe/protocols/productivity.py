@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.described_scene import DescribedScene

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item, Text

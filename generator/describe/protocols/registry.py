@@ -5,7 +5,7 @@ The order is that in which benchmarks hold them.
 
 from typing import TYPE_CHECKING
 
-from generator.dataset.registry import Registry
+from generator.base.registry import Registry
 
 if TYPE_CHECKING:  # `gen --help` lists the protocols and must not load them
     from generator.describe.protocols.protocol import Protocol

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captions import name_objects
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.absent_values import AbsentValues
 from generator.describe.captioner import Captioner
 from generator.describe.complexity_quota import quotas_of

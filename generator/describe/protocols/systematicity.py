@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.captions import draw_related_pair
 from generator.describe.complexity_quota import ComplexityQuota

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.captions import name_objects
 from generator.describe.complexity_quota import ComplexityQuota

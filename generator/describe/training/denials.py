@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.described_scene import DescribedScene
 from generator.language.foils import Foil, Foils
 from generator.language.form import Form

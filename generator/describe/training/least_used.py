@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 
 T = TypeVar("T", bound=Hashable)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.items import Text
 from generator.describe.training.least_used import LeastUsed
 from generator.describe.training.wording import Dialect, rephrased

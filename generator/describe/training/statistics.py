@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.describe.described_scene import DescribedScene
 from generator.language.form import Form, Mention, merge_equal_mentions
 from generator.vocabulary.schema import Vocabulary

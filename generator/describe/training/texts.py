@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text

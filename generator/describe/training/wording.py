@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.items import Wording
 from generator.describe.training.least_used import LeastUsed
 from generator.language.form import Form

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.blocks import ATOMS, default_block, draw_block
 from generator.holdout.designs.base import Design
 from generator.holdout.holdout import Holdout

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.blocks import check_kind
 from generator.holdout.designs.base import Design
 from generator.holdout.holdout import Binding, Holdout

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from generator.dataset.declarations import whole_number
-from generator.dataset.errors import UserError
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError
 from generator.holdout.class_lists import ClassRule, draw_classes, published_classes, shared_labels
 from generator.holdout.designs.base import Design, FirstTexts
 from generator.holdout.holdout import Holdout

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from generator.dataset.registry import Registry
+from generator.base.registry import Registry
 
 if TYPE_CHECKING:  # `gen --help` lists the designs and must not load them
     from generator.holdout.designs.base import Design

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.blocks import ATOMS, default_block, draw_block
 from generator.holdout.designs.base import Design, FirstTexts
 from generator.holdout.holdout import Holdout

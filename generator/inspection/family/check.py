@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 from pydantic import ValidationError
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import parse_toml
+from generator.base.errors import UserError
+from generator.base.files import parse_toml
 from generator.inspection.family.colors import too_close
 from generator.inspection.family.silhouettes import alike
 from generator.inspection.family.textures import LEAST_CONTRAST, faint

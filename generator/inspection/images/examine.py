@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from generator.assets.lookup import check_assets
-from generator.dataset.declarations import whole_number
-from generator.dataset.errors import UserError
-from generator.dataset.progress import SILENT, Progress
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 from generator.inspection.images.pixels import PixelCheck
 from generator.inspection.images.rerendered import Compared, render_again

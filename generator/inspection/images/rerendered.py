@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from skimage.metrics import peak_signal_noise_ratio
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
-from generator.dataset.progress import SILENT, Progress
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
 from generator.plan.record import Planned

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.dataset.streams import Stream
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
 

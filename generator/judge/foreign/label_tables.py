@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.dataset.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean
 from generator.judge.foreign.column_roles import Columns
 from generator.judge.foreign.labels import UnreadableLabelError, meaning_of, plain, read_label, thing_of, words_of
 from generator.judge.foreign.relations import relation_name

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from generator.dataset.errors import UserError, did_you_mean
-from generator.dataset.files import parse_json
-from generator.dataset.limits import MOST_LIST, check_file, read_text
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import parse_json
+from generator.base.limits import MOST_LIST, check_file, read_text
 from generator.judge.foreign.characters import normal
 from generator.judge.foreign.column_roles import Columns, choose_columns
 from generator.judge.foreign.label_tables import SplitRoles, listed_task, table_task

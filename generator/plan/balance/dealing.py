@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement
 from generator.plan.balance.names import OBJECT, VALUE, renamed
 from generator.plan.balance.search import search

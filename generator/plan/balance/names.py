@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.search import search

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.search import search
 

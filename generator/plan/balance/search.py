@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 
 _AT_ONCE = 300  # rows at fault that move in each sweep
 _OTHERS = 40  # other rows that move with them, to make room

@@ -20,7 +20,7 @@ import numpy as np
 
 from generator.assets.normalise import check_coordinates, far_away, normalise
 from generator.assets.sheet import draw_sheet
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _LEAST_AREA = 1e-4  # of a mesh of unit size
 _MOST_MEMORY = 8 << 30  # bytes; a mesh of MAX_FACES takes less, and a small file may state a far larger one

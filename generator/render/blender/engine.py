@@ -4,7 +4,7 @@ from typing import Any
 
 import bpy
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.device import Backend
 from generator.render.quality import Quality
 

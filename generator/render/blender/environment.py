@@ -6,7 +6,7 @@ from typing import NamedTuple
 import bpy
 from mathutils import Matrix
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.render.blender.floor import build_floor
 from generator.render.blender.ground_materials import ground_material, painted_material, water_material
 from generator.render.blender.mesh_builder import MeshBuilder

@@ -3,7 +3,7 @@
 import numpy as np
 
 from generator.assets.normalise import NOT_FINITE
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def check_gltf(path: str) -> None:

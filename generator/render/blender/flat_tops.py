@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mathutils import Vector
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.blender.rays import RayMesh
 from generator.vocabulary.schema import Vocabulary
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.render.blender.mesh_builder import PolygonMesh
 
 Vector = tuple[float, float, float]

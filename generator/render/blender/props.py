@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.render.blender.mesh_builder import PolygonMesh
 from generator.render.blender.primitives import box, lump, revolved
 from generator.vocabulary.environments import color_of

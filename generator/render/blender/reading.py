@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from generator.assets.finite_coordinates import check_obj, check_ply
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.blender.finite_coordinates import check_fbx, check_gltf
 
 MAX_FACES = 2_000_000

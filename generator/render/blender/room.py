@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.render.blender.mesh_builder import PolygonMesh
 from generator.render.blender.primitives import box
 from generator.vocabulary.environments import RoomSpec, color_of

@@ -2,7 +2,7 @@
 
 import re
 
-from generator.dataset.extras import missing
+from generator.base.extras import missing
 
 # Shared libraries that bpy 4.5 links and its wheel does not carry, with the Debian/Ubuntu package of each.
 PACKAGES = {

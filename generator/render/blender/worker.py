@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from generator.assets.lookup import check_assets
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_bytes
+from generator.base.errors import UserError
+from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
 from generator.plan.record import Planned

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.record import Planned
 
 _TRIES = 2

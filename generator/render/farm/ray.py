@@ -13,9 +13,9 @@ from typing import Any
 import ray
 from filelock import FileLock, Timeout
 
-from generator.dataset.cluster import connecting
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_bytes
+from generator.base.cluster import connecting
+from generator.base.errors import UserError
+from generator.base.files import write_bytes
 from generator.plan.record import Planned
 from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.local import Limits

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.artefacts.audit import CLEAN, HACKABLE
+from evaluator.audits.audit import CLEAN, HACKABLE
 from evaluator.cli.audit_table import print_audit
 
 

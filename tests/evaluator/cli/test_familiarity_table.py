@@ -1,9 +1,9 @@
 """What `score familiarity` prints."""
 
+from evaluator.audits.familiarity.audit import audit
+from evaluator.audits.familiarity.part_counts import Counted
 from evaluator.cli.familiarity_table import said
-from evaluator.familiarity.audit import audit
-from evaluator.familiarity.part_counts import Counted
-from tests.evaluator.familiarity.test_audit import COUNTS, SAMPLES
+from tests.evaluator.audits.familiarity.test_audit import COUNTS, SAMPLES
 
 
 def test_figures_caveats_and_reasons_are_said() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.forgetting import changes, read_forgetting
+from evaluator.provenance.forgetting import changes, read_forgetting
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, build_dataset, score_command
 

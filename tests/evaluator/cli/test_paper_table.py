@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.cli.paper_table import print_table
-from evaluator.tables.table import Cell, Column, Line, Table
+from evaluator.report.tables.table import Cell, Column, Line, Table
 
 
 def test_a_group_stands_once_above_its_columns_and_notes_below(capsys: pytest.CaptureFixture[str]) -> None:

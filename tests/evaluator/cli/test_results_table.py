@@ -3,9 +3,9 @@
 import pytest
 
 from evaluator.cli.results_table import LINES, print_table
-from evaluator.contamination import unknown_training
+from evaluator.provenance.contamination import unknown_training
+from tests.evaluator.report.tables.test_cells import ROW
 from tests.evaluator.synthetic import FACTORS, Row
-from tests.evaluator.tables.test_cells import ROW
 
 
 def results(*rows: Row) -> Row:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.run_folder import folder_name
+from evaluator.runs.folder import folder_name
 from tests.conftest import run_process
+from tests.evaluator.benchmarks.conftest import write_vl_checklist
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
-from tests.evaluator.external.conftest import write_vl_checklist
 
 
 @pytest.mark.full

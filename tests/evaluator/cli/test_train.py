@@ -16,7 +16,7 @@ from evaluator.training import finetune, labclip, scratch
 from evaluator.training.data import read_training_data
 from evaluator.training.presets import PRESETS
 from evaluator.training.recipe import Recipe
-from generator.dataset.commands import Bar
+from generator.base.commands import Bar
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
 

@@ -8,7 +8,7 @@ import pytest
 from evaluator.experiments.amounts import amount_of, unit_of
 from evaluator.experiments.commands import KINDS
 from evaluator.experiments.stages import Stage
-from generator.dataset.files import write_json, write_table
+from generator.base.files import write_json, write_table
 from tests.evaluator.experiments.test_process import PLAN, RENDERED
 
 ROWS = pa.table({"a": [1, 2, 3]})

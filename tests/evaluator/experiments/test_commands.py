@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.experiments.commands import KINDS, kind_of, words_of
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.conftest import MODULES
 from tests.evaluator.experiments.commands_of_click import TABLES, commands_of_click
 

@@ -6,7 +6,7 @@ from evaluator.experiments.commands import KINDS
 from evaluator.experiments.cost import costs, said
 from evaluator.experiments.process import DONE
 from evaluator.experiments.stages import Stage
-from generator.dataset.files import write_json
+from generator.base.files import write_json
 
 SEEDS = [
     Stage(KINDS["score train scratch"], ("--seed", str(seed)), outline="score train scratch --seed {seed}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.experiments.declaration import experiment_names, read_experiment, with_models
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 GOOD = """
 about = "A test."

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.experiments.declaration import Experiment
 from evaluator.experiments.expansion import expand
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 ROOT = Path("root")
 

@@ -10,8 +10,8 @@ import pytest
 from evaluator.experiments.commands import KINDS
 from evaluator.experiments.process import DONE, LOG, done, run_stage
 from evaluator.experiments.stages import Stage
-from generator.dataset.files import read_json
-from generator.dataset.lock import Lock
+from generator.base.files import read_json
+from generator.base.lock import Lock
 
 FEW = ("--scenes", "train=12,val=1,seen=2,partial=2,unseen=2", "--resolution", "32x32")
 PLAN = Stage(KINDS["gen plan"], FEW, outline="gen plan")
@@ -77,7 +77,7 @@ def test_what_ended_just_before_a_kill_counts(tmp_path: Path) -> None:
 
 def test_a_stage_waits_for_another_command_that_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    code = "import sys, time; from pathlib import Path; from generator.dataset.lock import Lock\n" \
+    code = "import sys, time; from pathlib import Path; from generator.base.lock import Lock\n" \
            "with Lock(Path(sys.argv[1])): print(flush=True); time.sleep(1)"  # fmt: skip
     lock = tmp_path / PLAN.name / ".lock"
     with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as other:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from evaluator.models.arguments import checked_arguments, named_with, parse_arguments
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
 VALUES = st.text(st.characters(exclude_characters=",", codec="ascii"))

@@ -10,8 +10,8 @@ from evaluator.models.contracts import Group
 from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import tied
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import (
     LONGEST,

@@ -11,7 +11,7 @@ from PIL import Image
 
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import tied
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
     LENGTH,
     TEXTS,

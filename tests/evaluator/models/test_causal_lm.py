@@ -8,7 +8,7 @@ import torch
 
 from evaluator.models.causal_lm import CausalLikelihood
 from evaluator.models.memory import BatchSize
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
     LONGEST,
     TEXTS,

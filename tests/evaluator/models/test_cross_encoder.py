@@ -8,7 +8,7 @@ from PIL import Image
 
 from evaluator.models.cross_encoder import padded_tokens
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import TEXTS, cramped, pictures, scored
 
 

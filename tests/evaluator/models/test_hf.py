@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from evaluator.protocols.comparison import beats
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 TEXTS = [
     "a red cube and a blue sphere",

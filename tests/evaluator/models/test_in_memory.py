@@ -14,7 +14,7 @@ from PIL import Image
 from evaluator import evaluate
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.models.test_hf import _clip
 from tests.evaluator.models.test_vqa import make_llava

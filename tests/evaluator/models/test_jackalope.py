@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save_file
 
-from evaluator.exposure import Exposure
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.tiny_models import make_clip, make_vilt

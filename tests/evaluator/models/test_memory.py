@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from evaluator.models.memory import BatchSize, out_of_memory
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def room_for(most: int, sizes: list[int], error: Exception | None = None) -> Callable[[Sequence[int]], int]:

@@ -19,7 +19,7 @@ from evaluator.models.open_clip import activation_of, weights_digest
 from evaluator.models.registry import load_model
 from evaluator.scoring.needs import collect_needs
 from evaluator.scoring.score import score
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.encoders import Counting

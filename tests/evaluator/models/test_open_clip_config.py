@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from evaluator.models.open_clip_config import check_open_clip_config, check_plain_sizes
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import bert_tokenizer
 

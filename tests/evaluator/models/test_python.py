@@ -11,12 +11,12 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.exposure import Exposure
 from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.registry import load_model
 from evaluator.protocols.items import NOT_A_NUMBER
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.paths import CHECKOUT
 
@@ -269,7 +269,7 @@ def test_what_is_prepared_in_threads_is_what_the_object_encodes(written: Callabl
 
 
 def test_what_an_object_says_of_itself_is_handed_on(written: Callable[..., str]) -> None:
-    more = "    contested = True\n    reads_images = False\n    from evaluator.exposure import Exposure\n    exposure = Exposure()\n"
+    more = "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure import Exposure\n    exposure = Exposure()\n"
     silent, model = _load(written(BULK, "silent")), _load(written(BULK + more))
     assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (False, True, None, False)
     assert (model.contested, model.reads_images, model.exposure) == (True, False, Exposure())

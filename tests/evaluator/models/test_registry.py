@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.models.registry import FAMILIES, families, load_model
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from evaluator.models.user_code import user_code
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 @pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("full"), KeyboardInterrupt()])

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from evaluator.models.registry import load_model
 from evaluator.models.vqa import QUESTION
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
     SPECIAL,
     TEXTS,

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.hostile_files import sparse
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evaluator.measure import measure
+from evaluator.runs.measure import measure
 from generator.dataset.reader import Dataset
 from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run

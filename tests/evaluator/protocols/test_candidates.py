@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import INCOMPLETE, MISSING, NOT_A_NUMBER, TRUNCATED
-from evaluator.run_folder import open_run
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure, measure_protocols
 from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder, write_run
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
 from evaluator.protocols.assertions import ATOMS, Assertions
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, METRICS, WRONG, error_directions
 from evaluator.protocols.pools import item_pools, true_texts
+from evaluator.runs.measure import measure
 from evaluator.statistics.intervals import cluster_mean
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
+from evaluator.runs.measure import measure
 from tests.evaluator.protocols.plain import PlainItem, Value, check_rows, wins
 from tests.evaluator.synthetic import Builder, Row, write_run
 

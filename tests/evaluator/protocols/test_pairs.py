@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import INCOMPLETE, TRUNCATED
-from evaluator.run_folder import open_run
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure, measure_protocols
 from generator.dataset.reader import Dataset
 from tests.evaluator.protocols.plain import wins
 from tests.evaluator.synthetic import Builder, add_pair, find, planted, write_run

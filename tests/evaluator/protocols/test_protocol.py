@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
 from evaluator.protocols import registry
 from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
 from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
 from evaluator.report.latex import latex_tables
-from evaluator.tables.table import Cell, Column, Line, Table
+from evaluator.report.tables.table import Cell, Column, Line, Table
+from evaluator.runs.measure import measure
 from tests.evaluator.conftest import score_command
 from tests.evaluator.synthetic import Builder, find, write_run
 
@@ -24,7 +24,7 @@ class Strict(Protocol):
     name = "strict"
     figures = (BY_SPLIT, lazy("tests.evaluator.protocols.test_protocol:draw", colour="red"))
     tables = (
-        lazy("evaluator.tables.of_protocol:pivot", lines=["split"], columns=["kind"]),
+        lazy("evaluator.report.tables.of_protocol:pivot", lines=["split"], columns=["kind"]),
         lazy("tests.evaluator.protocols.test_protocol:tabulate_best"),
     )
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
 from evaluator.protocols import raw_retrieval
 from evaluator.protocols.registry import find_protocol
+from evaluator.runs.measure import measure
 from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
-from generator.dataset.files import read_json, write_json
+from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.protocols.plain import tie, wins
 from tests.evaluator.synthetic import Builder, find, planted, write_run

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.protocols.protocol import Protocol
 from evaluator.protocols.registry import find_protocol, protocol_names, register
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 @pytest.mark.parametrize("name", protocol_names())

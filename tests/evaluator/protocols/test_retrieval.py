@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import NOT_A_NUMBER, TRUNCATED
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
-from evaluator.run_folder import open_run
-from generator.dataset.files import write_json, write_table
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure, measure_protocols
+from generator.base.files import write_json, write_table
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.schema import SCORES
 from tests.evaluator.protocols.plain import tie, wins

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.measure import read_scores
 from evaluator.protocols.registry import find_protocol
-from evaluator.run_folder import open_run
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import read_scores
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
 
 
 def test_scores_hold_what_each_protocol_needs(folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from evaluator.measure import measure
 from evaluator.protocols.registry import find_protocol
+from evaluator.runs.measure import measure
 from generator.dataset.reader import Dataset
 from tests.evaluator.protocols.plain import PlainItem, Value, check_rows
 from tests.evaluator.synthetic import Builder, Row, planted, write_run

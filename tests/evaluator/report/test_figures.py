@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
 from evaluator.report.figures import by_complexity, by_count, by_frequency, by_split, figures
+from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.measure import measure
 from evaluator.report.latex import latex_tables, write_latex
-from evaluator.tables.cells import p_value, percent
-from evaluator.tables.latex import escape
-from generator.dataset.files import read_json, write_json
+from evaluator.report.tables.cells import p_value, percent
+from evaluator.report.tables.latex import escape
+from evaluator.runs.measure import measure
+from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
 COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)

@@ -7,10 +7,10 @@ from huggingface_hub import ModelCard
 
 from evaluator import evaluate
 from evaluator.report.model_card import write_model_card
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.report.tables.test_cells import ROW
 from tests.evaluator.synthetic import Row
-from tests.evaluator.tables.test_cells import ROW
 
 
 def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:

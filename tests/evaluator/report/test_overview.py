@@ -1,8 +1,8 @@
 """Lines that stand models side by side."""
 
 from evaluator.report.overview import main_lines, read_lines, shown_splits, varying_entries, varying_labels
+from tests.evaluator.report.tables.test_cells import ROW
 from tests.evaluator.synthetic import Row
-from tests.evaluator.tables.test_cells import ROW
 
 
 def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:

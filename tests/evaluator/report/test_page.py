@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from evaluator.measure import measure
 from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.report.page import write_page
-from evaluator.run import Request, run
-from evaluator.run_folder import read_named
-from evaluator.tables.cells import chance, interval, p_value, value
-from generator.dataset.files import read_json, write_json
+from evaluator.report.tables.cells import chance, interval, p_value, value
+from evaluator.runs.folder import read_named
+from evaluator.runs.measure import measure
+from evaluator.runs.run import Request, run
+from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
@@ -61,7 +61,7 @@ class HalfRight(Sharp):
 @pytest.fixture
 def half_right(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
-        "evaluator.run.load_model", lambda spec, device: HalfRight(captions_by_image(drawn), key="half")
+        "evaluator.runs.run.load_model", lambda spec, device: HalfRight(captions_by_image(drawn), key="half")
     )
     return run(Request(drawn, None, "half:right", (), tmp_path / "run", 64, "cpu"))[0]
 
@@ -168,7 +168,9 @@ def test_a_page_is_the_same_bytes_again(half_right: Path) -> None:
 def test_several_runs_share_a_page(
     bags: None, half_right: Path, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
+    monkeypatch.setattr(
+        "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
+    )
     sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
     done = score_command("report", half_right, sharp, "--out", tmp_path / "pages" / "both.html", "--json")
     assert done.exit_code == 0, done.output
@@ -192,7 +194,9 @@ def test_several_runs_share_a_page(
 def test_runs_of_one_name_are_one_line(
     half_right: Path, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
+    monkeypatch.setattr(
+        "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
+    )
     sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
     sources = [f"ours={half_right}", f"ours={sharp}", f"ours={sharp}"]
     done = score_command("report", *sources, "--out", tmp_path / "page.html")
@@ -215,7 +219,9 @@ def test_runs_of_one_name_are_one_line(
 def test_names_from_outside_are_text_and_no_markup(
     drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp"))
+    monkeypatch.setattr(
+        "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
+    )
     name = "x:<script>alert(1)</script>&"
     folder = run(Request(drawn, None, name, ("binary",), tmp_path / "run", 64, "cpu"))[0]
     write_page([read_named(str(folder))] * 2, tmp_path / "page.html")

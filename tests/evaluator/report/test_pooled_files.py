@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pyarrow.csv
 
-from evaluator.contamination import CONTAMINATED, MARK
-from evaluator.pooling import pool_runs
+from evaluator.analysis.pooling import pool_runs
+from evaluator.provenance.contamination import CONTAMINATED, MARK
 from evaluator.report.pooled_files import write_pooled
-from tests.evaluator.test_pooling import made_run, trained
+from tests.evaluator.analysis.test_pooling import made_run, trained
 
 
 def test_every_row_is_in_the_csv_with_its_spreads(tmp_path: Path) -> None:

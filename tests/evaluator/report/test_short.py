@@ -1,6 +1,6 @@
 """The short table of results as text cells."""
 
-from evaluator.pooling import pool_runs
+from evaluator.analysis.pooling import pool_runs
 from evaluator.report.overview import read_lines, shown_splits
 from evaluator.report.short import short_table
 from tests.evaluator.cli.test_results_table import results

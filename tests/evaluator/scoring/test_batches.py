@@ -12,7 +12,7 @@ import torch
 from evaluator.scoring.batches import BatchRunner, Job, Settings, duration, fitting_batch, plan_batches
 from evaluator.scoring.cache import VectorCache
 from evaluator.scoring.distributed import Process, VectorStore
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 N = 50
 

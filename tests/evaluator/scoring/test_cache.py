@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from evaluator.scoring.cache import EmbeddingCache, VectorCache
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
 

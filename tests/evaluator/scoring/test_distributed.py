@@ -19,11 +19,11 @@ import pytest
 from PIL import Image
 
 from evaluator.models.registry import FAMILIES, Family
-from evaluator.run import Request, run
+from evaluator.runs.run import Request, run
 from evaluator.scoring.batches import DEFAULT
 from evaluator.scoring.cache import VectorCache
 from evaluator.scoring.distributed import Process, VectorStore, remove_parts
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.encoders import Sharp, Wrapped, captions_by_image
 from tests.evaluator.scorers import Reader, hash_of
 from tests.paths import CHECKOUT
@@ -76,9 +76,9 @@ def _start(
     def work(rank: int) -> None:
         os.environ.update(XDG_CACHE_HOME=str(cache), RANK=str(rank), WORLD_SIZE=str(ranks))
         FAMILIES["slow"] = Family("none", "none")
-        import evaluator.run
+        import evaluator.runs.run
 
-        evaluator.run.load_model = lambda spec, device: make(log)
+        evaluator.runs.run.load_model = lambda spec, device: make(log)
         run(Request(dataset, None, "slow:x", (), out, BATCH, "cpu"))
 
     context = multiprocessing.get_context("fork")

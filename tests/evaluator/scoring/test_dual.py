@@ -10,10 +10,10 @@ from PIL import Image
 
 from evaluator.models.contracts import DualEncoder
 from evaluator.protocols.items import NOT_A_NUMBER
-from evaluator.run import Request, run
+from evaluator.runs.run import Request, run
 from evaluator.scoring.needs import Needs, collect_needs
 from evaluator.scoring.score import score
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.encoders import Counting, Cramped, Sharp, WordBag, Wrapped, captions_by_image
 from tests.evaluator.needs import needs_of, pair_ids, pool_ids
@@ -126,7 +126,7 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     captions = captions_by_image(drawn)
     scenes = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "seen")[:3]
     broken = {Image.open(world.image_path(scene)).convert("RGB").tobytes() for scene in scenes}
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: Broken(Sharp(captions)))
+    monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions)))
     folder, results = run(Request(drawn, None, "bag:broken", (), tmp_path / "run", 64, "cpu"))
     for row in pq.read_table(folder / "scores.parquet").to_pylist():
         assert row["unscored"] == (NOT_A_NUMBER if row["image_id"] in scenes else None)

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.measure import measure, measure_protocols
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.protocols.pools import Pool, sampled_columns
-from evaluator.run import Request, run
-from evaluator.run_folder import open_run
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure, measure_protocols
+from evaluator.runs.run import Request, run
 from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_limit
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_table
+from generator.base.errors import UserError
+from generator.base.files import write_table
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.schema import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -40,7 +40,7 @@ def needs(benchmark: Benchmark) -> Needs:
 
 
 def _run(model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
-    monkeypatch.setattr("evaluator.run.load_model", lambda spec, device: model)
+    monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
     request = Request(
         dataset, None, "reader:x", more.pop("protocols", ("binary",)), out, more.pop("batch", 16), "cpu", **more
     )

@@ -12,7 +12,7 @@ from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
 from evaluator.training.source import benchmark_source
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
 

@@ -12,7 +12,7 @@ from evaluator.training.corpus import corpus_source
 from evaluator.training.facts import Facts
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Steps
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 PLAIN = Recipe(negatives="")
 LINES: list[dict[str, Any]] = [

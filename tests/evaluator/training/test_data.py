@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.training.data import TrainingData, default_kinds, read_training_data, says_where
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.generator.judge.datasets import Rows, edit
 

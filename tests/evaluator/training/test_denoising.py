@@ -13,8 +13,8 @@ from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.recipe import Recipe
 from evaluator.training.steps import Step, Steps
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from tests.evaluator import diffusers_folders
 
 STEP = Step(np.array([2, 0]), np.array([0, 1]), np.full(2, -1), np.full(2, -1))

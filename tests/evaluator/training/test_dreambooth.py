@@ -16,7 +16,7 @@ from evaluator.training.denoising import Denoising
 from evaluator.training.dreambooth import dreambooth, preset_of
 from evaluator.training.presets import PRESETS
 from evaluator.training.steps import Step
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import scored

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.contamination import CLEAN, CONTAMINATED, UNKNOWN, training_of
 from evaluator.models.registry import load_model
+from evaluator.provenance.contamination import CLEAN, CONTAMINATED, UNKNOWN, training_of
 from evaluator.training.data import TrainingData
 from evaluator.training.finetune import _checkpoint_activations, finetune
 from evaluator.training.lora import Lora

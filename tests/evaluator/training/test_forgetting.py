@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator import Dataset, evaluate
-from evaluator.forgetting import read_forgetting
+from evaluator.provenance.forgetting import read_forgetting
 from evaluator.training.corpus import corpus_source
 from evaluator.training.dreambooth import dreambooth
 from evaluator.training.finetune import finetune
@@ -15,7 +15,7 @@ from evaluator.training.forgetting import measure_forgetting
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
 from evaluator.training.source import benchmark_source
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import Tiny, build_dataset

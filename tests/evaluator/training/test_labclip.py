@@ -14,7 +14,7 @@ from evaluator.training.labclip import Alignment, text_head, train_labclip
 from evaluator.training.losses import contrastive
 from evaluator.training.presets import PRESETS
 from evaluator.training.source import benchmark_source
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures

@@ -10,7 +10,7 @@ import torch
 
 from evaluator.models.registry import load_model
 from evaluator.training.lora import Lora, parse_lora, with_lora
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 

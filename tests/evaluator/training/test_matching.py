@@ -24,7 +24,7 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
 from evaluator.training.source import benchmark_source
 from evaluator.training.steps import Step, Steps
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_vilt, scored

@@ -11,7 +11,7 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.saving import new_open_clip
 from evaluator.training.scratch import train_scratch
 from evaluator.training.source import benchmark_source
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import score_command
 

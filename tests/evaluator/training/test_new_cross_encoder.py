@@ -5,7 +5,7 @@ import torch
 from PIL import Image
 
 from evaluator.training.new_cross_encoder import new_vilt
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def test_a_new_cross_encoder_follows_the_seed_and_reads_its_texts() -> None:

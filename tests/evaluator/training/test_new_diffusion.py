@@ -7,7 +7,7 @@ import torch
 
 from evaluator.training import new_diffusion
 from evaluator.training.new_diffusion import NETWORKS, identity_autoencoder
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 TINY: dict[str, Any] = {
     **NETWORKS["tiny"], "sample_size": 16, "block_out_channels": (8, 16),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.training.presets import PRESETS, find_preset, origin_said
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def test_published_hyperparameters_are_those_of_the_papers() -> None:

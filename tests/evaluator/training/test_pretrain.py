@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evaluator import evaluate
-from evaluator.contamination import CONTAMINATED, training_of
 from evaluator.models.registry import load_model
+from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.training.pretrain import pretrain, whole_source
 from evaluator.training.recipe import Recipe
 from generator.dataset.reader import Benchmark, Dataset, World

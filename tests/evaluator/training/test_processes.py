@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from evaluator.exposure import RECORD
 from evaluator.models.weights import weights_digest
+from evaluator.provenance.exposure import RECORD
 from evaluator.training import new_cross_encoder, new_diffusion
 from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData, read_training_data
@@ -26,7 +26,7 @@ from evaluator.training.processes import _share, average_gradients, check_same, 
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import New, new_denoiser, new_dual_encoder
 from evaluator.training.scratch import new_cross_encoder as new_cross
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.training.conftest import together
 from tests.evaluator.training.test_new_diffusion import TINY
@@ -142,7 +142,7 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch)
         join(normalised, CPU, 4)
     with pytest.raises(UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"):
         join(plain, torch.device("cuda", 7), 4)
-    monkeypatch.setattr("generator.dataset.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("generator.base.extras.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"install it with: pip install 'jackalope\[distributed\]'"):
         join(plain, CPU, 4)
 

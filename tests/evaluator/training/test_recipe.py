@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.training.recipe import Recipe
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def test_unknown_losses_and_impossible_weights_are_refused() -> None:

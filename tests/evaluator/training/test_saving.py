@@ -12,7 +12,7 @@ import torch
 
 from evaluator.models.registry import load_model
 from evaluator.training.saving import check_savable, new_open_clip, save_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 

@@ -13,7 +13,7 @@ import torch
 
 from evaluator.models.device import training_precision
 from evaluator.models.registry import load_model
-from evaluator.run import Request, run
+from evaluator.runs.run import Request, run
 from evaluator.training import new_diffusion, scratch
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
@@ -23,7 +23,7 @@ from evaluator.training.saving import new_open_clip
 from evaluator.training.scratch import DIFFUSION, Augmentation, train_scratch
 from evaluator.training.source import benchmark_source
 from evaluator.training.steps import Step
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import scored

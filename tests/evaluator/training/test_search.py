@@ -18,7 +18,7 @@ from evaluator.training.lora import Lora
 from evaluator.training.presets import PRESETS
 from evaluator.training.search import Candidate, parse_search, search, validation_splits
 from evaluator.training.source import benchmark_source
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
 from tests.evaluator.training.conftest import together
 

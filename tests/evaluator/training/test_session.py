@@ -19,7 +19,7 @@ from evaluator.training.fit import DivergedError
 from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source
 from evaluator.training.steps import Step
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, score_command
 from tests.evaluator.training.conftest import together

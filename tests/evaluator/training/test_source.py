@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.exposure import Exposure
+from evaluator.provenance.exposure import Exposure
 from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source, describe, known
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 
 ONE, OTHER = Exposure(frozenset({("color", "red", "cube")})), Exposure(frozenset({("color", "blue", "cone")}))

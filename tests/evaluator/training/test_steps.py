@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.training.data import TrainingData, read_training_data
 from evaluator.training.steps import Steps
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 
 

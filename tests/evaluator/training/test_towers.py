@@ -13,7 +13,7 @@ from evaluator.models.registry import load_model
 from evaluator.training import prepared
 from evaluator.training.data import TrainingData
 from evaluator.training.towers import Towers
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_blip, make_clip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from generator.assets.finite_coordinates import check_obj, check_ply
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 HEADER = "ply\nformat {} 1.0\nelement vertex 2\nproperty uchar red\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
 

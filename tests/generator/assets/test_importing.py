@@ -15,8 +15,8 @@ from PIL import Image
 from generator.assets import importing
 from generator.assets.importing import import_asset
 from generator.assets.process import AssetWorker
+from generator.base.errors import UserError
 from generator.cli.main import main
-from generator.dataset.errors import UserError
 from tests.conftest import run_command
 from tests.glb import glb, triangle
 

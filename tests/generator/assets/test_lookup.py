@@ -7,7 +7,7 @@ import pytest
 from generator.assets.animals import build_animal
 from generator.assets.lookup import asset_request, check_assets, find_mesh, mesh_height, unknown_mesh
 from generator.assets.shapes import unit_mesh
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.licences import OWN
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.assets.pmd import read_pmd
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 # A wedge of 0 A.D. (y up) that looks along -z, its back wall at z = 1.
 PLACES = [(-1, 0, -3), (1, 0, -3), (1, 0, 1), (-1, 0, 1), (-1, 2, 1), (1, 2, 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from generator.assets import process
 from generator.assets.process import AssetWorker
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.hostile_folder import make_hostile
 
 POPEN = subprocess.Popen

@@ -5,7 +5,7 @@ import pytest
 
 from generator.assets.sculpt import FACES, sculpt
 from generator.assets.skeleton import Skeleton
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 
 def skeleton(*joints: list[float]) -> Skeleton:

@@ -4,8 +4,8 @@ import pytest
 
 from generator.assets.animals import animal_names
 from generator.assets.skeleton import load_skeleton
-from generator.dataset.errors import UserError
-from generator.dataset.resources import resource
+from generator.base.errors import UserError
+from generator.base.resources import resource
 
 
 def test_the_built_in_animals_are_declared():

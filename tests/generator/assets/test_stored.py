@@ -7,7 +7,7 @@ import pytest
 
 from generator.assets.shapes import UnitMesh
 from generator.assets.stored import mesh_digest, read_asset, read_notes, write_asset
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0, 1.0)] * 3, [[0, 1, 2]])
 

@@ -9,7 +9,7 @@ import pytest
 from generator.assets.process import AssetWorker
 from generator.assets.sets import asset_licence, asset_mesh, asset_names
 from generator.assets.zeroad import LICENCE, install
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.conftest import run_command
 from tests.generator.assets.test_pmd import FACES, PLACES, pmd
 from tests.paths import SHARED

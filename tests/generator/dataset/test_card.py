@@ -12,9 +12,9 @@ import mlcroissant
 import pytest
 import yaml
 
+from generator.base.files import write_json
 from generator.cli.main import main
 from generator.dataset.card import write_card
-from generator.dataset.files import write_json
 from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index

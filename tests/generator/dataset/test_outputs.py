@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from generator.assets.shapes import unit_mesh
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.outputs import OUTPUTS, output_path, parse_outputs
 from generator.dataset.reader import Dataset, World
 from generator.scene.projection import axes, project, unproject

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from generator.base.errors import UserError
+from generator.base.files import sha256
 from generator.dataset import packing
-from generator.dataset.errors import UserError
-from generator.dataset.files import sha256
 from generator.dataset.packing import Packer, scene_json
 
 

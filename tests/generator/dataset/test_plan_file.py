@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
 from generator.dataset.schema import PLAN
 

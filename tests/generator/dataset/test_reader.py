@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import CANDIDATES, PACKED
 from generator.dataset.writer import write_benchmark

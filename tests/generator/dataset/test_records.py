@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.records import BenchmarkManifest, HoldoutRecord, IndexRecord, WorldManifest, check_shape
 
 WHOLE: dict[str, Any] = {"sums": "0", "request": {"width": 8, "objects": [2, 2], "seed": 0}, "scenes": 3, "failed": 0}

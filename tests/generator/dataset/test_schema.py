@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generator.dataset.files import write_table
+from generator.base.files import write_table
 from generator.dataset.outputs import ObjectBoxes
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import SUMS, read_json, read_sums, sha256
+from generator.base.errors import UserError
+from generator.base.files import SUMS, read_json, read_sums, sha256
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import SCENES
 from generator.dataset.writer import BenchmarkWriter, WorldWriter, write_benchmark

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 from generator.describe.benchmark import describe
 from generator.describe.protocols.registry import protocol_names

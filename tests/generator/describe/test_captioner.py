@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.items import Item
 from generator.describe.protocols.registry import protocol_names

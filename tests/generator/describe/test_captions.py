@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.captions import draw_related_pair, draw_tested_pair, name_objects
 from generator.describe.described_scene import DescribedScene

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.describe.presets import check_options, read_text_preset, text_preset_names
 from generator.describe.request import Request, check_request
 from generator.language.complexity import parse_complexity

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.holdout.request import HoldoutRequest

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text

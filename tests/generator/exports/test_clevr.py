@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
+from generator.base.resources import resource
 from generator.dataset.reader import Dataset
-from generator.dataset.resources import resource
 from generator.exports.clevr import check_family
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.class_lists import LISTS, ClassRule, shared_labels
 from generator.holdout.designs.registry import find_design
 from generator.holdout.request import draw_holdouts

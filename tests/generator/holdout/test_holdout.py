@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.vocabulary.schema import read_vocabulary
 

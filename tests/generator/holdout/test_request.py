@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.request import draw_holdouts
 from generator.vocabulary.schema import read_vocabulary
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from generator.dataset.files import read_json, write_json, write_sums
+from generator.base.files import read_json, write_json, write_sums
 from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
 from generator.dataset.writer import write_index
 from generator.judge.lexicon import Lexicon

@@ -14,7 +14,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK
-from generator.dataset.files import read_json, write_json
+from generator.base.files import read_json, write_json
 from generator.dataset.schema import BENCHMARK_TABLES, SCENES
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text

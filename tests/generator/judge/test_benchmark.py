@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from generator.dataset.files import read_json
+from generator.base.files import read_json
 from generator.dataset.schema import BENCHMARK_TABLES
 from generator.judge.benchmark import FALSE, TRUE, UNREADABLE, Benchmark
 from generator.judge.world import World

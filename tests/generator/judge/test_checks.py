@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from generator.dataset.files import read_json, write_json, write_sums
+from generator.base.files import read_json, write_json, write_sums
 from generator.judge import checks
 from generator.judge.checks import CHECKS
 from tests.generator.judge.datasets import judged

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generator.dataset.files import write_sums
+from generator.base.files import write_sums
 from generator.dataset.schema import FORMAT
 from generator.judge.components import benchmark_faults, format_faults
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
 from generator.judge.verify import verify_dataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit, judged, said, seal

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.files import read_json
+from generator.base.files import read_json
 from tests.generator.judge.datasets import Rows, add_text, edit, held_out, judged, said, scene_in
 
 

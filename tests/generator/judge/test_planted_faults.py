@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import THINGS, VALUES, Design, designs, make
 from tests.generator.judge.planted import Fault, Planted, Row, copy_of

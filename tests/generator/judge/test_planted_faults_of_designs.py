@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from bench.worlds import write_planned
-from generator.dataset.errors import UserError
-from generator.dataset.files import write_json
+from generator.base.errors import UserError
+from generator.base.files import write_json
 from generator.dataset.reader import Dataset
 from generator.describe.first_benchmarks import write_benchmarks
 from generator.inspection.sheets.contact_sheet import draw_preview

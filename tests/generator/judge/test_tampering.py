@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from bench.worlds import write_planned
-from generator.dataset.files import read_json, sha256, write_json
+from generator.base.files import read_json, sha256, write_json
 from generator.dataset.plan_file import plan_schema
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import PACKED, PLAN

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generator.dataset.files import read_json
+from generator.base.files import read_json
 from tests.generator.judge.datasets import add_text, ask, edit, judged, restate, said
 
 ASKED = {"c": [("a green cube", True)], "n": [("There is a blue cone.", False)]}

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.language.complexity import LEVELS, Cell, cells, parse_complexity, parse_counts
 from tests.generator.scenes import VOCABULARY
 

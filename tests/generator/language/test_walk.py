@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.language.complexity import LEVELS, Cell, cells
 from generator.language.truth import decide
 from generator.language.walk import Walker

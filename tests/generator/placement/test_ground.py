@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.placement.ground import Footprint, Ground
 from generator.scene.projection import project
 from generator.scene.relations import along, ground_directions

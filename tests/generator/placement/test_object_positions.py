@@ -1,6 +1,6 @@
 """Positions of planned objects: on the ground, and near the middle of the top that carries them."""
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.placement.ground import Ground
 from generator.placement.object_positions import draw_positions
 from generator.scene.layouts import Layout

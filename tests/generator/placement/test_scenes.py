@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene

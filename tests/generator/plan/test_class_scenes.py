@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.request import draw_holdouts
 from generator.plan.class_scenes import ClassScenes

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import Arrangement, SplitPlan
 from generator.holdout.request import draw_holdouts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import draw_holdouts

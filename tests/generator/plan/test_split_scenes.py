@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, Arrangement, SplitPlan
 from generator.holdout.request import draw_holdouts

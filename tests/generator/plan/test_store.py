@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.packed import Plan
 from generator.plan.store import StoredPlan, is_planned, write_plan
 from generator.render.job import Job

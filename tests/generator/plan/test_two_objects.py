@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render import device
 from generator.render.device import Backend, find_backend

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.estimate import check_space, render_seconds, seconds_a_scene
 from generator.vocabulary.families import vocabulary_text
 

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.job import as_tuple, parse_objects, parse_resolution
 
 

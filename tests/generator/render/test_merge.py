@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.merge import merge_worlds
 from tests.conftest import run_command

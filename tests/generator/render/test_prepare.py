@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.job import Job
 from generator.render.prepare import folder_name, plan_world, prepare
 from generator.vocabulary.schema import parse_vocabulary

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.quality import qualities, read_quality
 
 

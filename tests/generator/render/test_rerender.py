@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from generator.dataset.reader import Dataset
 from generator.render.rerender import _copy_benchmark
 from tests.conftest import run_command

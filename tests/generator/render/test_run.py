@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from generator.base.resources import resource
 from generator.dataset.reader import Dataset
-from generator.dataset.resources import resource
 from generator.holdout.scene_counts import parse_scenes
 from generator.render.farm.local import Limits, render_scenes
 from generator.render.job import Job

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
 from generator.render.job import Job

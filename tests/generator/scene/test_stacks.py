@@ -29,7 +29,7 @@ import bpy
 from generator.render.blender.stage import Stage
 from generator.render.blender.flat_tops import check_flat_tops
 from generator.render.blender.rays import RayMesh
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.render.quality import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.request import kind_asked
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
 from generator.judge.lexicon import Lexicon, UnreadableError

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.worlds import write_planned
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import Request, describe
 from generator.holdout.blocks import draw_block

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import read_vocabulary
 from generator.vocabulary.starter import write_starter

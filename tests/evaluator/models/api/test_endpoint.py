@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from evaluator.models.api.endpoint import Endpoint, RefusedError, data_url, parse_place
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.models.api.conftest import Server
 
 IMAGE = data_url(Image.new("RGB", (4, 4), "red"))

@@ -11,8 +11,8 @@ from PIL import Image
 
 from evaluator.models.api.scorer import load_api
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json
+from generator.base.errors import UserError
+from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.models.api.chat_server import probability
 from tests.evaluator.models.api.conftest import Server

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load, load_file, save, save_file
 
 from evaluator.models.diffusion.loading import load_diffusion
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from evaluator.models.diffusion.noising import Diffusion, Edm, Flow, process_of
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 LATENT = torch.randn(4, 8, 8, generator=torch.Generator().manual_seed(0))
 NOISE = torch.randn(3, 4, 8, 8, generator=torch.Generator().manual_seed(1))

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from evaluator.models.diffusion.samples import image_digest, level_weights, levels, nested_order, noise, staged_order
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 
 TIMESTEPS = 1000
 

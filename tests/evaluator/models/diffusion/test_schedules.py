@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.models.diffusion.samples import levels
 from evaluator.models.diffusion.schedules import PRESETS, parse_preset
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.models.diffusion.test_samples import TIMESTEPS, timesteps_of
 
 

@@ -12,7 +12,7 @@ from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.models.diffusion.schedules import Preset, Schedule, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.memory import BatchSize
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.diffusers_folders import TEXTS, pictures
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from evaluator.models.pretrained.checks import check_tokenizer, check_weights
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import WORDS
 
 MODEL = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from evaluator.models.pretrained.loading import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
     make_vilt,
 )

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from evaluator.models.pretrained.source import Source, find_source, first_line, loading
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.diffusers_folders import stable_diffusion
 from tests.evaluator.models.test_open_clip import _folder

@@ -8,7 +8,7 @@ import torch
 
 from evaluator.models.pretrained.storage import check_in_memory
 from evaluator.models.registry import load_model
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from tests.evaluator.models import test_vqa
 from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
 

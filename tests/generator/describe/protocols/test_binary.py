@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.items import Text, item_of_foils
 from generator.describe.protocols.binary import KINDS, Binary
 from generator.language.form import Form, Mention

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.protocols.class_labels import TrainingLabels

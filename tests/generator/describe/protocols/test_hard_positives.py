@@ -1,7 +1,7 @@
 from collections import Counter
 from itertools import product
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.protocols.hard_positives import HardPositives, tokens, word_edits
 from tests.generator.describe.samples import Sample, by_slot, items_of, scenes
 from tests.generator.scenes import captioner, described

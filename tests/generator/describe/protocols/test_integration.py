@@ -1,6 +1,6 @@
 from collections import Counter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.protocols.integration import Integration
 from generator.describe.protocols.skill import Skill
 from tests.generator.describe.samples import CELLS, Sample, by_slot, scenes

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.protocols.pairs import Pairs
 from generator.scene.scene import Scene
 from tests.generator.describe.samples import by_slot

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bench.worlds import BENCHMARK, write_world
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.dataset.streams import Stream
 from generator.describe.benchmark import describe
 from generator.describe.captions import name_objects
 from generator.describe.described_scene import DescribedScene

@@ -1,4 +1,4 @@
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.protocols.retrieval import POOL, Retrieval
 from tests.generator.scenes import captioner, described, scene_of
 

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.items import Item
 from generator.describe.protocols.skill import Skill

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.described_scene import DescribedScene
 from generator.describe.training.captions import Captions

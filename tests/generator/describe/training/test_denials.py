@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.training.denials import Caption, Denials
 from generator.language.foils import Foils
 from generator.language.form import Form, Link, Mention

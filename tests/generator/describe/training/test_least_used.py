@@ -1,6 +1,6 @@
 from collections import Counter
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.training.least_used import LeastUsed
 
 

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.captions import name_objects
 from generator.describe.training.negatives import NEGATIVES, Negatives
 from generator.language.familiarity import count_held_out

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.describe.items import Text
 from generator.describe.training.least_used import LeastUsed
 from generator.describe.training.positives import POSITIVES, Positives

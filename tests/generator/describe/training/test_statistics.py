@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from generator.dataset.errors import UserError
-from generator.dataset.streams import Stream
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.describe.training.statistics import MeasuredCaptions, Mentioned, Statistics, parse_statistics
 from tests.generator.describe.samples import scenes
 from tests.generator.scenes import VOCABULARY, described

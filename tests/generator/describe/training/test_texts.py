@@ -5,8 +5,8 @@ from collections import defaultdict
 import pytest
 
 from bench.worlds import BENCHMARK, write_world
+from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
-from generator.dataset.streams import Stream
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.describe.training.negatives import NEGATIVES

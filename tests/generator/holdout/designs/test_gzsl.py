@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.holdout.designs.gzsl import DESIGN
 from generator.vocabulary.schema import read_vocabulary
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.dataset.streams import Stream
 from generator.holdout.designs import registry
 from generator.holdout.designs.base import Design
 from generator.holdout.designs.registry import design_names, find_design, register

@@ -11,8 +11,8 @@ import pytest
 import tomli_w
 from PIL import Image, PngImagePlugin
 
-from generator.dataset.errors import UserError
-from generator.dataset.files import read_json, write_json
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
 from generator.dataset.plan_file import plan_request, plan_schema
 from generator.dataset.reader import Dataset
 from generator.inspection.images.examine import Examination, parse_images

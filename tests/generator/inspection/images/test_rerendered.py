@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.dataset.files import read_json, write_json
+from generator.base.files import read_json, write_json
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.inspection.images.rerendered import Compared, decibels, near, render_again, same_output

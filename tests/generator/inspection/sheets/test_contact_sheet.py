@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.inspection.sheets.contact_sheet import draw_preview
 
 

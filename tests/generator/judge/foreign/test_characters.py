@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.foreign.characters import normal
 from generator.judge.foreign.verify import verify_splits
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.foreign.column_roles import choose_columns, parse_columns
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.foreign.label_tables import SplitRoles
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import judged, said

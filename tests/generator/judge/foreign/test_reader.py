@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.judge.foreign.verify import verify_splits
 
 

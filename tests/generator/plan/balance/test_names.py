@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement
 from generator.plan.balance.names import OBJECT, VALUE, NameCounts, renamed, replace_names
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.options import choose, choose_shared
 

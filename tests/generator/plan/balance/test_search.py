@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.dataset.streams import Stream
+from generator.base.streams import Stream
 from generator.plan.balance.search import search
 
 

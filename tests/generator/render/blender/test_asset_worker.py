@@ -9,7 +9,7 @@ from tests.generator.render.blender.test_cleaning import CUBE, TRIANGLES
 
 
 def answered(folder: str, vertices: list[Any], faces: list[Any]) -> dict[str, Any]:
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.render.blender.asset_worker import answer
 
     np.savez(f"{folder}/in.npz", vertices=np.array(vertices, float), faces=np.array(faces))

@@ -6,7 +6,7 @@ from typing import Any
 def configured() -> dict[str, Any]:
     import bpy
 
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.render.blender.engine import configure, devices_of, set_samples
     from generator.render.device import Backend
     from generator.render.quality import read_quality

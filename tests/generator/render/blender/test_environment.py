@@ -13,7 +13,7 @@ from PIL import Image
 from scipy import ndimage
 from skimage.color import deltaE_ciede2000, rgb2lab
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned

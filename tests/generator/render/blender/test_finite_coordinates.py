@@ -10,7 +10,7 @@ def checked(folder: str) -> list[str | None]:
 
     import bpy
 
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.render.blender.finite_coordinates import check_fbx, check_gltf
 
     bpy.ops.wm.read_factory_settings(use_empty=True)

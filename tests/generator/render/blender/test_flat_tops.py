@@ -8,7 +8,7 @@ import pytest
 def refused(top: tuple[float, float] | None, foot: float | None, shape: str) -> str | None:
     from types import SimpleNamespace
 
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.render.blender.flat_tops import check_flat_tops
     from generator.render.blender.meshes import build_mesh
     from generator.render.blender.rays import RayMesh

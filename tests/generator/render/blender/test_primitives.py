@@ -7,7 +7,7 @@ import numpy as np
 
 
 def shapes() -> dict[str, Any]:
-    from generator.dataset.streams import Stream
+    from generator.base.streams import Stream
     from generator.render.blender.primitives import box, lump, moved, revolved
 
     return {

@@ -9,7 +9,7 @@ from generator.vocabulary.environments import PropType
 
 
 def built(prop_type: str, seed: int) -> list[Any]:
-    from generator.dataset.streams import Stream
+    from generator.base.streams import Stream
     from generator.render.blender.props import build_prop
 
     return build_prop(prop_type, ["#808080", "#404040"], Stream(seed))

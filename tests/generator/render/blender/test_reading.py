@@ -7,7 +7,7 @@ from typing import Any
 def read(folder: str) -> list[Any]:
     import bpy
 
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.render.blender.reading import read_file
 
     bpy.ops.wm.read_factory_settings(use_empty=True)

@@ -8,7 +8,7 @@ ROOM = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "
 
 
 def panels() -> list[Any]:
-    from generator.dataset.streams import Stream
+    from generator.base.streams import Stream
     from generator.render.blender.room import build_room
     from generator.vocabulary.environments import RoomSpec
 

@@ -12,7 +12,7 @@ FAMILY = read_vocabulary("clevr")
 
 def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
     """The record of a scene of two objects, or why there is none."""
-    from generator.dataset.errors import UserError
+    from generator.base.errors import UserError
     from generator.plan.record import Planned
     from generator.render.blender import worker
 

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.record import Planned
 from generator.render.farm.attempts import Attempts, given_up
 

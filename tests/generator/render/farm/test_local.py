@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.record import Planned
 from generator.render.farm.local import Limits, render_scenes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.dataset.errors import UserError
+from generator.base.errors import UserError
 from generator.plan.record import Planned
 from generator.render.farm import process
 from generator.render.farm.process import WorkerProcess

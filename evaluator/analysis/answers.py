@@ -1,0 +1,263 @@
+"""Which items models got right: read from runs, or from tables that another program wrote, and matched item by item."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from evaluator.protocols.items import strings
+from evaluator.runs.folder import ResultsRecord, RunRecord, split_name
+from generator.base.csv_tables import read_csv
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.limits import MOST_LIST, check_file
+from generator.base.parquet import read_table
+
+logger = logging.getLogger(__name__)
+LABELS = ("protocol", "metric", "kind", "split", "cluster")
+_NEEDED, _OPTIONAL = ("item", "correct", "cluster"), ("split", "model", "protocol", "metric", "kind")
+_MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one model to n items. correct: 1, 0, or nan for an unscored item.
+
+    labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None for a
+    table that was made elsewhere. partitioned: the splits are partitions by familiarity.
+    """
+
+    model: str
+    source: str
+    benchmark: tuple[str, ...] | None
+    item: np.ndarray
+    correct: np.ndarray
+    labels: dict[str, np.ndarray]
+    partitioned: bool = False
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The answers of several runs to the n items that all of them answered.
+
+    models: each model's rows of `correct` (runs, n), which is 0 or 1. labels: every one of LABELS, object arrays (n,).
+    left_out: see `match`. partitioned: the splits are partitions by familiarity.
+    """
+
+    models: dict[str, list[int]]
+    correct: np.ndarray
+    labels: dict[str, np.ndarray]
+    left_out: dict[str, Any]
+    partitioned: bool = False
+
+
+def read_answers(source: str) -> list[Answers]:
+    """The answers in a run's folder, a .csv or a .parquet; of a table with the column `model` one for each model.
+
+    `source` is a path, or NAME=PATH to give the model a name. Raises UserError for anything else, with what is wrong.
+    """
+    name, path = split_name(source)
+    if path.is_dir():
+        found = [_read_run(path)]
+    elif path.suffix in (".csv", ".parquet") and path.exists():
+        found = _read_table(path)
+    else:
+        raise UserError(f"Expected the folder of a run, a .csv or a .parquet, got {path}; give one that exists.")
+    if name and len(found) > 1:
+        raise UserError(f"{path} names its models in the column 'model'; leave out '{name}='.")
+    return [replace(each, model=name or each.model) for each in found]
+
+
+def match(answers: Sequence[Answers]) -> Matched:
+    """The items that all runs answered, with the labels of the first run that has them.
+
+    `left_out` counts the items that are not compared: `items` in all, `compared` of them, `missing` and `unscored` by run, and
+    `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when the runs are of different
+    benchmarks or when no item is left.
+    """
+    _check_benchmarks(answers)
+    items = list(dict.fromkeys(chain.from_iterable(each.item.tolist() for each in answers)))
+    row_of = {item: row for row, item in enumerate(items)}
+    names, n = np.array(items, dtype=object), len(items)
+    present, correct = np.zeros((len(answers), n), dtype=bool), np.full((len(answers), n), np.nan)
+    labels = {name: np.full(n, "", dtype=object) for name in LABELS}
+    mismatched = {name: np.zeros(n, dtype=bool) for name in LABELS}
+    for i, each in enumerate(answers):
+        rows = np.array([row_of[item] for item in each.item.tolist()], dtype=int)
+        present[i, rows], correct[i, rows] = True, each.correct
+        for name, values in each.labels.items():
+            known = labels[name][rows]
+            mismatched[name][rows] |= (known != "") & (values != "") & (known != values)
+            labels[name][rows] = np.where(known == "", values, known)
+    kept = np.isfinite(correct).all(axis=0) & ~np.any(list(mismatched.values()), axis=0)
+    sources = [each.source for each in answers]
+    left_out = {
+        "items": n, "compared": int(kept.sum()),
+        "missing": _named_items(names, dict(zip(sources, ~present, strict=True))),
+        "unscored": _named_items(names, dict(zip(sources, present & np.isnan(correct), strict=True))),
+        "mismatched": _named_items(names, mismatched),
+    }  # fmt: skip
+    if not kept.any():
+        _refuse_nothing(answers, present)
+    models: dict[str, list[int]] = {}
+    for i, each in enumerate(answers):
+        models.setdefault(each.model, []).append(i)
+    return Matched(
+        models,
+        correct[:, kept],
+        {name: values[kept] for name, values in labels.items()},
+        left_out,
+        any(each.partitioned for each in answers),
+    )
+
+
+def _read_run(folder: Path) -> Answers:
+    """The main metric of every protocol of a run, from its tables; needs neither dataset nor model."""
+    if not (folder / "run.json").exists():
+        raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
+    path = folder / "tables" / "items.csv"
+    if not (path.exists() and (folder / "results.json").exists()):
+        raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
+    record, results = (
+        read_json(folder / "run.json", RunRecord),
+        read_json(folder / "results.json", ResultsRecord),
+    )
+    channel = results["channel"]
+    columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
+    found = read_csv(path, dict.fromkeys(columns, pa.string()))
+    table = {name: strings(found[name]) for name in columns}
+    chosen = np.zeros(len(table["item_id"]), dtype=bool)
+    for protocol in dict.fromkeys(table["protocol"].tolist()):
+        of = table["protocol"] == protocol
+        main = of & (table["metric"] == table["metric"][of.argmax()])  # the first metric is the main one
+        if set(table["value"][main].tolist()) <= set(_MEANINGS):
+            chosen |= main
+        else:
+            logger.info(f"{folder}: '{protocol}' is not compared, because its main metric is not right or wrong.")
+    if not chosen.any():
+        raise UserError(f"{folder} has no items that are right or wrong; compare runs of another protocol.")
+    table = {name: values[chosen] for name, values in table.items()}
+    labels = {name: table[name] for name in LABELS}
+    labels["kind"] = np.where(table["kind"] == "", table["skill"], table["kind"])
+    model = record["model"] if channel == record.get("channels", [channel])[0] else f"{record['model']} ({channel})"
+    benchmark = (record["benchmark_name"], record["benchmark"], record["world"])
+    return Answers(
+        model, str(folder), benchmark, table["item_id"], _correct(table["value"], table["item_id"], path), labels,
+        "splits" in results.get("rules", {}),
+    )  # fmt: skip
+
+
+def _read_table(path: Path) -> list[Answers]:
+    """The answers in a table that another program wrote, by model."""
+    columns = {name: strings(column) for name, column in _read_columns(path, _NEEDED, _OPTIONAL).items()}
+    correct = _correct(columns["correct"], columns["item"], path)
+    for name in ("item", "cluster"):
+        if (columns[name] == "").any():
+            raise UserError(
+                f"{path} has rows without '{name}'; give every item one, and independent items a cluster each."
+            )
+    models = columns.get("model", np.full(len(correct), path.stem, dtype=object))
+    found = []
+    for model in dict.fromkeys(models.tolist()):
+        of = models == model
+        item = columns["item"][of]
+        first, counts = np.unique(item.astype(str), return_counts=True)
+        if counts.max() > 1:
+            raise UserError(
+                f"{path} has the item '{first[counts > 1][0]}' {counts.max()} times for the model '{model}'; give each item once, "
+                f"and name several models in a column 'model'."
+            )
+        source = str(path) if len(set(models.tolist())) == 1 else f"{path} ({model})"
+        labels = {name: columns[name][of] for name in LABELS if name in columns}
+        found.append(Answers(model, source, None, item, correct[of], labels))
+    return found
+
+
+def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
+    """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no rows."""
+    try:
+        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
+        ) from error
+    if lacking := [name for name in needed if name not in table.column_names]:
+        raise UserError(
+            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(needed)}"
+            f"{' and, where there are several, ' + ', '.join(optional) if optional else ''}."
+        )
+    if not table.num_rows:
+        raise UserError(f"{path} has no rows; give a table with a row for each item.")
+    try:
+        return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+    except pa.ArrowException as error:
+        raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
+
+
+def _read_csv(path: Path) -> pa.Table:
+    """A CSV file, every column as strings: an item called 0012 keeps its zeros."""
+    check_file(path, MOST_LIST)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names = file.readline().rstrip("\r\n").replace('"', "").split(",")
+    return pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())))
+
+
+def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
+    """1 for right, 0 for wrong, nan for unscored, from strings (n,)."""
+    meanings = np.array([_MEANINGS.get(value.lower(), np.inf) for value in values.tolist()])
+    if np.isinf(meanings).any():
+        row = int(np.isinf(meanings).argmax())
+        raise UserError(
+            f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, got '{values[row]}' for the "
+            f"item '{items[row]}'."
+        )
+    return meanings
+
+
+def _check_benchmarks(answers: Sequence[Answers]) -> None:
+    """Raises UserError when two runs were scored on different benchmarks or different versions of one."""
+    runs = [each for each in answers if each.benchmark]
+    for other in runs[1:]:
+        first = runs[0]
+        if first.benchmark != other.benchmark:
+            assert first.benchmark is not None
+            assert other.benchmark is not None
+            names = {first.benchmark[0], other.benchmark[0]}
+            how = (
+                f"on {first.benchmark[0]} and {other.benchmark[0]}"
+                if len(names) > 1
+                else f"on two datasets whose benchmarks are called {first.benchmark[0]}"
+            )
+            raise UserError(f"{first.source} and {other.source} were scored {how}; compare runs on one benchmark.")
+
+
+def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
+    """Raises UserError with the reason why no item can be compared."""
+    if present.all(axis=0).any():
+        raise UserError(
+            "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in another; "
+            "score them again or mend these columns."
+        )
+    lacks = next(i for i in range(1, len(answers)) if not present[: i + 1].all(axis=0).any())
+    first, other = answers[0], answers[lacks]
+    raise UserError(
+        f"{other.source} has no item that all runs before it have (it has '{other.item[0]}', {first.source} has "
+        f"'{first.item[0]}'); compare answers to the same items."
+    )
+
+
+def _named_items(items: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]:
+    """For each mask (n,) that is true somewhere, how many items (n,) it has, and the first few."""
+    return {
+        name: {"items": int(mask.sum()), "first": items[mask][:_NAMED].tolist()}
+        for name, mask in masks.items()
+        if mask.any()
+    }

@@ -1,0 +1,185 @@
+"""One result from many runs: rows are pooled over blocks and training seeds, never over designs (protocols, section 1)."""
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluator.protocols.items import COUNTS
+from evaluator.protocols.loads import pooled_loads
+from evaluator.protocols.results import Results, Row
+from evaluator.provenance.contamination import mark_of
+from evaluator.statistics.mixed import SMALLEST_P
+from evaluator.statistics.pooled import Spread, pool
+
+logger = logging.getLogger(__name__)
+LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "unit", "average")
+"""What rows of several runs have in common that are pooled."""
+_SUMS = ("items", "ties", "unscored")
+_BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np.inf)}
+_GROUP = ("model", "treatment", "design")
+_LONG = 60
+"""Longer values are not repeated in a sentence."""
+
+
+def pool_runs(runs: Sequence[Results]) -> list[Results]:
+    """One entry for each model, treatment and design in the results of runs, which have `factors` (evaluator.analysis.factors).
+
+    An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all its
+    benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean over blocks of the mean over their runs, `low` and
+    `high` its interval (evaluator.statistics.pooled); `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`,
+    `min_runs` and `max_runs` how runs of one block do. `p` is that of several blocks, None for one block. `fits` are pooled likewise. An entry
+    of several runs has no interval of these bindings alone.
+
+    A run that is given twice counts once, and so does a model without training seed that was scored twice on a benchmark.
+    """
+    groups: dict[str, list[Results]] = {}
+    for run in _once(runs):
+        groups.setdefault(_key(run, _GROUP), []).append(run)
+    names = _names([group[0] for group in groups.values()])
+    return [_pooled(group, name) for group, name in zip(groups.values(), names, strict=True)]
+
+
+def differences(entries: Sequence[Results]) -> list[str]:
+    """A sentence for each way in which the designs of pooled entries differ, so that they were not averaged."""
+    designs = [entry["factors"]["design"] for entry in entries]
+    names = dict.fromkeys(name for design in designs for name in design)
+    found = {name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names}
+    return [
+        f"Not averaged: {name} is {' or '.join(values)}."
+        if max(map(len, values)) <= _LONG
+        else f"Not averaged: {name} differs."
+        for name, values in found.items()
+        if len(values) > 1
+    ]
+
+
+def spread_notes(entries: Sequence[Results]) -> list[str]:
+    """What the standard deviations of pooled entries are of, and where an interval leaves out how trainings differ."""
+    notes = []
+    if any(entry["blocks"] > 1 for entry in entries):
+        notes.append("± is the standard deviation over blocks.")
+    if any(entry["runs"] > entry["blocks"] == 1 for entry in entries):
+        notes.append("± is the standard deviation over the runs of one block.")
+    trained = [entry for entry in entries if isinstance(entry["factors"]["training_seed"], int)]
+    if any(entry["runs"] == entry["blocks"] for entry in trained):
+        notes.append(
+            "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and give all runs to "
+            "`score report`."
+        )
+    return notes
+
+
+def _once(runs: Sequence[Results]) -> list[Results]:
+    """The runs, without those that are there already."""
+    found: dict[str, Results] = {}
+    for run in runs:
+        key = _key(run, (*_GROUP, "training_seed", "benchmark"))
+        if key in found:
+            logger.info(f"{run['model']} on {run['benchmark']} is given twice; it counts once.")
+        found.setdefault(key, run)
+    return list(found.values())
+
+
+def _key(run: Results, names: Sequence[str]) -> str:
+    return json.dumps([run["factors"][name] for name in names], sort_keys=True)
+
+
+def _names(firsts: Sequence[Results]) -> list[str]:
+    """A name for each entry: the model, and what tells it from other entries of that model, as far as that is short."""
+    names = []
+    for run in firsts:
+        model, labels = run["factors"]["model"], _told_apart(run)
+        others = [_told_apart(each) for each in firsts if each["factors"]["model"] == model]
+        differing = [name for name in labels if any(labels[name] != other.get(name) for other in others)]
+        said = {name: _said(labels[name]) for name in differing}
+        names.append(", ".join([model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]))
+    return names
+
+
+def _told_apart(run: Results) -> dict[str, Any]:
+    return {**run["factors"]["design"], **run["factors"]["treatment"]}
+
+
+def _said(value: Any) -> str:
+    return value or "none" if isinstance(value, str) else json.dumps(value)
+
+
+def _pooled(runs: Sequence[Results], name: str) -> Results:
+    first, blocks = runs[0], [_block(run) for run in runs]
+    entry = {
+        **first, "model": name, "benchmark": _listed([run["benchmark"] for run in runs]),
+        "certificate": _listed([run["certificate"] for run in runs]), "runs": len(runs), "blocks": len(set(blocks)), "first": first,
+        "rows": _pooled_rows(runs, "rows"), "cells": _pooled_rows(runs, "cells"), "fits": first["fits"] if len(runs) == 1 else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
+    }  # fmt: skip
+    entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
+    for part in ("unknown_protocols", "not_asked"):
+        entry[part] = {key: value for run in runs for key, value in run.get(part, {}).items()}
+    return entry
+
+
+def _block(run: Results) -> str:
+    """What names the block of a run: what is held out, or where nothing is, the benchmark."""
+    return str(run["factors"]["block"] or run["factors"]["benchmark"])
+
+
+def _listed(names: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return ", ".join(distinct[:3]) + (f" and {len(distinct) - 3} more" if len(distinct) > 3 else "")
+
+
+def _pooled_rows(runs: Sequence[Results], part: str) -> list[Row]:
+    groups: dict[tuple[Any, ...], list[tuple[str, Row]]] = {}
+    for run in runs:
+        for row in run[part]:
+            groups.setdefault(tuple(row.get(name) for name in LABELS), []).append((_block(run), row))
+    level = runs[0]["rules"]["level"]
+    return [_pooled_row(members, level, len(runs)) for members in groups.values()]
+
+
+def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> Row:
+    """The row of several runs with the same labels."""
+    scored = [(block, row) for block, row in members if row["value"] is not None]
+    row = {**members[0][1], "blocks": len({block for block, _ in scored}), "runs": len(scored), **_spread("blocks", None), **_spread("runs", None)}  # fmt: skip
+    if runs == 1 or not scored:
+        return row
+    rows = [each for _, each in scored]
+    found = pool(
+        [each["value"] for each in rows], _numbers(rows, "low"), _numbers(rows, "high"), [block for block, _ in scored], level
+    )  # fmt: skip
+    least, most = _BOUNDS[row["unit"]]
+    chances = [each["chance"] for each in rows if each["chance"] is not None]
+    row |= {
+        "value": _number(found.value), "sd": None, "low": _number(max(found.low, least)), "high": _number(min(found.high, most)),
+        "low_fixed": None, "high_fixed": None, "chance": _number(float(np.mean(chances))) if chances else None,
+        **_spread("blocks", found.over_blocks), **_spread("runs", found.over_runs),
+    }  # fmt: skip
+    tested = [each for each in rows if each["p"] is not None]
+    null = 0.0 if row["unit"] == "difference" else row["chance"]
+    row["p"] = _p(found.p(null)) if len(tested) == len(rows) and null is not None else None
+    for name in _SUMS:
+        counts = [each[name] for _, each in members if each[name] is not None]
+        row[name] = sum(counts) if counts else None
+    clusters: dict[str, int] = {}
+    for block, each in members:  # the runs of a block share its clusters
+        clusters[block] = max(clusters.get(block, 0), each["clusters"])
+    return {**row, "clusters": sum(clusters.values())}
+
+
+def _spread(over: str, found: Spread | None) -> Row:
+    numbers = (None, None, None) if found is None else map(_number, (found.sd, found.least, found.greatest))
+    return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
+
+
+def _p(p: float) -> float | None:
+    return _number(max(p, SMALLEST_P))
+
+
+def _numbers(rows: Sequence[Row], name: str) -> list[float]:
+    return [np.nan if row[name] is None else row[name] for row in rows]
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)

@@ -1,0 +1,203 @@
+"""`score audit`: what a text-only model can tell about each kind of item, and one sentence about all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.audits.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
+from evaluator.audits.effect import rank_biserial, share_lower, size_of
+from evaluator.audits.features import make_pairs
+from evaluator.audits.levels import LevelSample, draw_levels
+from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
+from evaluator.audits.sample import Sample, draw_samples, every_question
+from evaluator.audits.significance import LEVEL, p_above
+from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items
+from evaluator.audits.words import ngram_differences, overlap, words
+from evaluator.statistics.intervals import cluster_mean
+from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import Benchmark, Dataset
+
+CHANCE = 0.5
+HACKABLE, CLEAN, TOO_FEW = "hackable", "not above chance", f"fewer than {FEWEST_CLUSTERS} groups"
+_PACKAGES = ("jackalope", "numpy", "scikit-learn", "torch", "transformers")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `score audit` was asked for."""
+
+    dataset: Path
+    benchmark: str | None = None
+    protocols: tuple[str, ...] = ()
+    language_model: str = "ngram"
+    sentence_encoder: str | None = None
+    items: int = 5000
+    seed: int = 0
+    device: str | None = None
+
+
+def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
+    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that cannot be met."""
+    benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
+    samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
+    encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
+    model = load_language_model(request.language_model, samples, request.seed, request.device)
+    kinds = []
+    with progress.track("auditing", len(samples)) as advance:
+        for sample in samples:
+            advance(0, str(sample.kind))
+            kinds.append(_audit_kind(sample, model, encoder, request.seed))
+            advance()
+    levels = [
+        _audit_level(sample, model) for sample in draw_levels(benchmark, request.protocols, request.items, request.seed)
+    ]
+    decide(kinds)
+    hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
+    return {
+        "benchmark": benchmark.name, "digest": benchmark.digest, "seed": request.seed, "items": request.items,
+        "language_model": model.info, "sentence_encoder": encoder.info if encoder else None,
+        "kinds": kinds, "levels": levels, "hackable": hackable, "sentence": _sentence(kinds, hackable),
+        "versions": {name: version(name) for name in _PACKAGES},
+    }  # fmt: skip
+
+
+def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None) -> list[str]:
+    """The ids of all items that COMPASS' filter would drop: those with a negative that `encoder` finds too similar."""
+    questions = list(every_question(benchmark, protocols))
+    return similar_items(questions, SentenceEncoder(encoder, device)) if questions else []
+
+
+def decide(kinds: Sequence[dict[str, Any]]) -> None:
+    """Give each kind its verdict; p-values are corrected for their number (Holm 1979)."""
+    from statsmodels.stats.multitest import multipletests
+
+    tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]
+    significant = multipletests([blind["p"] for blind in tested], LEVEL, "holm")[0] if tested else []
+    for blind, rejected in zip(tested, significant, strict=True):
+        blind["verdict"] = HACKABLE if rejected and blind["low"] > CHANCE else CLEAN
+    for kind in kinds:
+        if kind["blind"]["verdict"] != HACKABLE:
+            kind["blind"].update(give_aways=[], examples=[])
+
+
+def _audit_level(sample: LevelSample, model: LanguageModel) -> dict[str, Any]:
+    """Length and perplexity of captions of one level, each against the hardest of all its negatives."""
+    questions = sample.questions
+    perplexities = model.judge(questions)
+    hard = np.array([hardest(values) for values in perplexities])
+    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
+    return {
+        **dict(zip(("protocol", "kind", "skill", "level"), (name or None for name in sample.group), strict=True)),
+        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "negatives_an_item": float(np.mean([len(q.negatives) for q in questions])),
+        "length": _length(nearest), "perplexity": _perplexity(perplexities, hard),
+    }  # fmt: skip
+
+
+def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
+    questions = sample.questions
+    perplexities = model.judge(questions)
+    hard = np.array([hardest(values) for values in perplexities])
+    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
+    negatives = [len(q.negatives) for q in questions]
+    return {
+        "name": str(sample.kind), **sample.kind._asdict(),
+        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "negatives_an_item": float(np.mean(negatives)),
+        "length": _length(nearest), "difference": _difference(nearest), "perplexity": _perplexity(perplexities, hard),
+        "similarity": audit_similarity(questions, encoder) if encoder else None,
+        "centre": _centre(sample), "blind": _blind(sample, None if model.own else perplexities, seed),
+    }  # fmt: skip
+
+
+def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    measures: dict[str, Callable[[str], int]] = {"words": lambda text: len(words(text)), "characters": len}
+    found = {}
+    for name, count in measures.items():
+        true, false = np.array([[count(text) for text in pair] for pair in pairs], dtype=float).T
+        found[name] = _compared(true, false, np.mean)
+    return found
+
+
+def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]) -> dict[str, Any]:
+    r = rank_biserial(true, false)
+    return {"true": float(middle(true)), "false": float(middle(false)), "r": r,
+            "size": size_of(r), "lower": share_lower(true, false)}  # fmt: skip
+
+
+def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    return {
+        "jaccard": float(np.mean([overlap(*pair) for pair in pairs])),
+        "ngrams": {str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs])) for n in (1, 2, 3)},
+    }
+
+
+def _perplexity(perplexities: Sequence[np.ndarray], hard: np.ndarray) -> dict[str, Any]:
+    pairs = np.array([(values[0], values[place]) for values, place in zip(perplexities, hard, strict=True)])
+    pairs = pairs[np.isfinite(pairs).all(axis=1)]
+    counts = {"pairs": len(pairs), "unscored": len(perplexities) - len(pairs)}
+    if not len(pairs):
+        return {"true": None, "false": None, "r": None, "size": None, "lower": None, **counts}
+    return {**_compared(pairs[:, 0], pairs[:, 1], np.median), **counts}
+
+
+def _centre(sample: Sample) -> dict[str, Any] | None:
+    several = [q.texts for q in sample.questions if len(q.negatives) > 1]
+    if not several:
+        return None
+    return {"value": centre(several), "chance": float(np.mean([1 / len(texts) for texts in several]))}
+
+
+def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int) -> dict[str, Any]:
+    questions = sample.questions
+    clusters = np.array([q.cluster for q in questions])
+    if len(set(clusters)) < FEWEST_CLUSTERS:
+        return {
+            "value": None,
+            "low": None,
+            "high": None,
+            "chance": CHANCE,
+            "p": None,
+            "learners": {},
+            "verdict": TOO_FEW,
+        }
+    known = np.full((len(questions), 2), np.nan)
+    if perplexities is not None:
+        known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
+    pairs = make_pairs([q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known)
+    blind = blind_test(pairs, seed)
+    estimate = cluster_mean(blind.outcomes, clusters)
+    return {
+        "value": estimate.value, "low": estimate.low, "high": estimate.high, "chance": CHANCE,
+        "p": p_above(blind.outcomes, clusters, CHANCE, seed), "learners": blind.learners,
+        "give_aways": give_aways(pairs), "examples": _examples(sample, blind),
+    }  # fmt: skip
+
+
+def _examples(sample: Sample, blind: Blind, n: int = 3) -> list[dict[str, str]]:
+    """The n pairs with the clearest correct decisions, no cluster or text twice."""
+    found: list[dict[str, str]] = []
+    used: set[str] = set()
+    for i in np.argsort(-blind.decisions, kind="stable").tolist():
+        question = sample.questions[i]
+        if blind.outcomes[i] < 1 or len(found) == n:
+            break
+        if used.isdisjoint({question.cluster, question.caption, question.negative}):
+            found.append({"item_id": question.item_id, "true": question.caption, "false": question.negative})
+            used.update((question.cluster, question.caption, question.negative))
+    return found
+
+
+def _sentence(kinds: Sequence[dict[str, Any]], hackable: list[str]) -> str:
+    unjudged = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == TOO_FEW]
+    rest = f" Not judged, because they have too few groups: {', '.join(unjudged)}." if unjudged else ""
+    if hackable:
+        names = ", ".join(f"{k['name']} ({100 * k['blind']['value']:.1f}%)" for k in kinds if k["name"] in hackable)
+        return f"Hackable without looking at the image: {names}.{rest}"
+    if len(unjudged) == len(kinds):
+        return f"Nothing could be judged: every kind has fewer than {FEWEST_CLUSTERS} groups."
+    return f"No kind is hackable: no blind test is above chance.{rest}"

@@ -1,0 +1,113 @@
+"""Which files a reference corpus is: those that are named, and those of folders that hold captions."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluator.audits.familiarity.corpora import READERS, suffix_of
+from evaluator.audits.familiarity.pair_counts import CSV
+from generator.base.errors import UserError
+
+COUNTS_TAG = "CACHEDIR.TAG"
+"""Marks a folder of counts: what is in it was made, and can be made again (bford.info/cachedir)."""
+_RESULT = "per_sample_overlap.tsv"
+_RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
+_STATS = "_stats.json"
+_FORMS = "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, .parquet)"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """references: what was named. files: each once. not_read: how many files of folders are of another form, by suffix. repeated: how many
+    repeat the captions of the file beside them, by suffix."""
+
+    references: tuple[Path, ...]
+    files: tuple[Path, ...]
+    not_read: Mapping[str, int]
+    repeated: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.references))
+
+
+def find_corpus(references: Sequence[Path]) -> Corpus:
+    """The files of references: files, and those of folders and their subfolders, by name.
+
+    Left out are hidden files, what `score familiarity` wrote, and in img2dataset's layout the files that repeat the captions of a tar,
+    folder or text file beside them. Raises UserError for a reference without a file that can be read.
+    """
+    files: dict[Path, Path] = {}
+    not_read: Counter[str] = Counter()
+    repeated: Counter[str] = Counter()
+    for reference in references:
+        if reference.is_file():
+            if suffix_of(reference) not in (*READERS, CSV):
+                raise UserError(
+                    f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to what it holds."
+                )
+            files.setdefault(reference.resolve(), reference)
+            continue
+        others: Counter[str] = Counter()
+        own: dict[Path, Path] = {}
+        for file, repeats in _walk(reference):
+            suffix = suffix_of(file)
+            if suffix not in READERS:
+                others[suffix or "without a suffix"] += 1
+            elif repeats:
+                repeated[file.name[-len(_STATS) :] if file.name.endswith(_STATS) else suffix] += 1
+            else:
+                own[file.resolve()] = file
+        if not own:
+            said = f" (not read: {by_number(others)})" if others else ""
+            raise UserError(f"There is no corpus at {reference}{said}; give a file or a folder of files of {_FORMS}.")
+        not_read += others
+        files = own | files
+    return Corpus(tuple(dict.fromkeys(references)), tuple(files.values()), dict(not_read), dict(repeated))
+
+
+def by_number(counts: Mapping[str, int]) -> str:
+    """Counts, the largest first.
+
+    >>> by_number({".csv": 1, ".jpg": 1000})
+    '1,000 .jpg, 1 .csv'
+    """
+    return ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Files below a folder, and whether each repeats another."""
+    for where, folders, names in os.walk(folder):
+        if COUNTS_TAG in names:
+            folders.clear()
+            continue
+        written = _RESULTS if _RESULT in names else ()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in written)
+        beside = {_form(name) for name in names} | {(name, "folder") for name in folders}
+        for name in sorted(names):
+            path = Path(where, name)
+            if not name.startswith(".") and name not in written and path.is_file():
+                yield path, _repeats(name, beside)
+
+
+def _form(name: str) -> tuple[str, str]:
+    """A name without its suffix, and the suffix without `.gz`."""
+    suffix = suffix_of(Path(name))
+    return name[: len(name) - len(suffix)], suffix.removesuffix(".gz")
+
+
+def _repeats(name: str, beside: set[tuple[str, str]]) -> bool:
+    """Whether img2dataset writes this file beside the one that has its captions.
+
+    >>> beside = {("0", ".tar"), ("0", ".parquet"), ("a", ".json"), ("a", ".txt"), ("b", ".json")}
+    >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar", "b.json")]
+    [True, True, True, False, False]
+    """
+    if name.endswith(_STATS):
+        stem = name.removesuffix(_STATS)
+        return bool({(stem, ".tar"), (stem, ".parquet"), (stem, "folder")} & beside)
+    stem, suffix = _form(name)
+    if suffix == ".parquet":
+        return bool({(stem, ".tar"), (stem, "folder")} & beside)
+    return suffix == ".json" and (stem, ".txt") in beside

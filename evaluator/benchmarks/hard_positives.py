@@ -1,0 +1,62 @@
+"""The Hard Positives sets (Kamath et al. 2024): files of captions and negatives, and as many of hard positives, row by row."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from evaluator.benchmarks.asked import Asked, Shown
+from evaluator.benchmarks.columns import BOX, box_of
+from evaluator.benchmarks.questions import Question
+from evaluator.benchmarks.records import Record, files_under, records_of
+from generator.base.errors import UserError
+
+_SETS = {
+    "vl_checklist_attributes": ("replace", "attribute"),
+    "vl_checklist_relations": ("replace", "relation"),
+    "vl_checklist_objects": ("replace", "object"),
+    "visual_genome_attribution": ("swap", "attribute"),
+}
+"""The kind and the skill of the questions of a file."""
+_SWAPPED, _FOLDER = ".swapped", "swapped_data"
+
+
+def read_hard_positives(path: Path) -> Iterator[Asked]:
+    """The questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or beside it in X.swapped.json.
+
+    Raises UserError where they are missing, or where the two files are not of the same images and negatives.
+    """
+    for file in files_under(path, (".json",)):
+        if file.stem.endswith(_SWAPPED) or file.parent.name == _FOLDER:
+            continue
+        twin = _twin(file)
+        originals, positives = list(records_of(file)), list(records_of(twin))
+        if len(originals) != len(positives):
+            raise UserError(
+                f"{file} has {len(originals):,} rows and {twin} {len(positives):,}; give two files of one version."
+            )
+        kind, skill = _SETS.get(file.stem, (file.stem, ""))
+        for original, positive in zip(originals, positives, strict=True):
+            yield _asked(original, positive, kind, skill)
+
+
+def _twin(file: Path) -> Path:
+    places = (file.parent.parent / _FOLDER / file.name, file.parent / _FOLDER / file.name, file.with_name(f"{file.stem}{_SWAPPED}.json"))  # fmt: skip
+    for place in places:
+        if place.is_file():
+            return place
+    raise UserError(f"{file} has no hard positives: expected them in {places[0]} or {places[2]}.")
+
+
+def _asked(original: Record, positive: Record, kind: str, skill: str) -> Asked:
+    for name in ("image_path", "false_caption"):
+        if original.text(name) != positive.text(name):
+            raise UserError(
+                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} '{positive.text(name)}'; give two "
+                "files of one version."
+            )
+    shown = Shown((original.text("image_path"),), box=box_of(original, BOX))
+    texts = original.text("true_caption"), original.text("false_caption"), positive.text("true_caption")
+    question = Question(
+        f"{original.file.stem}/{original.key}", (shown.id,), texts, ((True, False, True),), shown.whole, kind, skill=skill,
+        protocol="hard_positives", slots=("c", "n", "p"),
+    )  # fmt: skip
+    return Asked(question, (shown,), original.place, original.file)

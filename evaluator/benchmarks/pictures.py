@@ -1,0 +1,142 @@
+"""The images of a benchmark of others: in files, in cells of Parquet files, or the part of an image inside a box."""
+
+import hashlib
+import io
+import warnings
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from generator.base.errors import UserError
+from generator.base.limits import MOST_IN_SCENE, read_bytes
+
+FORMATS = ("JPEG", "PNG", "WEBP")
+MOST_PIXELS = 100_000_000
+"""Of one image: 300 MB as RGB."""
+Box = tuple[int, int, int, int]
+"""Left, upper, right and lower edge, in pixels."""
+
+
+class Bytes(Protocol):
+    """Where the bytes of an image file lie."""
+
+    def read(self) -> bytes:
+        """The bytes. Raises OSError or UserError where they cannot be read."""
+        ...
+
+
+@dataclass(frozen=True)
+class FileBytes:
+    """A file."""
+
+    path: Path
+
+    def read(self) -> bytes:
+        """The bytes of the file."""
+        return read_bytes(self.path, MOST_IN_SCENE)
+
+
+class ParquetCells:
+    """The images in the cells of a Parquet file, as Hugging Face's datasets store them: `bytes` in columns of structs.
+
+    The last row groups are kept, since images are read in the order of the questions; another object reads the file anew.
+    """
+
+    def __init__(self, path: Path):
+        metadata = pq.read_metadata(path)
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        self._path, self._starts = path, list(accumulate(sizes[:-1], initial=0))
+        self._group = lru_cache(maxsize=4)(self._read_group)
+
+    def cell(self, row: int, column: str) -> bytes:
+        """The bytes of the image in a row, from 0, of a column."""
+        group = bisect_right(self._starts, row) - 1
+        image: bytes = self._group(group, column)[row - self._starts[group]].as_py()
+        return image
+
+    def _read_group(self, group: int, column: str) -> pa.Array:
+        with pq.ParquetFile(self._path) as file:
+            return file.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
+
+
+@dataclass(frozen=True)
+class CellBytes:
+    """A cell of a Parquet file."""
+
+    cells: ParquetCells
+    row: int
+    column: str
+
+    def read(self) -> bytes:
+        """The bytes of the cell."""
+        return self.cells.cell(self.row, self.column)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image, or the part of it inside a box."""
+
+    source: Bytes
+    box: Box | None = None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The images of a benchmark by id; `folder` is where they are from. Scoring reads them as it reads those of a world."""
+
+    folder: Path
+    of: Mapping[str, Picture]
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    def image(self, image_id: str) -> Image.Image:
+        """An image, RGB, as Pillow decodes it: turned by no EXIF note, as published code reads it.
+
+        Raises UserError where it is missing or no image in FORMATS of at most MOST_PIXELS.
+        """
+        picture = self.of[image_id]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+                with Image.open(io.BytesIO(self._read(image_id)), formats=FORMATS) as image:
+                    if image.width * image.height > MOST_PIXELS:
+                        raise UserError(
+                            f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected at most "
+                            f"{MOST_PIXELS:,}; make it smaller."
+                        )
+                    return (image.crop(picture.box) if picture.box else image).convert("RGB")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise UserError(
+                f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} ({error}); fetch it again."
+            ) from None
+
+    def image_digest(self, image_id: str) -> str:
+        """SHA-256 of an image's file, and of its box where it has one."""
+        found = self._digests.get(image_id)
+        if found is None:
+            digest = hashlib.sha256(self._read(image_id))
+            if box := self.of[image_id].box:
+                digest.update(repr(box).encode())
+            found = self._digests[image_id] = digest.hexdigest()
+        return found
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over ids and digests of all images: it is another one where an image is."""
+        lines = (f"{self.image_digest(image_id)}  {image_id}\n" for image_id in sorted(self.of))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def _read(self, image_id: str) -> bytes:
+        try:
+            return self.of[image_id].source.read()
+        except OSError as error:
+            raise UserError(
+                f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch it, or name its folder with --images."
+            ) from None

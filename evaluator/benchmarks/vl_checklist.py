@@ -1,0 +1,61 @@
+"""VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for each capability."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evaluator.benchmarks.asked import Asked, Shown
+from evaluator.benchmarks.questions import Question
+from evaluator.benchmarks.records import files_under, json_rows
+from generator.base.errors import UserError
+
+_CORPORA = ("vaw", "vg", "hake", "swig")
+_IMAGES = {"vaw": "vg"}
+"""The folder of images of a corpus, where it is not its own: VAW's are Visual Genome's."""
+
+
+def read_vl_checklist(path: Path) -> Iterator[Asked]:
+    """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill: the corpus,
+    and for objects in several roles the role. Raises UserError for rows of another form and files below no capability."""
+    for file in files_under(path.resolve(), (".json",)):
+        kind, skill = _capability(file)
+        for key, row in json_rows(file):
+            yield _asked(file, key, row, kind, skill)
+
+
+def _asked(file: Path, key: str, row: Any, kind: str, skill: str) -> Asked:
+    place = f"Row {key} of {file}"
+    match row:
+        case [str(name), {"POS": [*true], "NEG": [*false]}] if (
+            true and false and all(isinstance(each, str) for each in (*true, *false))
+        ):
+            pass
+        case _:
+            raise UserError(
+                f'Expected [image, {{"POS": [texts], "NEG": [texts]}}] as row {key} of {file}, got {row!r:.80}; give the files that the '
+                "authors publish."
+            )
+    corpus = skill.split("/")[0]
+    shown = Shown((f"{_IMAGES.get(corpus, corpus)}/{name}", name))
+    question = Question(
+        f"{kind}/{skill}/{key}".replace(" ", "/"), (shown.id,), (*true, *false), ((*[True] * len(true), *[False] * len(false)),),
+        shown.whole, kind, skill=skill,
+    )  # fmt: skip
+    return Asked(question, (shown,), place, file)
+
+
+def _capability(file: Path) -> tuple[str, str]:
+    """The capability and the corpus of a file, from its name and folders: data/Attribute/vg/color.json,
+    data/Object/Size/swig_size/swig_agent/swig_agent_large.json, data/Relation/swig_action.json."""
+    aspect = next((name for name in ("Attribute", "Object", "Relation") if name in file.parts), None)
+    words = file.stem.split("_")
+    corpus = next((name for name in _CORPORA if name in (words[0], file.parent.name)), None)
+    if aspect is None or corpus is None:
+        raise UserError(
+            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or with a name of "
+            f"{', '.join(_CORPORA)}."
+        )
+    if aspect != "Object":
+        return f"{aspect} {words[-1]}", corpus
+    measure = next((name for name in ("Location", "Size") if name in file.parts), "Object")
+    return f"Object {measure} {words[-1]}", "/".join(dict.fromkeys([corpus, *words[1:-1]]))

@@ -1,0 +1,90 @@
+"""Whether a model was trained on what a benchmark holds out: its combinations, and the images that are scored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.models.contracts import Model
+from evaluator.provenance.exposure import Exposure, scene_names
+from evaluator.scoring.images import Images
+from generator.dataset.reader import Benchmark
+
+CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
+MARK = "CONTAMINATED"
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much of something that a benchmark holds out was in training: n of `of`."""
+
+    what: str
+    n: int
+    of: int
+
+
+def training_of(model: Model, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
+    """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`.
+
+    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
+    """
+    if model.fits_texts:
+        return _record(
+            FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run."
+        )
+    if model.exposure is None:
+        return unknown_training()
+    overlaps = [each for each in find_overlaps(model.exposure, world, benchmark, images) if each.of]
+    if any(each.n for each in overlaps):
+        return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
+    parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
+    if not model.exposure.complete:
+        before = "What this model was trained on before that is unknown: it may have seen them."
+        return _record(UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}")
+    return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")
+
+
+def unknown_training() -> dict[str, Any]:
+    """What is known of the training of a model that records nothing of it."""
+    return _record(
+        UNKNOWN,
+        [],
+        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images.",
+    )
+
+
+def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
+    """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had."""
+    held = benchmark.holdout or {}
+    kind = held.get("kind")
+    bindings = {(kind, value, thing) for value, thing in held.get("bindings", ())}
+    triples = {tuple(triple) for triple in held.get("triples", ())}
+    absent = [("value", value) for value in held.get("absent_values", ())]
+    absent += [("object", thing) for thing in held.get("absent_objects", ())]
+    atoms = {("value", value) for each, value, _ in exposure.objects if each == kind}
+    atoms |= {("object", thing) for _, _, thing in exposure.objects if thing}
+    names = scene_names(world, images)
+    return [
+        Overlap("held-out bindings", len(bindings & exposure.objects), len(bindings)),
+        Overlap("held-out relation triples", len(triples & exposure.triples), len(triples)),
+        Overlap("held-out values and objects", len(atoms.intersection(absent)), len(absent)),
+        Overlap("scored images", sum(not exposure.scenes.isdisjoint(each) for each in names.values()), len(names)),
+    ]
+
+
+def mark_of(results: dict[str, Any]) -> str:
+    """The words that stand on every table of contaminated results; "" for all others."""
+    training = results.get("training") or unknown_training()
+    return str(training["said"]) if training["status"] == CONTAMINATED else ""
+
+
+def training_said(results: dict[str, Any]) -> str:
+    """One sentence about the training of the model of some results."""
+    return str((results.get("training") or unknown_training())["said"])
+
+
+def _listed(overlaps: list[Overlap]) -> str:
+    return " and ".join(f"{each.n:,} of {each.of:,} {each.what}" for each in overlaps if each.n)
+
+
+def _record(status: str, overlaps: list[Overlap], said: str) -> dict[str, Any]:
+    return {"status": status, "overlaps": [vars(each) for each in overlaps], "said": said}

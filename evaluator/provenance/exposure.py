@@ -1,0 +1,125 @@
+"""What a model was shown in training: objects, relations and scenes. `score train` records it in the model's folder."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluator.scoring.images import Images
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.limits import MOST_LIST
+from generator.dataset.reader import Benchmark, World
+
+RECORD = "jackalope.json"
+"""The file in a model's folder in which `score train` records the training."""
+_DIGITS = 16
+
+Seen = tuple[str | None, str | None, str | None]
+"""An attribute kind, its value and a category: what an object showed, or what a text named, None for what it did not name."""
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What training images showed and training texts named.
+
+    objects: an entry for each value of each object. triples: subject, relation and object of relations, by category. scenes:
+    names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too. complete: whether
+    this is all that the model was shown; False after fine-tuning a model whose own training is unknown.
+    """
+
+    objects: frozenset[Seen] = frozenset()
+    triples: frozenset[Triple] = frozenset()
+    scenes: frozenset[str] = frozenset()
+    complete: bool = True
+
+    def __or__(self, other: "Exposure") -> "Exposure":
+        """What two trainings showed, one after the other."""
+        return Exposure(
+            self.objects | other.objects, self.triples | other.triples, self.scenes | other.scenes,
+            self.complete and other.complete,
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exposure as JSON-ready data."""
+        found: dict[str, Any] = {
+            name: sorted(
+                (list(each) if isinstance(each, tuple) else each for each in getattr(self, name)), key=json.dumps
+            )
+            for name in ("objects", "triples", "scenes")
+        }
+        return found | {"complete": self.complete}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Exposure":
+        """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
+        objects = frozenset((kind, value, category) for kind, value, category in data["objects"])
+        triples = frozenset((subject, relation, thing) for subject, relation, thing in data["triples"])
+        return cls(objects, triples, frozenset(data["scenes"]), bool(data.get("complete", True)))
+
+
+def read_exposure(
+    world: World, benchmark: Benchmark, scenes: Collection[str], texts: Collection[str]
+) -> Exposure | None:
+    """What these scenes show and these texts name, by scene_id and text_id.
+
+    None where a scene has no recorded objects or a text no form, as in datasets that were made elsewhere.
+    """
+    objects: set[Seen] = set()
+    triples: set[Triple] = set()
+    for row in _rows(world, scenes, ["objects", "relations"]):
+        shown = row["objects"]
+        if not shown:
+            return None
+        objects.update((kind, value, thing["category"]) for thing in shown for kind, value in thing["attributes"])
+        objects.update((None, None, thing["category"]) for thing in shown)
+        triples.update(
+            (shown[each["subject"]]["category"], each["relation"], shown[each["object"]]["category"])
+            for each in row["relations"] or ()
+            if each["holds"]
+        )
+    form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
+    for text in texts:
+        if form_of[text] is None:
+            return None
+        form = json.loads(form_of[text])
+        for mention in form["objects"]:
+            named = [*mention["attributes"].items(), *mention.get("without", {}).items()]
+            objects.update((kind, value, mention["category"]) for kind, value in [*named, (None, None)])
+        ends = [mention["category"] for mention in form["objects"]]
+        triples.update(
+            (ends[s], relation, ends[o]) for s, relation, o, _ in form.get("relations", ()) if ends[s] and ends[o]
+        )
+    names = scene_names(world, scenes)
+    return Exposure(frozenset(objects), frozenset(triples), frozenset().union(*names.values()))
+
+
+def recorded_exposure(folder: Path) -> Exposure | None:
+    """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is damaged."""
+    recorded = read_json(folder / RECORD, most=MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
+    if recorded is None:
+        return None
+    try:
+        return Exposure.from_dict(recorded)
+    except (KeyError, TypeError, ValueError):
+        raise UserError(
+            f"{folder / RECORD} is damaged: its `exposure` cannot be read; restore it or train again."
+        ) from None
+
+
+def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:
+    """Names of scenes by content: digests of the image, and of the scene that another size or quality shares with it."""
+    names = {scene: {world.image_digest(scene)} for scene in scenes}
+    for row in _rows(world, scenes, ["scene"]) if isinstance(world, World) else ():
+        if row["scene"] and json.loads(row["scene"]):
+            names[row["scene_id"]].add(hashlib.sha256(row["scene"].encode()).hexdigest())
+    return {scene: frozenset(name[:_DIGITS] for name in found) for scene, found in names.items()}
+
+
+def _rows(world: World, scenes: Collection[str], columns: list[str]) -> Iterator[dict[str, Any]]:
+    wanted = set(scenes)
+    for batch in world.batches("scenes", ["scene_id", *columns]):
+        yield from (row for row in batch.to_pylist() if row["scene_id"] in wanted)

@@ -1,0 +1,150 @@
+"""`Dataset`: the questions of a benchmark, for `evaluate`, for torch's DataLoader and for Hugging Face datasets."""
+
+import io
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evaluator.benchmarks.registry import external_source, open_external
+from evaluator.benchmarks.source import Source
+from evaluator.scoring.images import Images
+from generator.base.errors import UserError, did_you_mean
+from generator.base.extras import extras_named
+from generator.dataset import reader
+
+if TYPE_CHECKING:
+    import datasets
+
+_LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
+
+
+class Dataset:
+    """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as torch's DataLoader takes it.
+
+    world, benchmark: what is read (generator.dataset.reader), from where `source` says. protocols: those whose questions these are.
+
+    A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id` (strings or None); `images`, RGB images
+    of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether each is true (list of bool), and `image_of`, the index
+    of the image that each is asked about. Where `pool_id` is given, `texts` has the true texts alone, and `pool` all.
+    """
+
+    def __init__(self, source: Source, world: Images, benchmark: reader.Benchmark, protocols: Sequence[str] = ()):
+        self.source, self.world, self.benchmark, self.protocols = source, world, benchmark, tuple(protocols)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = (), images: str | Path | None = None,
+        filters: Sequence[str] = (),
+    ) -> "Dataset":  # fmt: skip
+        """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
+        `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read when they are asked for.
+
+        benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the captions and
+        negatives of the train split. images: where the images of a benchmark of others lie; filters: which of its questions are
+        left out (docs/external.md). Raises UserError for a name that the dataset does not have.
+        """
+        asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+        source = external_source(str(path), None if images is None else Path(images), filters)
+        world: Images
+        if source is not None:
+            world, found = open_external(source)
+            if benchmark not in (None, found.name):
+                raise UserError(f"{source} is the benchmark {found.name}; leave --benchmark {benchmark} out.")
+        else:
+            if images is not None:
+                raise UserError(f"{path} has its images in itself; leave --images out.")
+            if filters:
+                raise UserError(f"Filters ({', '.join(filters)}) are for benchmarks of others; leave --filter out.")
+            opened = reader.Dataset.open(path)
+            source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
+        known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
+        for name in asked:
+            if name not in known:
+                raise UserError(f"The benchmark {found.name} has no protocol '{name}'; {did_you_mean(name, known)}")
+        return cls(source, world, found, asked)
+
+    def reopened(self) -> "Dataset":
+        """The same dataset, read again from its files."""
+        return Dataset.open(
+            str(self.source), self.benchmark.name, self.protocols, self.source.images, self.source.filters
+        )
+
+    def __len__(self) -> int:
+        return self._items.num_rows
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        question, names = self._question(i)
+        return {**question, "images": [self.world.image(name) for name in names]}
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.source.path.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
+
+    def pool(self, pool_id: str) -> list[str]:
+        """The texts of a pool, such as `grid`: what `retrieval` asks every image against."""
+        rows = self.benchmark.pools.filter(pc.equal(self.benchmark.pools["pool_id"], pool_id))
+        return [self.benchmark.text_of[text] for text in rows["text_id"].to_pylist()]
+
+    @extras_named()
+    def to_hf(self) -> "datasets.Dataset":
+        """A `datasets.Dataset` of Hugging Face with a row for each question; `images` are decoded when they are read.
+
+        Raises UserError where `datasets` is not installed. `gen export hf` writes a large dataset as files.
+        """
+        from datasets import Dataset, Features, Image, List, Value
+
+        text = Value("string")
+        features = Features({
+            **dict.fromkeys(_LABELS, text), "scene_ids": List(text), "texts": List(text), "truth": List(Value("bool")),
+            "image_of": List(Value("int32")), "images": List(Image()),
+        })  # fmt: skip
+        rows = []
+        for i in range(len(self)):
+            question, names = self._question(i)
+            rows.append({**question, "images": [self._file(name) for name in names]})
+        return Dataset.from_list(rows, features=features)
+
+    def _file(self, name: str) -> dict[str, Any]:
+        """An image as `datasets` stores it: the bytes of its file, or of a benchmark of others the image itself."""
+        if isinstance(self.world, reader.World):
+            return {"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"}
+        png = io.BytesIO()
+        self.world.image(name).save(png, "PNG")
+        return {"bytes": png.getvalue(), "path": f"{name}.png"}
+
+    def _question(self, i: int) -> tuple[dict[str, Any], list[str]]:
+        """A question without its images, and the scenes that they are of."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"question {i} of {len(self)}")
+        row = i % len(self)
+        table, starts = self._rows
+        candidates = table.slice(starts[row], starts[row + 1] - starts[row])
+        scenes = candidates["scene_id"].to_pylist()
+        names = list(dict.fromkeys(scenes))
+        labels = self._items.slice(row, 1).select(_LABELS).to_pylist()[0]
+        texts = [self.benchmark.text_of[text] for text in candidates["text_id"].to_pylist()]
+        rest = {
+            "texts": texts,
+            "truth": candidates["truth"].to_pylist(),
+            "image_of": [names.index(each) for each in scenes],
+        }
+        return {**labels, "scene_ids": names, **rest}, names
+
+    @cached_property
+    def _items(self) -> pa.Table:
+        if self.protocols:
+            return self.benchmark.items.filter(pc.is_in(self.benchmark.items["protocol"], pa.array(self.protocols)))
+        return self.benchmark.items.filter(pc.not_equal(self.benchmark.items["protocol"], "train"))
+
+    @cached_property
+    def _rows(self) -> tuple[pa.Table, np.ndarray]:
+        """The candidates in the order of the items, and where those of each item start, int64 (items + 1,)."""
+        candidates = self.benchmark.candidates
+        item = pc.fill_null(pc.index_in(candidates["item_id"], self._items["item_id"].combine_chunks()), -1).to_numpy()
+        order = np.argsort(item, kind="stable")
+        order = order[item[order] >= 0]
+        return candidates.take(pa.array(order)), np.searchsorted(item[order], np.arange(len(self) + 1))

@@ -1,0 +1,328 @@
+"""A run: one model scored on one benchmark, in a folder of its own."""
+
+import logging
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from evaluator.benchmarks.as_read import READING
+from evaluator.benchmarks.registry import write_questions
+from evaluator.models.arguments import named_with
+from evaluator.models.contracts import Model, PairScorer
+from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
+from evaluator.models.registry import load_model
+from evaluator.protocols.registry import find_protocol, protocol_names
+from evaluator.protocols.results import Results
+from evaluator.provenance.certificate import found_certificate, verified_now
+from evaluator.provenance.contamination import CONTAMINATED, training_of
+from evaluator.report.latex import write_latex
+from evaluator.runs.dataset import Dataset
+from evaluator.runs.folder import RunRecord
+from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
+from evaluator.runs.measure import check_level, measure, unknown_protocols
+from evaluator.runs.partitions import Splits, read_splits, write_splits
+from evaluator.scoring.distributed import Process, remove_parts
+from evaluator.scoring.dual import CHANNEL
+from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
+from evaluator.scoring.preflight import describe_cost, describe_limits
+from evaluator.scoring.score import score, settings_for
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_json, write_json
+from generator.base.paths import check_own_files
+from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import Benchmark
+from generator.dataset.schema import BENCHMARK_TABLES
+
+logger = logging.getLogger(__name__)
+_PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
+_BEGUN, _CACHE = ".begun.json", ".cache"
+_FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `score run`.
+
+    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
+    model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
+    limit: most items of each protocol (evaluator.runs.limit). model_args: arguments of the loader of a spec. splits: a folder of
+    partitions for a benchmark of others (evaluator.runs.partitions). within: the splits to score, () for all.
+    """
+
+    dataset: Dataset | str | Path
+    benchmark: str | None
+    model: Any
+    protocols: tuple[str, ...]
+    out: Path
+    batch: int | None
+    device: str | None
+    precision: str = "auto"
+    workers: int | None = None
+    channel: str | None = None
+    full_pools: bool = False
+    verify: bool = False
+    allow_contaminated: bool = False
+    level: float | None = None
+    limit: int | None = None
+    name: str | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    splits: Path | None = None
+    within: tuple[str, ...] = ()
+
+    @property
+    def model_name(self) -> str:
+        """What the model is called: its spec with its arguments, or the name of an object."""
+        if isinstance(self.model, str):
+            return named_with(self.model, self.model_args)
+        return self.name or name_of(self.model)
+
+
+def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
+    """Score and measure; returns the run's folder and its results. Raises UserError for a request that cannot be met.
+
+    Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
+    """
+    with evaluating(request.model):
+        return _run(request, progress)
+
+
+def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
+    process = Process.from_environment()
+    level = check_level(request.level)
+    dataset, whole, protocols = _chosen(request)
+    benchmark, out = limited(whole, request.limit), request.out
+    splits = None if request.splits is None else _splits(dataset, whole, request.splits)
+    identity: dict[str, Any] = {
+        "model": request.model_name,
+        "benchmark": benchmark.digest,
+        "world": dataset.world.digest,
+        "limit": request.limit,
+        "split": list(request.within) or None,
+    }
+    unfinished = _read_unfinished(out, identity)
+    known = verified_now if request.verify and process.is_main else found_certificate
+    status = known(benchmark, dataset.world)
+    model, cache = _model(request)
+    channels = tuple(model.channels) if isinstance(model, PairScorer) else (CHANNEL,)
+    if request.channel not in (None, *channels):
+        raise UserError(
+            f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
+        )
+    protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
+    left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
+    training = _training(model, dataset, benchmark, needs, request)
+    if model.fits_texts:
+        model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
+    settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
+    settings = replace(settings, progress=progress if process.is_main else SILENT)
+    info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
+    if process.is_main:
+        _announce(model, info, needs, status, training)
+        for what, why in not_asked.items():
+            logger.info(f"Not asked: {what}, since {why}.")
+        for line in limit_said(left) if left else ():
+            logger.info(line)
+    out.mkdir(parents=True, exist_ok=True)
+
+    def keep_batch(batch: int | None) -> None:
+        # a resumed run makes the same batches, so that its numbers are the same to the last bit
+        if process.is_main:
+            write_json(out / _BEGUN, {**identity, "batch": batch})
+
+    keep_batch(settings.batch)
+    indistinct = score(
+        model, dataset.world, benchmark, needs, out, cache_folder=cache, settings=settings, process=process,
+        on_batch_size=keep_batch,
+    )  # fmt: skip
+    if not process.is_main:
+        return out, None
+    _check_unchanged(dataset, identity, out)
+    record = {
+        **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
+        "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
+        "precision": settings.precision, "processes": process.count, "channels": list(channels),
+        "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
+        "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
+    }  # fmt: skip
+    if dataset.source.name is not None:
+        # whoever measures the run has the questions, wherever the files of others are then
+        tables = {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES}
+        write_questions(out, benchmark.name, tables, whole.manifest.get(READING, {}))
+    write_json(out / "run.json", record)
+    if splits is not None:
+        write_splits(out, splits)
+    (out / _BEGUN).unlink()
+    remove_parts(out)
+    if cache is not None:
+        shutil.rmtree(cache, ignore_errors=True)
+    results = measure(out)
+    write_latex(results, out)
+    return out, results
+
+
+def _image_channel(model: Model) -> str | None:
+    """The channel for protocols that compare images; None where it is the one of all protocols."""
+    return model.image_channel if isinstance(model, PairScorer) else None
+
+
+def _asked(
+    model: Model, benchmark: Benchmark, protocols: tuple[str, ...], request: Request
+) -> tuple[tuple[str, ...], Needs, dict[str, str]]:
+    """The protocols that the model can be asked, the scores that they need, and why others are not asked."""
+    not_asked: dict[str, str] = {}
+    if model.fits_texts:
+        protocols, not_asked = _without_pools(protocols, benchmark, request)
+    needs = collect_needs(benchmark, protocols)
+    if model.fits_texts:
+        needs = without_pools(needs)
+    if isinstance(model, PairScorer) and not request.full_pools:
+        needs = within_limit(needs, benchmark, model.passes)
+    return protocols, needs, not_asked
+
+
+def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
+    """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not match."""
+    for protocol in request.protocols:
+        find_protocol(protocol)  # raises UserError for an unknown name
+    given = request.dataset
+    dataset = given if isinstance(given, Dataset) else Dataset.open(given, request.benchmark)
+    benchmark = in_splits(dataset.benchmark, request.within)
+    if benchmark.manifest.get("world") not in (None, dataset.world.digest):
+        raise UserError(f"{benchmark.folder} was made over another world than {dataset.source}; run `gen split` again.")
+    for protocol in request.protocols:
+        if not benchmark.items_of(protocol).num_rows:
+            raise UserError(
+                f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave --protocol out."
+            )
+    protocols = request.protocols or tuple(p for p in protocol_names() if benchmark.items_of(p).num_rows)
+    if not protocols:
+        found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
+        raise UserError(
+            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
+        )
+    return dataset, benchmark, tuple(dict.fromkeys(protocols))
+
+
+def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
+    """The partitions of a benchmark of others. Raises UserError as `read_splits`, and for a dataset."""
+    if dataset.source.name is None:
+        raise UserError(f"{dataset.source} has splits of its own; leave --splits out, or score a benchmark of others.")
+    return read_splits(folder, benchmark)
+
+
+def _model(request: Request) -> tuple[Model, Path | None]:
+    """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
+    if isinstance(request.model, str):
+        return load_model(request.model, request.device, **request.model_args), None
+    check_device(request.device)
+    if request.model_args:
+        raise UserError(f"Arguments ({', '.join(request.model_args)}) are for a model that is named; leave them out.")
+    model = from_memory(request.model, request.model_name)
+    return model, None if getattr(request.model, "key", None) else request.out / _CACHE
+
+
+def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
+    """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
+    training = training_of(model, dataset.world, benchmark, needs.images.to_pylist())
+    if training["status"] == CONTAMINATED and not request.allow_contaminated:
+        raise UserError(
+            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train split it was trained on, or "
+            f"add --allow-contaminated, which says so on every table."
+        )
+    return training
+
+
+def _without_pools(
+    protocols: Sequence[str], benchmark: Benchmark, request: Request
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The protocols whose items have candidates of their own, and what a model that is fitted on texts is not asked.
+
+    Raises UserError when a protocol was asked for that has pools, or when no other is there.
+    """
+    pools = [name for name in protocols if pc.any(pc.is_valid(benchmark.items_of(name)["pool_id"])).as_py()]
+    left = tuple(name for name in protocols if name not in pools)
+    if pools and (request.protocols or not left):
+        raise UserError(
+            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
+        )
+    raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
+    return left, dict.fromkeys([*pools, *raw], _FITTED)
+
+
+def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str, training: dict[str, Any]) -> None:
+    facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
+    logger.info("Model: " + "; ".join(facts))
+    logger.info(f"{describe_cost(model, needs)} Dataset certificate: {status}.")
+    logger.info(training["said"])
+    for line in describe_limits(needs):
+        logger.info(line)
+
+
+def _precision(own: Any, chosen: str) -> str:
+    """The precision that a model computed in: its own, and the one that was mixed in."""
+    return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
+
+
+def _evaluations(model: Model, items: int) -> dict[str, Any] | None:
+    """How often a diffusion model's network ran in this process, in all and per item; None for models that do not count.
+
+    Cached scores cost no evaluation.
+    """
+    counted = model.evaluations if isinstance(model, PairScorer) else None
+    if counted is None:
+        return None
+    logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
+    return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
+
+
+def _counts(model: Any) -> dict[str, int] | None:
+    """What a model counted while it was asked in this process, such as requests; None for models that do not count."""
+    counts: dict[str, int] | None = getattr(model, "counts", None)
+    if counts:
+        logger.info("; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()) + ".")
+    return counts
+
+
+def _read_unfinished(out: Path, identity: dict[str, Any]) -> dict[str, Any]:
+    """The identity and batch size of an unfinished run in the folder, empty where there is none.
+
+    Raises UserError when the folder holds something other than a run, or a run of another model or dataset.
+    """
+    if not out.exists():
+        return {}
+    check_own_files(out)
+    if (out / "run.json").exists():
+        _compare(out, read_json(out / "run.json", RunRecord), identity)
+    elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
+        raise UserError(f"{out} is not empty and holds no run; choose another --out.")
+    unfinished: dict[str, Any] = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}
+    if unfinished:
+        _compare(out, unfinished, identity)
+    return unfinished
+
+
+def _empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but the hidden files of a run that is starting."""
+    return all(path.name.startswith(".") for path in folder.iterdir())
+
+
+def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Raises UserError when a recorded run is of another model or dataset."""
+    for key, value in identity.items():
+        if recorded.get(key) != value:
+            raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
+
+
+def _check_unchanged(dataset: Dataset, identity: dict[str, Any], out: Path) -> None:
+    """Raises UserError when the dataset is no longer the one that the run began with."""
+    dataset = dataset.reopened()
+    if (dataset.benchmark.digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
+        raise UserError(
+            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with another --out."
+        )

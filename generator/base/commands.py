@@ -1,0 +1,225 @@
+"""What the command lines `gen` and `score` share: how mistakes, full disks and Ctrl-C end, and what is printed where.
+
+Library code does not import this: it logs, raises UserError and takes a Progress (progress.py).
+"""
+
+import errno
+import json
+import logging
+import math
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.base.errors import UserError, reason_of, visible
+from generator.base.extras import extras_named
+from generator.base.files import check_output
+from generator.base.progress import Advance, Progress
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class LocalFolder(click.Path):
+    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made absolute.
+
+    `written`: a folder to write. Raises UserError where nothing can be written.
+    """
+
+    def __init__(self, written: bool = False) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+        self._written = written
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder."""
+        if str(value) == "":
+            self.fail("it is empty; give a folder.", param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
+        if self._written:
+            check_output(path)
+        return path.absolute() if ":" in str(path) else path
+
+
+class OutFile(click.Path):
+    """A file to write, with a name that ends in `suffix` if there is one. Raises UserError where it cannot be written."""
+
+    def __init__(self, suffix: str = "") -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self._suffix = suffix
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The file."""
+        if str(value) == "":
+            self.fail("it is empty; give a file.", param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.suffix.lower() != self._suffix and self._suffix:
+            self.fail(f"expected a name that ends in {self._suffix}, got '{value}'.", param, ctx)
+        check_output(path)
+        return path
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which click lets through, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
+_FOLDER, _NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
+
+
+class DatasetFolder(click.ParamType):
+    """The folder of a dataset. A URL is turned into the local folder that stands for it."""
+
+    name = "directory"
+    _local = _FOLDER
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder. Raises UserError when a URL cannot be reached or has no dataset to read."""
+        if isinstance(value, str) and ":" in value:
+            from generator.base.store import is_url
+
+            if is_url(value):
+                return self._at(value)
+        return self._local.convert(value, param, ctx)
+
+    def _at(self, url: str) -> Path:
+        from generator.base.store import mirror
+
+        return mirror(url)
+
+
+class OutFolder(DatasetFolder):
+    """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there.
+
+    Raises UserError where nothing can be written, and for what is neither folder nor URL: a name that begins like a URL, such
+    as s3:/bucket or exp:1.
+    """
+
+    _local = _NEW_FOLDER
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder."""
+        from generator.base.store import is_url
+
+        if isinstance(value, str) and not is_url(value) and _SCHEME.match(value):
+            scheme, _, rest = value.partition(":")
+            raise UserError(
+                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
+                f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
+            )
+        return super().convert(value, param, ctx)
+
+    def _at(self, url: str) -> Path:
+        from generator.base.store import staging
+
+        return staging(url)
+
+
+class Commands(click.Group):
+    """A group of commands that shows what library code logs, and ends foreseeable failures with one sentence.
+
+    Exit code 2 after a mistake, where a file cannot be read or written, and where memory is short; 130 after Ctrl-C.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Unforeseen errors keep their traceback."""
+        with nullcontext() if ctx.parent else _logs_shown():
+            try:
+                with extras_named():
+                    return super().invoke(ctx)
+            except KeyboardInterrupt:
+                say("Stopped. What is finished is kept: run the same command again to continue.")
+                ctx.exit(130)
+            except UserError as error:
+                raise _Mistake(visible(error.message)) from error
+            except click.ClickException as error:
+                vars(error)["message"] = visible(error.message)  # final for type checkers alone
+                raise
+            except MemoryError as error:
+                raise _Mistake(
+                    "There is not enough memory; end other programs, or ask for less at a time. What is finished is kept: run the same "
+                    "command again to continue."
+                ) from error
+            except OSError as error:
+                if error.errno not in _FULL and (error.errno is None or error.filename is None):
+                    raise
+                what = "write" if error.errno in _FULL else "use"
+                where = visible(str(error.filename or "the output folder"))
+                raise _Mistake(
+                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same command again."
+                ) from error
+
+
+class _Mistake(click.ClickException):
+    exit_code = 2
+
+
+@contextmanager
+def _logs_shown() -> Iterator[None]:
+    """While this lasts, what the packages log from level INFO on is written to stderr, the message alone."""
+    handler = _Stderr()
+    loggers = [logging.getLogger(name) for name in ("generator", "evaluator")]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False  # libraries that set up the root logger would print every line again
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+            logger.setLevel(logging.NOTSET)
+            logger.propagate = True
+
+
+class _Stderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal something (stderr)."""
+    click.echo(visible(message), err=True)
+
+
+def result(data: dict[str, Any], as_json: bool, line: str) -> None:
+    """Print the result of a command (stdout): JSON for machines, or a line."""
+    click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
+
+
+class Bar(Progress):
+    """Shows progress as a bar on stderr with the remaining time; shows nothing where stderr is no terminal."""
+
+    @contextmanager
+    def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
+        """As Progress.track."""
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(file=sys.stderr)
+        columns = (
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[note]}", markup=False),
+            progress.TimeRemainingColumn(),
+        )
+        with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+            task = bar.add_task(visible(name), total=total, completed=done, note="")
+
+            def advance(steps: int = 1, note: str = "") -> None:
+                if note:
+                    bar.update(task, note=visible(note))
+                bar.advance(task, steps)
+
+            yield advance

@@ -1,0 +1,58 @@
+"""The error for mistakes that the user can mend, and parts of its message."""
+
+import errno
+import re
+from difflib import get_close_matches
+
+_REASONS = {
+    errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up", errno.EROFS: "it is read-only",
+    errno.EACCES: "you have no permission", errno.EPERM: "you have no permission", errno.ENOENT: "there is no such file or folder",
+    errno.ENOTDIR: "a part of that path is a file, not a folder", errno.EEXIST: "a file of that name is in the way",
+    errno.EISDIR: "it is a folder, not a file", errno.ENAMETOOLONG: "its name is too long",
+}  # fmt: skip
+
+
+class UserError(Exception):
+    """A mistake that the user can mend. `message` is one sentence: what was expected, what came, how to mend it.
+
+    The command lines print it without a traceback and exit with code 2.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.message = message
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """The end of an error message: the nearest known name, or all of them.
+
+    >>> did_you_mean("cleevr", ["clevr", "pug"])
+    "did you mean 'clevr'?"
+    """
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"expected one of: {', '.join(known)}."
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be used, as a clause.
+
+    >>> reason_of(PermissionError(errno.EACCES, "Permission denied", "runs"))
+    'you have no permission'
+    """
+    return _REASONS.get(error.errno or 0) or str(error.strerror or error)
+
+
+# C0 but for tab and newline, DEL and C1; bidirectional marks, embeddings, overrides and isolates; line and paragraph
+# separators; lone surrogates, which no stream can encode
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""A text with each control character as the escape that Python writes for it.
+
+    >>> visible("\x1b[2Jclean\u202e"), visible("two\nlines")
+    ('\\x1b[2Jclean\\u202e', 'two\nlines')
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

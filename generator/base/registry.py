@@ -1,0 +1,33 @@
+"""Registries: what can be asked for by name, such as a protocol or a design, loaded when it is first asked for."""
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import Generic, TypeVar
+
+from generator.base.errors import UserError, did_you_mean
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Objects by name. `noun` says what they are, for messages; `places` says where each is, as `module:object`."""
+
+    def __init__(self, noun: str, places: Mapping[str, str]):
+        self._noun, self._places = noun, dict(places)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, in the order of their registration."""
+        return tuple(self._places)
+
+    def register(self, name: str, place: str) -> None:
+        """Add an object by name and `module:object`. Raises ValueError if the name is taken."""
+        if name in self._places:
+            raise ValueError(f"The {self._noun} '{name}' is already registered as {self._places[name]}.")
+        self._places[name] = place
+
+    def find(self, name: str) -> T:
+        """The object of a name. Raises UserError for an unknown name."""
+        if name not in self._places:
+            raise UserError(f"Unknown {self._noun} '{name}'; {did_you_mean(name, list(self._places))}")
+        found: T = resolve_name(self._places[name])
+        return found

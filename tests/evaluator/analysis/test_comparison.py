@@ -1,0 +1,241 @@
+"""Comparison of models: rows against pandas and statsmodels, seeds, flips and their error rate, power, what is refused."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from evaluator.analysis.comparison import compare, write_rows
+from evaluator.runs.measure import measure
+from evaluator.statistics.paired import paired_test
+from evaluator.statistics.power import block_seeds_for, paired_design, renders_for, smallest_difference
+from generator.base.errors import UserError
+from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
+from tests.paths import CHECKOUT
+
+
+def write(path: Path, correct: dict[str, np.ndarray], groups: int = 10) -> str:
+    """A table of one model: outcomes by split, in groups of a split."""
+    parts = [
+        pd.DataFrame({
+            "item": [f"{split}-{i}" for i in range(len(values))], "correct": values.astype(int),
+            "cluster": [f"{split}-{i % groups}" for i in range(len(values))], "split": split,
+        })
+        for split, values in correct.items()
+    ]  # fmt: skip
+    pd.concat(parts).to_csv(path, index=False)
+    return str(path)
+
+
+def share(right: int, n: int = 100) -> np.ndarray:
+    """Outcomes (n,) of which the first are right, so that ten groups have equally many, up to one."""
+    return np.arange(n) < right
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three runs of a benchmark with items of every protocol but retrieval, with ties and unscored items."""
+    folder = tmp_path_factory.mktemp("runs")
+    root = one_of_each(Builder(0, 240), 25).write(folder / "dataset")
+    rng = np.random.default_rng(1)
+    found = [write_run(root, folder / name, lambda n: planted(rng, n), broken=[i, 90]) for i, name in enumerate("xyz")]
+    for each in found:
+        measure(each)
+    return found
+
+
+def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Path]) -> None:
+    comparison = compare([f"{run.name}={run}" for run in runs], detect=0.05)
+    assert comparison["models"] == {run.name: [str(run)] for run in runs}
+    tables = {}
+    for run in runs:
+        items = pd.read_csv(run / "tables" / "items.csv", low_memory=False)
+        items = items[items["metric"] == items.groupby("protocol")["metric"].transform("first")]
+        tables[run.name] = items.set_index("item_id")
+    whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
+    labels = tables["x"].assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
+        ["protocol", "kind", "split", "cluster"]
+    ]
+    assert comparison["items"]["items"] == len(whole)
+    assert comparison["items"]["compared"] == whole.notna().all(axis=1).sum() < len(whole)
+    assert set(comparison["items"]["unscored"]) == {str(run) for run in runs}
+    whole = whole.dropna().join(labels)
+    questions = whole.groupby(["protocol", "kind", "split"])
+    assert len(comparison["rows"]) == 3 * questions.ngroups
+    assert len(comparison["rankings"]) == questions.ngroups
+    for (protocol, kind, split), part in questions:
+        asked = (protocol, kind or None, split)
+        rows = [row for row in comparison["rows"] if (row["protocol"], row["kind"], row["split"]) == asked]
+        assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
+        clusters = part["cluster"].to_numpy()
+        for row in rows:
+            first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
+            test, design = paired_test(first, second, clusters), paired_design(first, second, clusters)
+            assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
+            assert (row["only_first"], row["only_second"], row["p"]) == (test.only_first, test.only_second, test.p)
+            assert row["p_clusters"] == test.p_clusters
+            assert row["difference"] == pytest.approx(first.mean() - second.mean(), abs=1e-6)
+            assert row["low"] <= row["difference"] <= row["high"]
+            assert (row["block_seeds_needed"], row["items_needed"]) == (
+                block_seeds_for(0.05, design),
+                renders_for(0.05, design),
+            )
+            smallest = smallest_difference(design)
+            assert row["detectable"] == (None if smallest is None else pytest.approx(smallest, abs=1e-6))
+        for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
+            assert [row[q] for row in rows] == multipletests([row[p] for row in rows], method="fdr_bh")[1].tolist()
+        (ranked,) = [
+            each for each in comparison["rankings"] if (each["protocol"], each["kind"], each["split"]) == asked
+        ]
+        ranks = part[list("xyz")].mean().rank(method="min", ascending=False)
+        assert {row["model"]: row["rank"] for row in ranked["models"]} == ranks.to_dict()
+        assert all(row["low"] <= row["rank"] <= row["high"] for row in ranked["models"])
+
+
+def test_rows_are_in_the_order_of_results(runs: list[Path]) -> None:
+    rows = compare([f"{run.name}={run}" for run in runs[:2]])["rows"]
+    splits = ["val", "seen", "partial", "unseen"]
+    assert [row["split"] for row in rows if (row["protocol"], row["kind"]) == ("binary", "flip")] == splits
+    assert len({row["protocol"] for row in rows}) == 9
+    assert "block_seeds_needed" not in rows[0]
+
+
+def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    a, b = (write(tmp_path / f"{name}.csv", {"s": rng.random(60) < 0.6, "u": rng.random(60) < 0.5}) for name in "ab")
+    before, turned = compare([a, b])["rows"], compare([b, a])["rows"]
+    for row, other in zip(before, turned, strict=True):
+        assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
+        assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
+        same = ("p", "p_clusters", "q", "q_clusters", "leader", "discordance", "design_effect", "detectable")
+        assert [row[key] for key in same] == [other[key] for key in same]
+    table = pd.read_csv(b).sample(frac=1, random_state=0)
+    table.to_csv(b, index=False)
+    assert compare([a, b])["rows"] == before
+
+
+def test_every_key_is_documented(runs: list[Path]) -> None:
+    page = (CHECKOUT / "docs" / "compare.md").read_text(encoding="utf-8")
+    comparison = compare([f"{run.name}={run}" for run in runs[:2]], detect=0.02)
+    row, flip, ranked = comparison["rows"][0], comparison["flips"][0], comparison["rankings"][0]
+    for key in (*comparison, *row, *flip, *comparison["items"], *ranked, *ranked["models"][0]):
+        assert f"`{key}`" in page, key
+
+
+def test_columns_that_a_table_lacks_are_empty_in_the_csv(tmp_path: Path) -> None:
+    few = [write(tmp_path / f"{name}.csv", {"s": share(right)}, 4) for name, right in (("a", 60), ("b", 50))]
+    write_rows(compare(few), tmp_path / "rows.csv")
+    (row,) = pd.read_csv(tmp_path / "rows.csv").to_dict("records")
+    assert (row["first"], row["split"], row["difference"]) == ("a", "s", 0.1)
+    assert pd.isna([row["protocol"], row["kind"], row["leader"], row["detectable"]]).all()  # four groups show nothing
+
+
+def test_rows_are_written_as_csv(runs: list[Path], tmp_path: Path) -> None:
+    comparison = compare([f"{run.name}={run}" for run in runs], detect=0.02)
+    write_rows(comparison, tmp_path / "new" / "rows.csv")
+    table = pd.read_csv(tmp_path / "new" / "rows.csv")
+    assert len(table) == len(comparison["rows"])
+    assert set(table.columns) == set(comparison["rows"][0])
+    assert table["difference"].tolist() == [row["difference"] for row in comparison["rows"]]
+
+
+def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
+    a = write(tmp_path / "a.csv", {"val": share(90), "seen": share(90), "partial": share(62), "unseen": share(20)})
+    b = write(tmp_path / "b.csv", {"val": share(10), "seen": share(50), "partial": share(60), "unseen": share(60)})
+    c = write(tmp_path / "c.csv", {"val": share(10), "seen": share(50), "partial": share(64), "unseen": share(60)})
+    comparison = compare([a, b])
+    assert {row["split"]: row["leader"] for row in comparison["rows"]} == {
+        "val": "a",
+        "seen": "a",
+        "partial": None,
+        "unseen": "b",
+    }
+    p = {row["split"]: row["p_clusters"] for row in comparison["rows"]}
+    certain = {
+        "splits": ["seen", "unseen"],
+        "differences": [0.4, -0.4],
+        "p_flip": max(p["seen"], p["unseen"]),
+        "significant": True,
+    }
+    flips = [{key: flip[key] for key in certain} for flip in comparison["flips"]]
+    assert flips[0] == certain
+    assert [(flip["splits"], flip["significant"]) for flip in flips] == [
+        (["seen", "unseen"], True),
+        (["partial", "unseen"], False),
+    ]
+    assert [flip["splits"] for flip in compare([b, c])["flips"]] == []  # one of two leads is none
+
+
+def test_a_lead_must_hold_in_all_seeds(tmp_path: Path) -> None:
+    strong = {"seen": share(90), "unseen": share(20)}
+    weak = {"seen": share(90), "unseen": share(59)}
+    tables = [write(tmp_path / f"{i}.csv", each) for i, each in enumerate((strong, strong, weak))]
+    b = write(tmp_path / "b.csv", {"seen": share(50), "unseen": share(60)})
+    both, one_weak = (compare([*(f"a={tables[i]}" for i in chosen), f"b={b}"]) for chosen in ((0, 1), (0, 2)))
+    assert both["models"] == {"a": tables[:2], "b": [b]}
+    assert [flip["significant"] for flip in both["flips"]] == [True]
+    assert [flip["significant"] for flip in one_weak["flips"]] == [False]
+    seen, unseen = one_weak["rows"]
+    assert (seen["leader"], unseen["leader"]) == ("a", None)
+    assert unseen["difference"] == pytest.approx((0.2 + 0.59) / 2 - 0.6)  # the mean over the seeds
+    assert (unseen["only_first"], unseen["only_second"]) == (0, 1)  # of the seed that shows least
+    reverse = write(tmp_path / "r.csv", {"seen": share(10), "unseen": share(90)})
+    assert [row["p_clusters"] for row in compare([f"a={tables[0]}", f"a={reverse}", f"b={b}"])["rows"]] == [1, 1]
+
+
+def test_a_run_given_twice_counts_once(runs: list[Path], tmp_path: Path) -> None:
+    x, y = (f"{run.name}={run}" for run in runs[:2])
+    assert compare([x, y, x, f"y={runs[1].parent / '.' / 'y'}"]) == compare([x, y])
+    with pytest.raises(UserError, match="Expected at least two models, got 'random' alone"):
+        compare([str(runs[0]), str(runs[1])])
+
+
+def test_a_model_that_is_compared_with_itself_does_not_differ(runs: list[Path]) -> None:
+    for row in compare([f"x={runs[0]}", f"y={runs[0]}"])["rows"]:
+        assert (row["difference"], row["p"], row["p_clusters"], row["q"], row["leader"]) == (0, 1, 1, 1, None)
+        assert row["low"] < 0 < row["high"]
+
+
+def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
+    """How often a flip is claimed of a model that leads on one split by `lead` and on the other by nothing."""
+    rng, flips = np.random.default_rng(5), 0
+    for _ in range(draws):
+        drawn = [
+            write(tmp_path / f"{name}.csv", {"seen": rng.random(90) < 0.6 + better, "unseen": rng.random(90) < 0.6}, 90)
+            for name, better in (("a", lead), ("b", 0))
+        ]
+        flips += sum(flip["significant"] for flip in compare(drawn)["flips"])
+    return flips / draws
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("lead", "most"), [(0, 0.01), (0.35, 0.025 + 0.017)])
+def test_flips_are_claimed_no_more_often_than_their_level(tmp_path: Path, lead: float, most: float) -> None:
+    """With a sure lead on one split a flip needs an error on the other, in one direction: 2.5%, and 2 standard errors."""
+    assert _flip_rate(tmp_path, lead, 330) <= most
+
+
+def test_flips_are_hardly_ever_claimed_of_equal_models(tmp_path: Path) -> None:
+    assert _flip_rate(tmp_path, 0, 40) == 0
+
+
+def test_power_grows_with_groups(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    detectable = []
+    for n in (50, 200, 800):
+        a, b = (write(tmp_path / f"{name}.csv", {"s": rng.random(n) < 0.6}, n) for name in "ab")
+        (row,) = compare([a, b], detect=0.02)["rows"]
+        detectable.append(row["detectable"])
+        assert row["items_needed"] == pytest.approx(row["block_seeds_needed"] * n, rel=0.5)  # every item is a group
+    assert detectable[0] > 1.6 * detectable[1] > 2.5 * detectable[2]
+
+
+def test_other_benchmarks_are_refused(runs: list[Path], tmp_path: Path) -> None:
+    root = one_of_each(Builder(3, 24), 1).write(tmp_path / "dataset")
+    other = write_run(root, tmp_path / "other", lambda n: np.arange(n))
+    measure(other)
+    with pytest.raises(UserError, match="were scored on two datasets whose benchmarks are called all"):
+        compare([str(runs[0]), str(other)])

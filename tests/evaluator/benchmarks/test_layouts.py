@@ -1,0 +1,255 @@
+"""Benchmarks of others: read as published, scored by a model whose answers are known, run and measured again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from evaluator import Dataset, evaluate
+from evaluator.benchmarks.as_read import reading_said
+from evaluator.benchmarks.layouts import LAYOUTS, read_layout, read_texts
+from evaluator.runs.measure import measure
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from tests.evaluator.benchmarks.conftest import (
+    COLORS,
+    WRITERS,
+    Colors,
+    encoded,
+    square,
+    write_aro,
+    write_bivlc,
+    write_compass,
+    write_crepe,
+    write_crepe_systematicity,
+    write_sugarcrepe,
+    write_table,
+    write_vl_checklist,
+)
+from tests.evaluator.synthetic import find
+
+EXPECTED = {
+    "sugarcrepe": [("accuracy", "replace_att", 1), ("accuracy", "swap_obj", 0), ("accuracy", None, 4 / 5), ("accuracy, mean of categories", None, 1 / 2)],
+    "sugarcrepe_pp": [
+        ("original accuracy", None, 1), ("augmented accuracy", None, 4 / 5), ("augmented accuracy, mean of categories", None, 1 / 2),
+        ("augmented accuracy", "swap_obj", 0),
+    ],
+    "vl_checklist": [
+        ("accuracy", None, 9 / 11), ("accuracy", "Attribute color", 4 / 5), ("accuracy, mean of categories", "Attribute color", 1 / 2),
+        ("accuracy", "Object Size large", 5 / 6), ("accuracy, mean of categories", "Object Size large", 3 / 4),
+        ("accuracy, mean of categories", None, 5 / 8),
+    ],
+    "hard_positives": [("original accuracy", "replace", 1), ("augmented accuracy", "replace", 4 / 5)],
+    "pearson2025": [("GZSL", "two-object", 0), ("ZSL", "two-object", 1)],
+    "pug_spare": [("accuracy", "Desert", 1), ("accuracy", "Island", 1), ("accuracy", None, 1)],
+    "aro": [("accuracy", "visual_genome_relation", 1)],
+    "table": [("accuracy", None, 1)],
+    "winoground": [(metric, None, 1) for metric in ("text", "image", "group")],
+    "vismin": [(metric, None, 1) for metric in ("text", "image", "group")],
+    "bivlc": [(metric, "Replace Attribute", 1) for metric in ("text", "image", "group")],
+}  # fmt: skip
+"""Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and split."""
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_benchmark_of_others_is_scored_by_its_name(name: str, tmp_path: Path, colors: Colors) -> None:
+    path = WRITERS[name](tmp_path / "files")
+    images = tmp_path / "files" / "images"
+    dataset = Dataset.open(f"{name}:{path}", images=images if images.is_dir() else None)
+    found = evaluate(colors, dataset, out=tmp_path / "run", name="colors")
+    split = "seen" if name == "table" else "all"
+    (protocol,) = {row["protocol"] for row in found.results["rows"]}
+    for metric, kind, value in EXPECTED[name]:
+        row = find(found.results, protocol, split, metric=metric, kind=kind, skill=None, error=None)
+        assert row["value"] == pytest.approx(value), (metric, kind)
+        assert row["unscored"] == 0
+        assert row["average"].startswith("macro" if "mean of" in metric else "micro")
+    record = read_json(tmp_path / "run" / "run.json")
+    assert record["dataset"] is None
+    where = None if dataset.source.images is None else str(images.resolve())
+    assert record["external"] == {"name": name, "path": str(path.resolve()), "images": where, "filters": []}
+    assert record["certificate"] == "not verified"
+    again = measure(tmp_path / "run")
+    assert again == found.results
+
+
+def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(tmp_path: Path, colors: Colors) -> None:
+    folder = write_sugarcrepe(tmp_path / "files")
+    first = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+    again = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+    assert again.results["rows"] == first.results["rows"]
+    square("gray").save(folder / "images" / "000000000002.jpg")
+    with pytest.raises(UserError, match="holds a run of another world"):
+        evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+
+
+def test_cells_of_a_file_that_was_written_again_are_read_again(tmp_path: Path) -> None:
+    """As in a notebook, where one process opens a benchmark before and after."""
+    write_bivlc(tmp_path / "files")
+    first = Dataset.open(f"bivlc:{tmp_path / 'files'}")
+    assert first[0]["images"][0].getpixel((0, 0)) == COLORS["red"]
+    shutil.rmtree(tmp_path / "files")
+    write_bivlc(tmp_path / "files", [("gray", "red"), ("blue", "green"), ("red", "blue")])
+    second = first.reopened()
+    assert second[0]["images"][0].getpixel((0, 0)) == COLORS["gray"]
+    assert second.benchmark.digest != first.benchmark.digest
+
+
+def test_negatives_of_one_image_are_one_cluster(tmp_path: Path) -> None:
+    dataset = Dataset.open(f"sugarcrepe:{write_sugarcrepe(tmp_path / 'files')}")
+    items = dataset.benchmark.items.to_pylist()
+    assert [(row["item_id"], row["cluster_id"], row["kind"]) for row in items if row["cluster_id"].startswith("000000000000")] == [
+        ("replace_att/0", "000000000000.jpg", "replace_att"), ("swap_obj/7", "000000000000.jpg", "swap_obj"),
+    ]  # fmt: skip
+
+
+def test_only_the_box_of_an_image_is_shown(tmp_path: Path) -> None:
+    dataset = Dataset.open(f"aro:{write_aro(tmp_path / 'files')}")
+    for question, color in zip(dataset, COLORS, strict=True):
+        (image,) = question["images"]
+        assert image.size == (24, 24)
+        assert image.getpixel((12, 12)) == pytest.approx(COLORS[color], abs=6)
+        true = question["texts"][question["truth"].index(True)]
+        assert true.split()[1] == color
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda folder: (folder / "images" / "000000000001.jpg").unlink(), r"names the image 000000000001.jpg, which is not in"),
+        (lambda folder: (folder / "images" / "000000000001.jpg").write_bytes(b"no image"), "cannot be read as JPEG, PNG, WEBP"),
+        (lambda folder: (folder / "replace_att.json").write_text('{"0": {"filename": "a.jpg"}}'), "has no 'caption'|names the image"),
+        (lambda folder: (folder / "replace_att.json").write_text('{"0": 3}'), "Expected an object as row 0"),
+        (lambda folder: (folder / "replace_att.json").write_text("{"), "is damaged"),
+        (lambda folder: (folder / "replace_att.json").write_text("[]"), "has no rows"),
+        (
+            lambda folder: (folder / "replace_att.json").write_text(
+                json.dumps([{"filename": "../../secret.png", "caption": "a red car", "negative_caption": "a blue car"}])
+            ),
+            "is no path within that folder",
+        ),
+        (
+            lambda folder: (folder / "replace_att.json").write_text(
+                json.dumps([{"filename": "000000000001.jpg", "caption": ["a red car"], "negative_caption": "a blue car"}])
+            ),
+            "as its 'caption'; expected a text",
+        ),
+    ],
+)  # fmt: skip
+def test_files_that_are_not_as_published_are_refused(spoil, said: str, tmp_path: Path, colors: Colors) -> None:
+    folder = write_sugarcrepe(tmp_path / "files")
+    spoil(folder)
+    with pytest.raises(UserError, match=said):
+        evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_ids_that_occur_twice_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "images" / f"{name}.png").write_bytes(encoded(square("red")))
+    row = {"id": 3, "collapsed_tag": "Both", "image_0": "a", "image_1": "b", "caption_0": "x", "caption_1": "y"}
+    (tmp_path / "examples.jsonl").write_text(f"{json.dumps(row)}\n{json.dumps(row)}\n")
+    with pytest.raises(UserError, match="two questions with the id 3"):
+        read_layout("winoground", tmp_path, None)
+
+
+def test_one_image_twice_is_refused(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
+    row = {"id": 3, "collapsed_tag": "Both", "image_0": "a", "image_1": "a", "caption_0": "x", "caption_1": "y"}
+    (tmp_path / "examples.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(UserError, match="has one image twice"):
+        read_layout("winoground", tmp_path, None)
+
+
+def test_a_box_without_pixels_is_refused(tmp_path: Path) -> None:
+    folder = write_aro(tmp_path / "files")
+    rows = json.loads((folder / "visual_genome_relation.json").read_text())
+    rows[2]["bbox_w"] = 0
+    (folder / "visual_genome_relation.json").write_text(json.dumps(rows))
+    with pytest.raises(UserError, match="has a box of 0x24 pixels"):
+        read_layout("aro", folder, None)
+
+
+def test_crepe_is_asked_by_kind_and_complexity(tmp_path: Path, colors: Colors) -> None:
+    found = evaluate(colors, f"crepe:{write_crepe(tmp_path / 'files')}", out=tmp_path / "run", name="colors").results
+    for kind, value, items in (("atom", 1, 7), ("swap", 1, 7), ("neg", 0, 7), ("all", 0, 7)):
+        row = find(found, "productivity", "all", metric="R@1", kind=kind, n=None)
+        assert (row["value"], row["items"], row["ties"]) == (value, items, 7 * (1 - value))
+        assert row["chance"] == pytest.approx({"neg": 1 / 2, "all": 1 / 8}.get(kind, 1 / 4))
+        assert find(found, "productivity", "all", metric="R@1", kind=kind, n=4)["items"] == 3
+        mean = find(found, "productivity", "all", metric="R@1, mean of categories", kind=kind)
+        assert (mean["value"], mean["average"]) == (value, "macro (over categories)")
+
+
+def test_compounds_of_crepe_are_seen_and_unseen(tmp_path: Path, colors: Colors) -> None:
+    path = write_crepe_systematicity(tmp_path / "files")
+    found = evaluate(colors, f"crepe:{path}", out=tmp_path / "run", name="colors").results
+    for kind, split, value, items in (
+        ("atom", "seen", 1, 4),
+        ("comp", "seen", 1, 4),
+        ("both", "unseen", 3 / 4, 4),
+        ("comp", "unseen", 2 / 3, 3),
+    ):
+        row = find(found, "systematicity", split, metric="R@1", kind=kind)
+        assert (row["value"], row["items"]) == (pytest.approx(value), items)
+    assert found["reading"]["excluded"] == {"it has no negative of this kind": 1}
+
+
+def test_compass_is_asked_composed_and_decomposed(tmp_path: Path, colors: Colors) -> None:
+    path = write_compass(tmp_path / "files")
+    found = evaluate(colors, f"compass:{path}", out=tmp_path / "run", name="colors").results
+    for metric, value, chance in (("R@1 composed", 1 / 2, (1 / 3 + 1 / 2) / 2), ("R@1 decomposed", 1 / 2, 1 / 4)):
+        row = find(found, "integration", "all", metric=metric, n=2)
+        assert (row["level"], row["value"], row["chance"]) == ("OA", value, pytest.approx(chance, abs=1e-6))
+    whole = Dataset.open(f"compass:{path}", filters=["complete"])
+    found = evaluate(colors, whole, out=tmp_path / "whole", name="colors").results
+    assert find(found, "integration", "all", metric="R@1 composed", n=2)["value"] == 1
+    assert (found["benchmark"], found["rules"]["filters"]) == ("compass (complete)", {"complete": "yes"})
+    assert found["reading"]["excluded"] == {"its complete is not yes": 1}
+
+
+def test_filters_are_named_and_what_they_leave_out_is_counted(tmp_path: Path, colors: Colors) -> None:
+    folder = write_vl_checklist(tmp_path / "files")
+    (folder / "images" / "swig" / "2.jpg").unlink()
+    with pytest.raises(UserError, match=r"names the image swig/2.jpg, which is not in .*--filter present"):
+        Dataset.open(f"vl_checklist:{folder}", images=folder / "images")
+    dataset = Dataset.open(f"vl_checklist:{folder}", images=folder / "images", filters=["first=2", "present"])
+    found = evaluate(colors, dataset, out=tmp_path / "run", name="colors").results
+    assert found["benchmark"] == "vl_checklist (first=2, present)"
+    assert found["factors"]["design"]["filters"] == {"first": "2", "present": "yes"}
+    assert found["reading"]["excluded"] == {"it is not among the first of its file": 3, "its image is not there": 1}
+    assert find(found, "binary", "all", metric="accuracy", kind=None)["items"] == 7
+    assert dataset.reopened().benchmark.digest == dataset.benchmark.digest
+
+
+def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
+    _, about = read_texts("sugarcrepe", write_sugarcrepe(tmp_path / "files") / "swap_obj.json")
+    assert about["versions"] == ["swap_obj.json has 1 questions, the published one 245: it is another version."]
+    assert reading_said(about) == about["versions"]
+    with pytest.raises(UserError, match="has no 'caption2'"):
+        read_texts("sugarcrepe_pp", tmp_path / "files" / "swap_obj.json")
+
+
+def test_texts_are_read_without_images(tmp_path: Path) -> None:
+    for name in LAYOUTS:
+        path = WRITERS[name](tmp_path / name)
+        shutil.rmtree(tmp_path / name / "images", ignore_errors=True)
+        questions, _ = read_texts(name, path)
+        assert questions
+    with pytest.raises(UserError, match="looks for images, which are not read here"):
+        read_texts(name, path, ["present"])
+
+
+def test_what_filters_leave_nothing_of_is_said(tmp_path: Path) -> None:
+    path = write_crepe_systematicity(tmp_path / "files", ("laion", "cc12m"))
+    with pytest.raises(UserError, match=r"questions for 2 of 'corpus' \(cc12m, laion\).*--filter corpus=cc12m"):
+        read_texts("crepe", path)
+    questions, about = read_texts("crepe", path, ["corpus=laion"])
+    assert (len(questions), about["filters"]) == (23, {"corpus": "laion"})
+    with pytest.raises(UserError, match=r"None of the 48 questions .* is left .*its labels are corpus: cc12m, laion"):
+        read_texts("crepe", path, ["corpus=yfcc"])
+    with pytest.raises(UserError, match=r"'table' has no filters \(first=1\)"):
+        Dataset.open(f"table:{write_table(tmp_path / 'table')}", filters=["first=1"])

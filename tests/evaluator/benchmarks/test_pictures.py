@@ -1,0 +1,63 @@
+"""Images of others: formats, boxes, digests, and what is refused."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from evaluator.benchmarks import pictures
+from evaluator.benchmarks.pictures import CellBytes, FileBytes, ParquetCells, Picture, Pictures
+from generator.base.errors import UserError
+from tests.evaluator.benchmarks.conftest import COLORS, encoded, square
+
+
+def _of(tmp_path: Path, data: bytes, box: pictures.Box | None = None) -> Pictures:
+    (tmp_path / "a").write_bytes(data)
+    return Pictures(tmp_path, {"a": Picture(FileBytes(tmp_path / "a"), box)})
+
+
+@pytest.mark.parametrize("kind", pictures.FORMATS)
+def test_images_of_each_format_are_read_as_rgb(tmp_path: Path, kind: str) -> None:
+    image = _of(tmp_path, encoded(square("red"), kind)).image("a")
+    assert (image.mode, image.size) == ("RGB", (24, 24))
+    assert image.getpixel((12, 12)) == pytest.approx(COLORS["red"], abs=8)
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF89a", encoded(square("red"), "GIF"), encoded(square("red"), "JPEG")[:200]])
+def test_what_is_no_whole_image_is_refused(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(UserError, match=r"The image a of .* cannot be read as JPEG, PNG, WEBP"):
+        _of(tmp_path, data).image("a")
+
+
+def test_images_of_too_many_pixels_are_refused(tmp_path: Path) -> None:
+    bomb = encoded(Image.new("1", (12_000, 12_000)))
+    assert len(bomb) < 100_000
+    with pytest.raises(UserError, match="12000x12000 pixels, expected at most 100,000,000"):
+        _of(tmp_path, bomb).image("a")
+
+
+def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path) -> None:
+    red, blue = encoded(square("red")), encoded(square("blue"))
+    digests = [_of(tmp_path, red).digest, _of(tmp_path, blue).digest, _of(tmp_path, red, (0, 0, 4, 4)).digest]
+    named = Pictures(tmp_path, {"b": Picture(FileBytes(tmp_path / "a"))})
+    assert len({*digests, named.digest}) == 4
+    assert _of(tmp_path, red).digest == digests[0]
+
+
+def test_cells_are_read_from_every_row_group(tmp_path: Path) -> None:
+    cells = pa.array([{"bytes": encoded(square(color)), "path": f"{color}.png"} for color in COLORS])
+    pq.write_table(pa.table({"n": range(len(COLORS)), "image": cells}), tmp_path / "a.parquet", row_group_size=3)
+    cells_of = ParquetCells(tmp_path / "a.parquet")
+    found = Pictures(tmp_path, {color: Picture(CellBytes(cells_of, n, "image")) for n, color in enumerate(COLORS)})
+    for color in COLORS:
+        assert found.image(color).getpixel((0, 0)) == COLORS[color]
+    assert len({found.image_digest(color) for color in COLORS}) == len(COLORS)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    missing = Pictures(tmp_path, {"a": Picture(FileBytes(tmp_path / "none.png"))})
+    for read in (missing.image, missing.image_digest):
+        with pytest.raises(UserError, match=r"cannot be read .*; fetch it, or name its folder with --images"):
+            read("a")

@@ -1,0 +1,28 @@
+"""Labels of PUG:SPARE as captions."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evaluator.benchmarks.layouts import read_texts
+from generator.base.errors import UserError
+from tests.evaluator.benchmarks.conftest import write_pug_spare
+
+
+def test_the_colours_of_two_animals_are_exchanged(tmp_path: Path) -> None:
+    questions, about = read_texts("pug_spare", write_pug_spare(tmp_path))
+    assert questions[1].texts == ("green deer stag and red fox", "red deer stag and green fox")
+    assert (questions[1].item, questions[1].kind) == ("Desert/0000001.png", "Desert")
+    assert Counter(each.cluster for each in questions) == dict.fromkeys(
+        ("deer stag+fox+gray+red", "deer stag+fox+green+red", "deer stag+fox+blue+green", "deer stag+fox+blue+gray"), 2
+    )
+    island, about = read_texts("pug_spare", tmp_path, ["world=Island"])
+    assert {each.kind for each in island} == {"Island"}
+    assert about["excluded"] == {"its world is not Island": 4}
+
+
+def test_labels_of_another_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("filename,world_name\n1.png,Desert\n")
+    with pytest.raises(UserError, match="has no 'character_texture'"):
+        read_texts("pug_spare", tmp_path)

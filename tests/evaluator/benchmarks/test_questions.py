@@ -1,0 +1,50 @@
+"""Questions as candidates: which protocol asks them, and which none does."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.benchmarks.questions import Question, candidates_of
+from generator.base.errors import UserError
+
+HERE = Path("here")
+
+
+def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
+    question = Question("7", ("a.jpg",), ("x", "y", "z"), ((False, True, False),), "c", "color", "test")
+    rows = candidates_of([question], HERE).to_pylist()
+    assert [(row["slot"], row["truth"], row["text"]) for row in rows] == [
+        ("n", False, "x"),
+        ("c", True, "y"),
+        ("n", False, "z"),
+    ]
+    common = {"item": "7", "protocol": "binary", "kind": "color", "split": "test", "cluster": "c", "image": "a.jpg"}
+    assert all(common.items() <= row.items() for row in rows)
+
+
+def test_two_images_are_asked_as_pairs() -> None:
+    question = Question("7", ("a", "b"), ("x", "y"), ((True, False), (False, True)))
+    rows = candidates_of([question], HERE).to_pylist()
+    assert [(row["image"], row["slot"], row["truth"]) for row in rows] == [
+        ("a", "0", True), ("a", "1", False), ("b", "0", False), ("b", "1", True)
+    ]  # fmt: skip
+    assert {row["protocol"] for row in rows} == {"pairs"}
+
+
+@pytest.mark.parametrize(
+    ("images", "texts", "truth"),
+    [
+        (("a",), ("x",), ((True,),)),
+        (("a",), ("x", "y"), ((False, False),)),
+        (("a", "b"), ("x", "y"), ((True, True), (False, True))),
+        (("a", "b", "c"), ("x", "y"), ((True, False), (False, True), (False, True))),
+    ],
+)
+def test_other_questions_are_refused(images, texts, truth) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match="expected one image with true and false texts, or two images with a text each"):
+        candidates_of([Question("7", images, texts, truth)], HERE)
+
+
+def test_no_questions_are_refused() -> None:
+    with pytest.raises(UserError, match="here has no questions"):
+        candidates_of([], HERE)

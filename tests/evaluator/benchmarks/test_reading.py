@@ -1,0 +1,58 @@
+"""What is kept of a benchmark's questions, and what is counted of the others. test_layouts has the readings of real layouts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.benchmarks.asked import Asked
+from evaluator.benchmarks.filters import parse_filters
+from evaluator.benchmarks.questions import Question
+from evaluator.benchmarks.reading import Layout, Reading
+from generator.base.errors import UserError
+
+HERE = Path("here")
+
+
+def _layout(*asked: Asked) -> Layout:
+    def read(path: Path) -> Iterator[Asked]:
+        assert path == HERE
+        yield from asked
+
+    return Layout(read, {"half": "which half"})
+
+
+def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json") -> Asked:
+    question = Question(item, ("1.jpg",), ("x", "y"), ((True, False),))
+    return Asked(question, (), "there", Path(file), {"half": half}, excluded, ("a text",) * lacking)
+
+
+def _read(layout: Layout, *filters: str) -> tuple[list[str], dict[str, int]]:
+    reading = Reading(layout, HERE, parse_filters(filters, ["half"], "made"), None)
+    return [question.item for question, _ in reading], reading.about["excluded"]
+
+
+def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() -> None:
+    layout = _layout(_asked("1"), _asked("2", "b"), _asked("3"), _asked("4"), _asked("5", file="y.json"))
+    assert _read(layout, "half=a", "first=2") == (
+        ["1", "3", "5"],
+        {"its half is not a": 1, "it is not among the first of its file": 1},
+    )
+
+
+def test_texts_are_counted_of_questions_that_are_kept_alone() -> None:
+    layout = _layout(_asked("1", lacking=2), _asked("2", lacking=1, excluded="no truth"), _asked("3", "b", lacking=1))
+    assert _read(layout, "half=a") == (["1"], {"a text": 2, "no truth": 1, "its half is not a": 1})
+
+
+def test_an_id_that_occurs_twice_is_refused_even_where_it_is_left_out() -> None:
+    with pytest.raises(UserError, match="here has two questions with the id 1; keep one of them"):
+        _read(_layout(_asked("1"), _asked("1", "b")), "half=a")
+
+
+def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
+    with pytest.raises(
+        UserError,
+        match=r"None of the 2 questions of here is left \(1: no truth; 1: its half is not c\); its labels are half: a, b",
+    ):
+        _read(_layout(_asked("1", excluded="no truth"), _asked("2", "b")), "half=c")

@@ -1,0 +1,65 @@
+"""Rows of every kind of file, and what is wrong with them."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaluator.benchmarks.records import Cell, Record, read_records
+from generator.base.errors import UserError
+
+ROWS = [{"caption": "a", "n": 1}, {"caption": "b", "n": 2}]
+
+
+def _write(folder: Path, kind: str) -> Path:
+    path = folder / f"rows{kind}"
+    if kind == ".json":
+        path.write_text(json.dumps(ROWS))
+    elif kind == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)))
+    elif kind == ".parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        mark = "\t" if kind == ".tsv" else ","
+        path.write_text("\n".join(mark.join(map(str, line)) for line in (("caption", "n"), ("a", 1), ("b", 2))) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_are_those_of_the_file_or_of_its_folder(tmp_path: Path, kind: str, whole: bool) -> None:
+    path = _write(tmp_path, kind)
+    records = list(read_records(tmp_path if whole else path))
+    assert [(each.key, each.text("caption"), each.number("n")) for each in records] == [("0", "a", 1), ("1", "b", 2)]
+    assert {each.file for each in records} == {path}
+
+
+def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for path in (tmp_path / "b.json", tmp_path / "a.json", tmp_path / "data" / "c.json", tmp_path / "notes.txt"):
+        path.write_text('{"x": {"caption": "c"}}')
+    assert [each.file.name for each in read_records(tmp_path)] == ["a.json", "b.json", "c.json"]
+
+
+def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
+    images = [{"bytes": b"one", "path": None}, None, {"bytes": b"two", "path": None}]
+    pq.write_table(pa.table({"image": images}), tmp_path / "a.parquet")
+    first, second, third = read_records(tmp_path)
+    assert first.value("image") == Cell(tmp_path / "a.parquet", 0, hashlib.sha256(b"one").hexdigest())
+    assert third.value("image").row == 2
+    with pytest.raises(UserError, match=r"Row 1 of .* has no 'image'"):
+        second.value("image")
+
+
+@pytest.mark.parametrize("value", [None, "x", [], 1e400])
+def test_a_number_that_is_none_is_said(value: object) -> None:
+    with pytest.raises(UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"):
+        Record(Path("a.json"), "0", {"n": value}).number("n")
+
+
+def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has no questions: expected a file that ends in \.json"):
+        list(read_records(tmp_path))

@@ -1,0 +1,90 @@
+"""Benchmarks by name, those of other packages among them."""
+
+import re
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from evaluator import evaluate
+from evaluator.benchmarks import registry
+from evaluator.benchmarks.pictures import FileBytes, Picture, Pictures
+from evaluator.benchmarks.questions import External, Question, candidates_of
+from evaluator.benchmarks.registry import external_source, open_external
+from evaluator.benchmarks.source import Source
+from generator.base.errors import UserError
+from tests.evaluator.benchmarks.conftest import Colors, square, write_sugarcrepe
+from tests.evaluator.synthetic import find
+
+
+def own_reader(path: Path, images: Path | None) -> External:
+    """As a package of someone else writes it: each file is an image of the colour that names it."""
+    files = sorted(path.glob("*.png"))
+    questions = [
+        Question(file.stem, (file.name,), (f"a {file.stem} hat", "a gray hat"), ((True, False),)) for file in files
+    ]
+    return External(
+        candidates_of(questions, path), Pictures(path, {file.name: Picture(FileBytes(file)) for file in files})
+    )
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("mine", f"{__name__}:own_reader", registry.PLUGINS)
+    lost = EntryPoint("lost", "nowhere.at_all:read", registry.PLUGINS)
+
+    def entry_points(group: str, name: str | None = None) -> list[EntryPoint]:
+        assert group == registry.PLUGINS
+        return [each for each in (entry, lost) if name in (None, each.name)]
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+
+
+@pytest.mark.usefixtures("offered")
+def test_a_benchmark_of_another_package_is_scored(tmp_path: Path, colors: Colors) -> None:
+    (tmp_path / "files").mkdir()
+    for color in ("red", "blue"):
+        square(color).save(tmp_path / "files" / f"{color}.png")
+    found = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
+    assert find(found.results, "binary", "all")["value"] == 1
+    with pytest.raises(UserError, match=r"The benchmark 'lost' cannot be read with nowhere.at_all:read"):
+        open_external(Source(tmp_path, "lost"))
+
+
+def test_the_reader_in_the_docs_reads(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", Path("docs/external.md").read_text(), re.DOTALL)
+    square("red").save(tmp_path / "dog.jpg")
+    names: dict[str, object] = {}
+    exec(code, names)
+    external = names["read"](tmp_path, None)  # type: ignore[operator]
+    assert external.table["text"].to_pylist() == ["a dog on a chair", "a chair on a dog"]
+    assert external.pictures.image("dog.jpg").size == (24, 24)
+
+
+def test_names_are_told_from_folders_and_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert external_source("sugarcrepe:files", None) == Source(Path("files"), "sugarcrepe")
+    assert external_source("s3://bucket/dataset", None) is None
+    assert external_source("a/b:c", None) is None
+    assert external_source("dataset", None) is None
+    monkeypatch.chdir(tmp_path)
+    Path("aro:1").mkdir()
+    assert external_source("aro:1", None) is None
+    with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap' in 'sugarcrap:x': did you mean 'sugarcrepe'"):
+        external_source("sugarcrap:x", None)
+
+
+def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"There is no .*none; give the file or folder of sugarcrepe"):
+        open_external(Source(tmp_path / "none", "sugarcrepe"))
+    folder = write_sugarcrepe(tmp_path / "files")
+    with pytest.raises(UserError, match=r"There is no folder .*none; give the folder of the images"):
+        open_external(Source(folder, "sugarcrepe", tmp_path / "none"))
+
+
+def test_the_benchmark_is_whole_without_any_file(tmp_path: Path) -> None:
+    pictures, benchmark = open_external(Source(write_sugarcrepe(tmp_path / "files"), "sugarcrepe"))
+    assert not benchmark.folder.exists()
+    assert isinstance(benchmark.pools, pa.Table)
+    assert benchmark.items.num_rows == 5
+    assert len(pictures.of) == 4

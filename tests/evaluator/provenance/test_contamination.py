@@ -1,0 +1,225 @@
+"""A model that was trained on what a benchmark holds out is refused, or every table and page says so."""
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.models.registry import load_model
+from evaluator.provenance.contamination import (
+    CLEAN,
+    CONTAMINATED,
+    FITTED,
+    UNKNOWN,
+    find_overlaps,
+    mark_of,
+    training_of,
+    training_said,
+)
+from evaluator.provenance.exposure import Exposure, scene_names
+from evaluator.training.recipe import Recipe
+from evaluator.training.scratch import train_scratch
+from evaluator.training.source import benchmark_source
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.describe.benchmark import describe
+from generator.describe.request import first_request
+from generator.holdout.blocks import draw_block
+from generator.vocabulary.schema import parse_vocabulary
+from tests.conftest import once
+from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command
+
+TRAINED, OTHER = "color-shape-3x3-b0", "b5"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drawn dataset with the benchmarks of block seeds 0 and 5, which share no binding, and a model of the first."""
+
+    def make(folder: Path) -> None:
+        root = build_dataset(folder / "dataset")
+        dataset = Dataset.open(root)
+        vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
+        holdout = draw_block("3x3", vocabulary, 5)
+        describe(root, dataset.world, holdout, OTHER, first_request(holdout))
+        recipe = Recipe(epochs=1, batch=24)
+        train_scratch(
+            benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), recipe, folder / "model", "cpu"
+        )
+
+    return once(tmp_path_factory, "two", make)
+
+
+def _bindings_shown(root: Path) -> tuple[int, int, int]:
+    """By a plain reading: held-out bindings of the other benchmark among the objects of the training images, in all, and
+    images of its items that trained."""
+    dataset = Dataset.open(root)
+    train = {row["scene_id"] for row in dataset.benchmark(TRAINED).splits.to_pylist() if row["split"] == "train"}
+    other = dataset.benchmark(OTHER)
+    assert other.holdout
+    shown = {
+        (dict(thing["attributes"])["color"], thing["category"])
+        for row in dataset.world.scenes.to_pylist() if row["scene_id"] in train for thing in row["objects"]
+    }  # fmt: skip
+    asked = {row["item_id"] for row in other.items.to_pylist() if row["protocol"] == "binary"}
+    images = {row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in asked}
+    held = [tuple(each) for each in other.holdout["bindings"]]
+    assert not any(tuple(each) in shown for each in dataset.benchmark(TRAINED).holdout_block()["bindings"])
+    return sum(each in shown for each in held), len(images & train), len(images)
+
+
+def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
+    n, trained, images = _bindings_shown(two / "dataset")
+    assert n > 0
+    assert trained > 0
+    run = (
+        "run",
+        two / "dataset",
+        "--model",
+        f"jackalope:{two / 'model'}",
+        "--protocol",
+        "binary",
+        "--out",
+        tmp_path / "run",
+    )
+    done = score_command(*run, "--benchmark", OTHER)
+    assert_one_sentence(
+        done, f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of jackalope:",
+        "add --allow-contaminated",
+    )  # fmt: skip
+    assert not (tmp_path / "run").exists()
+    folder = score_command("run", two / "dataset", "--model", f"open_clip:local-dir:{two / 'model'}", "--benchmark", OTHER,
+                           "--out", tmp_path / "run")  # fmt: skip
+    assert_one_sentence(folder, "CONTAMINATED")
+
+
+def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Path) -> None:
+    n, _, _ = _bindings_shown(two / "dataset")
+    said, out = f"CONTAMINATED: {n} of 9 held-out bindings", tmp_path / "run"
+    done = score_command("run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", OTHER,
+                         "--allow-contaminated", "--out", out)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count(said) == 2  # above the short table, and on it
+    assert said in done.stderr
+    _check_files(out, said)
+    page = tmp_path / "page.html"
+    report = score_command("report", out, "--out", page, "--full")
+    assert report.stdout.count(said) >= 3  # above the tables, and on each of at least two
+    html = page.read_text()
+    assert html.count(said) == 2 + html.count("<table>") + html.count("<svg")
+    assert "no training image" not in html
+    for path in out.rglob("*"):
+        if path.suffix in (".csv", ".tex", ".json") and path.name not in ("run.json",):
+            path.unlink()
+    again = score_command("measure", out, "--full")
+    assert again.exit_code == 0
+    assert again.stdout.count(said) >= 3
+    _check_files(out, said)
+
+
+def _check_files(out: Path, said: str) -> None:
+    assert json.loads((out / "results.json").read_text())["training"]["status"] == CONTAMINATED
+    tables = [path for path in (out / "tables").iterdir() if path.stat().st_size]
+    assert {path.name for path in tables} >= {"summary.csv", "items.csv", "binary.tex", "retrieval.tex"}
+    for path in tables:
+        text = path.read_text()
+        if path.suffix == ".csv":
+            rows = list(csv.DictReader(text.splitlines()))
+            assert rows or path.name == "top.csv"  # no item has as many texts
+            assert all(row["CONTAMINATED"].startswith(said) for row in rows)
+        else:
+            assert text.count(said) >= 1 + text.count(r"\begin{tabular}")
+            assert re.search(r"\\caption\{CONTAMINATED", text)
+
+
+def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = score_command(
+        "run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", TRAINED, "--out", out
+    )
+    assert done.exit_code == 0, done.output
+    assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
+    assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
+    assert "CONTAMINATED" not in done.output + "".join(path.read_text() for path in (out / "tables").iterdir())
+    assert score_command("report", out).exit_code == 0
+    html = (out / "report.html").read_text()
+    assert "that no training image or text contains" in html
+    assert "CONTAMINATED" not in html
+
+
+def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(two / "dataset", tmp_path / "dataset"))
+    dataset = Dataset.open(root)
+    holdout = draw_block("3x3", parse_vocabulary(dataset.world.vocabulary_text, "v"), 0)
+    describe(root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True))
+    benchmark = Dataset.open(root).benchmark("exposed")
+    for negatives in ("swap", ""):
+        recipe = Recipe(epochs=1, batch=24, negatives=negatives)
+        train_scratch(
+            benchmark_source(dataset.world, benchmark, recipe), recipe, tmp_path / f"model-{negatives}", "cpu"
+        )
+        model = load_model(f"jackalope:{tmp_path / f'model-{negatives}'}", "cpu")
+        training = training_of(model, dataset.world, benchmark, [])
+        assert training["status"] == (CONTAMINATED if negatives else CLEAN)
+
+
+def test_of_other_models_the_page_says_that_nothing_is_known(
+    two: Path, tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+    done = score_command(
+        "run", two / "dataset", "--model", spec, "--benchmark", OTHER, "--protocol", "binary", "--out", out
+    )
+    assert done.exit_code == 0, done.output
+    assert "What this model was trained on is unknown" in done.stdout
+    assert score_command("report", out).exit_code == 0
+    html = (out / "report.html").read_text()
+    assert "no training image" not in html
+    assert (
+        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images."
+        in html
+    )
+    record = json.loads((out / "run.json").read_text())
+    del record["training"]  # a run of an older version
+    (out / "run.json").write_text(json.dumps(record))
+    assert "is unknown" in score_command("measure", out).stdout
+
+
+def test_a_baseline_that_is_fitted_on_the_run_says_that(world: World, benchmark: Benchmark) -> None:
+    assert training_of(load_model("blind:ngram", "cpu"), world, benchmark, [])["status"] == FITTED
+    assert training_of(load_model("blind:length", "cpu"), world, benchmark, [])["status"] == CLEAN
+
+
+class _Holdout:
+    """A benchmark with nothing but a holdout."""
+
+    def __init__(self, holdout: dict[str, Any] | None):
+        self.holdout = holdout
+
+
+def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
+    exposure = Exposure(
+        frozenset({("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)}),
+        frozenset({("cube", "left", "cone")}), scene_names(world, ["000003"])["000003"],
+    )  # fmt: skip
+    holdout = {
+        "kind": "color", "bindings": [["red", "cube"], ["blue", "sphere"], ["red", "cone"]],
+        "triples": [["cube", "left", "cone"], ["cone", "right", "cube"]],
+        "absent_values": ["gold", "blue", "pink"], "absent_objects": ["cone", "sphere"],
+    }  # fmt: skip
+    benchmark: Any = _Holdout(holdout)
+    found = [(each.n, each.of) for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])]
+    assert found == [(1, 3), (1, 2), (3, 5), (1, 2)]
+    nothing: Any = _Holdout(None)
+    assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
+
+
+def test_only_contaminated_results_have_a_mark() -> None:
+    assert mark_of({}) == ""
+    assert "unknown" in training_said({})
+    assert mark_of({"training": {"status": UNKNOWN, "said": "a"}}) == ""
+    assert mark_of({"training": {"status": CONTAMINATED, "said": "a"}}) == "a"

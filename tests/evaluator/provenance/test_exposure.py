@@ -1,0 +1,100 @@
+"""What training showed, as it is recorded: equal to a plain reading of the tables."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.provenance.exposure import Exposure, read_exposure, recorded_exposure, scene_names
+from generator.base.errors import UserError
+from generator.dataset.reader import Benchmark, Dataset, World
+from tests.evaluator.audits.benchmarks import pair, write
+from tests.evaluator.conftest import build_dataset
+
+_words = st.none() | st.text(max_size=5)
+
+
+@given(
+    st.frozensets(st.tuples(_words, _words, _words)),
+    st.frozensets(st.tuples(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))),
+    st.frozensets(st.text(max_size=5)),
+)
+def test_an_exposure_survives_json(objects: frozenset, triples: frozenset, scenes: frozenset) -> None:
+    exposure = Exposure(objects, triples, scenes)
+    text = json.dumps(exposure.to_dict())
+    assert Exposure.from_dict(json.loads(text)) == exposure
+    assert json.dumps(Exposure.from_dict(json.loads(text)).to_dict()) == text
+
+
+def _train(benchmark: Benchmark) -> tuple[list[str], list[str]]:
+    """The training scenes, and the texts that are true of them, without those that deny something."""
+    items = {row["item_id"] for row in benchmark.items_of("train").to_pylist() if row["kind"] == "plain"}
+    rows = [row for row in benchmark.candidates.to_pylist() if row["item_id"] in items]
+    return sorted({row["scene_id"] for row in rows}), sorted({row["text_id"] for row in rows if row["truth"]})
+
+
+def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(world: World, benchmark: Benchmark) -> None:
+    scenes, texts = _train(benchmark)
+    exposure = read_exposure(world, benchmark, scenes, texts)
+    assert exposure is not None
+    shown, related = set(), set()
+    for row in world.scenes.to_pylist():
+        if row["scene_id"] in scenes:
+            for thing in row["objects"]:
+                shown |= {(kind, value, thing["category"]) for kind, value in thing["attributes"]}
+            for each in row["relations"]:
+                if each["holds"]:
+                    ends = [row["objects"][each[end]]["category"] for end in ("subject", "object")]
+                    related.add((ends[0], each["relation"], ends[1]))
+    assert {entry for entry in exposure.objects if entry[0]} == shown
+    assert {thing for kind, _, thing in exposure.objects if kind is None} == {thing for _, _, thing in shown}
+    assert exposure.triples == related
+    assert benchmark.holdout is not None
+    held_out = {("color", value, thing) for value, thing in benchmark.holdout["bindings"]}
+    assert len(held_out) == 9
+    assert not held_out & exposure.objects
+
+
+def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -> None:
+    assert benchmark.holdout is not None
+    value, thing = benchmark.holdout["bindings"][0]
+    naming = [
+        row["text_id"] for row in benchmark.texts.to_pylist()
+        if any(m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"])
+    ]  # fmt: skip
+    exposure = read_exposure(world, benchmark, [], naming[:1])
+    assert exposure is not None
+    assert ("color", value, thing) in exposure.objects
+    assert exposure.scenes == frozenset()
+
+
+def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> None:
+    """The same scene as another image (say, of another size), and the same image without its record, are still it."""
+    ids = ["000000", "000001"]
+    names = scene_names(world, ids)
+    other = World(build_dataset(tmp_path / "other", seed=4) / "world")
+    assert not names["000000"] & names["000001"]
+    assert not set().union(*scene_names(other, ids).values()) & set().union(*names.values())
+    again = World(build_dataset(tmp_path / "again") / "world")
+    again.sums["images/000000.png"] = "0" * 64
+    assert scene_names(again, ids)["000000"] & names["000000"]
+    assert scene_names(again, ids)["000000"] != names["000000"]
+
+
+def test_what_is_not_recorded_is_unknown(tmp_path: Path) -> None:
+    elsewhere = Dataset.open(write(tmp_path / "elsewhere", [pair("a red cube", "a blue cube")]))
+    texts = elsewhere.benchmark().texts["text_id"].to_pylist()
+    assert read_exposure(elsewhere.world, elsewhere.benchmark(), [], texts) is None
+    assert recorded_exposure(tmp_path) is None
+    (tmp_path / "jackalope.json").write_text("{}")
+    assert recorded_exposure(tmp_path) is None
+    for damaged in (
+        '{"exposure": []}',
+        '{"exposure": {"objects": [[1]], "triples": [], "scenes": []}}',
+        '{"exposure": 3}',
+    ):
+        (tmp_path / "jackalope.json").write_text(damaged)
+        with pytest.raises(UserError, match=r"jackalope\.json is damaged: its `exposure` cannot be read"):
+            recorded_exposure(tmp_path)

@@ -1,0 +1,77 @@
+"""A row for each question, checked against the scores that the model gave."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator import Dataset, evaluate
+from evaluator.runs.folder import open_run
+from evaluator.runs.item_rows import COLUMNS, item_rows, write_items
+from evaluator.runs.measure import measure_protocols
+from generator.dataset.reader import Benchmark
+from tests.evaluator.conftest import score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
+
+
+def test_every_candidate_has_its_words_and_the_models_score(drawn: Path, benchmark: Benchmark) -> None:
+    model = Sharp(captions_by_image(drawn))
+    items = evaluate(model, drawn).items
+    assert tuple(items.columns) == COLUMNS
+    assert len(items) == benchmark.items_of("binary").num_rows + benchmark.items_of("retrieval").num_rows
+    world = Dataset.open(drawn).world
+    for _, row in items.iterrows():
+        image = model.encode_images([world.image(row["images"][0])])
+        cosines = (model.encode_texts(row["texts"]) @ image.T).ravel()
+        np.testing.assert_allclose(row["scores"], cosines, atol=1e-6)
+        true = max(score for score, truth in zip(row["scores"], row["truth"], strict=True) if truth)
+        false = max(score for score, truth in zip(row["scores"], row["truth"], strict=True) if not truth)
+        assert row["margin"] == pytest.approx(true - false, abs=1e-6)
+        assert row["value"] == float(true - false > 1e-5)
+    binary = items[items["protocol"] == "binary"].set_index("item_id")
+    of = dict(zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True))
+    assert [images[0] for images in binary["images"]] == [of[item] for item in binary.index]
+
+
+def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) -> None:
+    """By the tables of a benchmark of every protocol, whatever the order of their rows."""
+    builder = one_of_each(Builder(), 2)
+    for _ in range(6):
+        add_pair(builder)
+    root = builder.write(tmp_path / "d")
+    folder = write_run(root, tmp_path / "run", lambda n: np.linspace(0, 1, n), broken=[0])
+    run = open_run(folder)
+    rows = {row["item_id"]: row for row in item_rows(run, measure_protocols(run))}
+    assert len(rows) == run.benchmark.items.num_rows
+    scores = dict(
+        zip(range(run.benchmark.candidates.num_rows), np.linspace(0, 1, run.benchmark.candidates.num_rows), strict=True)
+    )
+    expected: dict[str, list[tuple[object, ...]]] = {}
+    for i, row in enumerate(run.benchmark.candidates.to_pylist()):
+        score = None if i == 0 else pytest.approx(scores[i], abs=1e-6)
+        found = (row["scene_id"], run.benchmark.text_of[row["text_id"]], row["truth"], score)
+        expected.setdefault(row["item_id"], []).append(found)
+    for item, row in rows.items():
+        assert list(zip(row["images"], row["texts"], row["truth"], row["scores"], strict=True)) == expected[item]
+    assert all(row["margin"] is not None for row in rows.values() if not row["unscored"])
+    unscored = [row for row in rows.values() if row["unscored"]]
+    assert [(row["value"], row["margin"], row["tie"]) for row in unscored] == [(None, None, None)]
+    assert unscored[0]["item_id"] == run.benchmark.candidates["item_id"][0].as_py()
+
+
+def test_the_lines_of_items_jsonl_are_the_rows(bags: None, drawn: Path, tmp_path: Path) -> None:
+    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--jsonl")
+    assert done.exit_code == 0, done.stderr
+    path = tmp_path / "run" / "items.jsonl"
+    run = open_run(tmp_path / "run")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == list(item_rows(run, measure_protocols(run)))
+    first = path.read_bytes()
+    path.write_text("damaged")
+    assert write_items(tmp_path / "run") == path
+    assert path.read_bytes() == first
+    path.unlink()
+    assert score_command("measure", tmp_path / "run", "--jsonl").exit_code == 0
+    assert path.read_bytes() == first

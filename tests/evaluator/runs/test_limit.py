@@ -1,0 +1,85 @@
+"""A few items of each protocol instead of all."""
+
+import csv
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from evaluator import evaluate
+from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
+from generator.base.errors import UserError
+from generator.dataset.reader import Benchmark
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+
+def test_a_limit_takes_some_items_of_each_protocol(benchmark: Benchmark) -> None:
+    few, fewer = limited(benchmark, 20), limited(benchmark, 5)
+    for protocol in ("binary", "retrieval"):
+        whole, some, least = (set(each.items_of(protocol)["item_id"].to_pylist()) for each in (benchmark, few, fewer))
+        assert (len(some), len(least)) == (20, 5)
+        assert least < some < whole
+    assert few.items_of("train").num_rows == benchmark.items_of("train").num_rows
+    assert limited(benchmark, None) is benchmark
+    assert limited(benchmark, 10**6).items.equals(benchmark.items)
+    assert few.items.equals(limited(benchmark, 20).items)
+    assert few.digest == benchmark.digest
+
+
+def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
+    left = what_is_left(benchmark, limited(benchmark, 1), ["binary"], 1)
+    assert left["of"] == {"binary": benchmark.items_of("binary").num_rows}
+    assert len(left["empty"]["binary"]) == len(pc.unique(benchmark.items_of("binary")["split"])) - 1
+    (said,) = limit_said(left)
+    assert said.startswith("The limit of 1 items left 'binary' none of ")
+    assert limit_said(what_is_left(benchmark, benchmark, ["binary"], 10**6)) == []
+
+
+def test_no_items_are_no_limit(benchmark: Benchmark) -> None:
+    with pytest.raises(UserError, match="Expected a limit of at least 1 item, got 0"):
+        limited(benchmark, 0)
+
+
+def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+    assert in_splits(benchmark, ()) is benchmark
+    with pytest.raises(UserError, match=r"has no items of the split 'vall'; did you mean 'val'\?"):
+        in_splits(benchmark, ["vall"])
+    few = evaluate(f"bag:sharp@{drawn}", drawn, within="val", out=tmp_path / "run").items
+    whole = evaluate(f"bag:sharp@{drawn}", drawn).items
+    expected = whole[whole["split"] == "val"]
+    assert few["item_id"].tolist() == expected["item_id"].tolist() != []
+    assert few["value"].tolist() == expected["value"].tolist()
+    with pytest.raises(UserError, match="holds a run of another split"):
+        evaluate(f"bag:sharp@{drawn}", drawn, out=tmp_path / "run")
+
+
+def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:
+    spec, out = f"bag:sharp@{drawn}", tmp_path / "run"
+    done = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out)
+    assert done.exit_code == 0, done.stderr
+    assert "(limit 2)" in done.stdout
+    assert "The limit of 2 items left 'binary' none of" in done.stdout
+    assert "The limit of 2 items left 'binary' none of" in done.stderr
+    again = score_command("measure", out)
+    assert again.stdout == done.stdout
+    whole = evaluate(spec, drawn, protocols="binary").results
+    for table in ("summary", "items"):
+        rows = list(csv.DictReader((out / "tables" / f"{table}.csv").open()))
+        assert rows
+        assert {row["limit"] for row in rows} == {"2"}
+    of_limit = evaluate(spec, drawn, protocols="binary", limit=2).results
+    assert sum(row["items"] for row in of_limit["rows"] if " - " not in row["split"]) == 2
+    assert of_limit["factors"]["design"] != whole["factors"]["design"]  # so that they are never pooled
+    refused = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--out", out)
+    assert refused.exit_code == 2
+    assert "holds a run of another limit (2); choose another --out." in refused.stderr
+    assert_one_sentence(score_command("run", drawn, "--model", spec, "--protocol", "nonsense"), "Unknown protocol")
+
+
+def test_every_item_under_the_limit_has_the_score_that_it_has_without(bags: None, drawn: Path) -> None:
+    whole, few = (
+        evaluate(f"bag:sharp@{drawn}", drawn, limit=limit).items.set_index(["protocol", "item_id"])
+        for limit in (None, 9)
+    )
+    assert len(few) == 18
+    assert few["scores"].tolist() == whole.loc[few.index, "scores"].tolist()

@@ -1,0 +1,329 @@
+"""Runs from the dataset to results: what they say of models whose behaviour is known, and measuring them again."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from evaluator.protocols.results import GAPS
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure, measure_protocols
+from evaluator.runs.run import Request, run
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.writer import write_benchmark
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.scorers import TorchBag
+from tests.evaluator.synthetic import find, pool_matrix
+
+SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
+
+
+def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()) -> dict[str, Any]:
+    _, results = run(Request(dataset, None, model, protocols, out, batch, "cpu"))
+    return results
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.full), 64, 1000])
+def test_a_bag_of_words_ties_on_every_swap(
+    bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{batch}"))
+    results = _run(drawn, f"bag:{kind}@{drawn}", tmp_path / "run", batch)
+    for split, scenes in SPLITS.items():
+        binary, retrieval = (find(results, name, split) for name in ("binary", "retrieval"))
+        assert (binary["items"], binary["ties"], binary["value"], binary["unscored"]) == (
+            2 * scenes,
+            2 * scenes,
+            0,
+            0,
+        )
+        # its image is the bag of the truth, so the truth is on top, and the swap with it
+        assert (retrieval["items"], retrieval["ties"], retrieval["value"]) == (scenes, scenes, 0)
+    shown = measure_protocols(open_run(tmp_path / "run"))["binary"].items.best_candidates()
+    assert shown["true"] == pytest.approx(shown["false"], abs=1e-6)
+    if kind == "float32":  # bits differ: without the tolerance some would count as right
+        assert (shown["true"] > shown["false"]).any()
+
+
+@pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, batch: int
+) -> None:
+    model = TorchBag()
+    monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
+    folder, results = run(Request(drawn, None, "x:y", ("binary",), tmp_path / "run", batch, "cpu", precision))
+    assert results is not None
+    for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
+        row = find(results, "binary", split)
+        assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
+    shown: dict[str, Any] = measure_protocols(open_run(folder))["binary"].items.best_candidates()
+    assert (shown["true"] != shown["false"]).any()  # the last bits differ
+    half = precision == "bfloat16"
+    assert model.dtypes == {("text", torch.float32), ("image", torch.bfloat16 if half else torch.float32)}
+    record = read_json(folder / "run.json")
+    assert record["precision"] == ("bfloat16" if half else "float32")
+    caches = {path.name for path in (tmp_path / "cache" / "jackalope" / "embeddings").iterdir()}
+    assert caches == ({"torch-bag.sqlite", "torch-bag-bfloat16.sqlite"} if half else {"torch-bag.sqlite"})
+
+
+def test_a_model_that_binds_is_right_on_everything(bags: None, drawn: Path, tmp_path: Path) -> None:
+    results = _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+    for protocol, items in (("binary", 2), ("retrieval", 1)):
+        for split, scenes in SPLITS.items():
+            row = find(results, protocol, split, error=None)
+            assert (row["items"], row["ties"], row["value"], row["high"]) == (items * scenes, 0, 1, 1)
+        gaps = [row for row in results["rows"] if row["protocol"] == protocol and row["unit"] == "difference"]
+        assert [(gap["split"], gap["value"]) for gap in gaps] == [
+            (f"{a} - {b}", 0) for a, b in GAPS if {a, b} <= set(SPLITS)
+        ]
+
+
+def test_results_are_those_of_a_plain_loop_over_the_tables(
+    tiny: Callable[..., Tiny], drawn: Path, benchmark: Benchmark, tmp_path: Path
+) -> None:
+    results = _run(drawn, f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", tmp_path / "run")
+    scores = {(r["image_id"], r["text_id"]): r["score"] for r in _rows(tmp_path / "run" / "scores.parquet")}
+    grid = pool_matrix(tmp_path / "run", "grid").astype(float)
+    pool = benchmark.pools["text_id"].to_pylist()
+    candidates: dict[str, list[dict[str, object]]] = {}
+    for row in benchmark.candidates.to_pylist():
+        candidates.setdefault(row["item_id"], []).append(row)
+    items = benchmark.items.to_pylist()
+    asked = sorted(candidates[i["item_id"]][0]["scene_id"] for i in items if i["protocol"] == "retrieval")
+    right: dict[tuple[str, str], list[bool]] = {}
+    clusters: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        rows = candidates[item["item_id"]]
+        scene, true = rows[0]["scene_id"], {r["text_id"] for r in rows if r["truth"]}
+        if item["protocol"] == "binary":
+            a, b = (next(scores[scene, r["text_id"]] for r in rows if r["truth"] is which) for which in (True, False))
+        elif item["protocol"] == "retrieval":
+            of = dict(zip(pool, grid[asked.index(scene)].tolist(), strict=True))
+            a, b = max(of[t] for t in true), max(s for t, s in of.items() if t not in true)
+        else:
+            continue
+        key = (item["protocol"], item["split"])
+        right.setdefault(key, []).append(a - b > 1e-5)
+        clusters.setdefault(key, set()).add(item["cluster_id"])
+    assert len(right) == 8
+    for (protocol, split), outcomes in right.items():
+        row = find(results, protocol, split, error=None)
+        assert row["value"] == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-6)
+        assert (row["items"], row["clusters"]) == (len(outcomes), len(clusters[protocol, split]))
+    assert 0 < sum(right["binary", "seen"]) < 24
+    assert find(results, "binary", "seen")["chance"] == 0.5
+    assert find(results, "retrieval", "seen", error=None)["chance"] == pytest.approx(2 / 900, abs=1e-6)
+
+
+def _rows(path: Path) -> list[dict[str, object]]:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path).to_pylist()
+
+
+def test_tables_say_what_the_results_say(bags: None, drawn: Path, tmp_path: Path) -> None:
+    results = _run(drawn, f"bag:float32@{drawn}", tmp_path / "run")
+    with (tmp_path / "run" / "tables" / "summary.csv").open() as file:
+        summary = list(csv.DictReader(file))
+    assert len(summary) == len(results["rows"]) == 2 * (4 + 3)
+    for said, row in zip(summary, results["rows"], strict=True):
+        for name, value in row.items():
+            assert said[name] == ("" if value is None else str(value)) or float(said[name]) == value
+    with (tmp_path / "run" / "tables" / "items.csv").open() as file:
+        items = list(csv.DictReader(file))
+    assert len(items) == 40 * 3
+    assert {row["tie"] for row in items} == {"true"}
+    assert {row["value"] for row in items} == {"0"}
+    text_of = Dataset.open(drawn).benchmark().text_of
+    for name in ("true_text", "false_text"):
+        assert {row[f"{name}_id"] for row in items} <= set(text_of)
+        assert all(row[name] == text_of[row[f"{name}_id"]] for row in items)
+
+
+def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
+    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path
+) -> None:
+    path = tiny().save(tmp_path / "tiny.pt")
+    folder = tmp_path / "run"
+    _run(drawn, f"open_clip:tiny@{path}", folder)
+    made = [folder / "results.json", folder / "tables" / "summary.csv", folder / "tables" / "items.csv"]
+    before = [file.read_bytes() for file in made]
+    path.unlink()
+    shutil.rmtree(folder / "tables")
+    (folder / "results.json").unlink()
+    done = score_command("measure", folder, "--json")
+    assert done.exit_code == 0
+    assert [file.read_bytes() for file in made] == before
+    assert json.loads(done.stdout) == json.loads(before[0])
+
+
+def test_the_same_run_again_gives_the_same_results(bags: None, drawn: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+        results = (tmp_path / "run" / "results.json").read_bytes()
+    _run(drawn, f"bag:sharp@{drawn}", tmp_path / "elsewhere", batch=7)
+    assert (tmp_path / "elsewhere" / "results.json").read_bytes() == results
+
+
+def test_a_run_names_what_it_scored(bags: None, drawn: Path, tmp_path: Path) -> None:
+    _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run", protocols=("binary",))
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    dataset = Dataset.open(drawn)
+    assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
+    assert (record["benchmark_name"], record["protocols"], record["batch"]) == ("color-shape-3x3-b0", ["binary"], 64)
+    assert record["certificate"] == "not verified"
+    assert {"torch", "open_clip_torch", "numpy", "jackalope"} <= set(record["versions"])
+    assert record["info"]["weights"] == "words"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "clean, by the certificate in the folder"),
+        ({"status": "as declared"}, "as declared, by the certificate in the folder"),
+        ({"status": "spotless"}, "not verified: the certificate in the folder has no known status"),
+        ({"benchmark": "other"}, "not verified since it changed"),
+        ({"world": "other"}, "not verified since it changed"),
+    ],
+)
+def test_a_certificate_counts_for_the_very_files(
+    bags: None, drawn_copy: Path, tmp_path: Path, changed: dict[str, str], said: str
+) -> None:
+    dataset = Dataset.open(drawn_copy)
+    benchmark = dataset.benchmark()
+    certificate = {"status": "clean", "benchmark": benchmark.digest, "world": dataset.world.digest, **changed}
+    write_json(benchmark.folder / "verify.json", certificate)
+    _, results = run(Request(drawn_copy, None, f"bag:sharp@{drawn_copy}", ("binary",), tmp_path / "run", 64, "cpu"))
+    assert results["certificate"] == said
+
+
+def _describe_otherwise(root: Path) -> None:
+    """Put a benchmark with fewer items in the place of the other."""
+    benchmark = Dataset.open(root).benchmark()
+    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
+    tables["items"] = tables["items"].slice(3)
+    write_benchmark(root, benchmark.name, tables, benchmark.holdout, {"world": benchmark.manifest["world"]})
+
+
+def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+    folder, model = tmp_path / "run", f"bag:sharp@{drawn_copy}"
+    _run(drawn_copy, model, folder)
+    results = (folder / "results.json").read_bytes()
+    _describe_otherwise(drawn_copy)
+    assert_one_sentence(score_command("measure", folder), "changed since", "run `score run` again with another --out")
+    assert_one_sentence(score_command("report", folder), "changed since")
+    again = score_command("run", drawn_copy, "--model", model, "--out", folder)
+    assert_one_sentence(again, "holds a run of another benchmark", "choose another --out")
+    assert (folder / "results.json").read_bytes() == results
+    shutil.rmtree(drawn_copy)
+    assert_one_sentence(score_command("measure", folder), "is no dataset")
+
+
+def test_a_benchmark_over_another_world_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+    benchmark = Dataset.open(drawn_copy).benchmark()
+    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
+    write_benchmark(drawn_copy, benchmark.name, tables, benchmark.holdout, {"world": "0" * 64})
+    with pytest.raises(UserError, match="made over another world"):
+        _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run")
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(bags: None, drawn: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "thesis"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("precious")
+    model = f"bag:sharp@{drawn}"
+    done = score_command("run", drawn, "--model", model, "--out", folder)
+    assert_one_sentence(done, "is not empty and holds no run; choose another --out")
+    assert_one_sentence(score_command("measure", folder), "is no finished run; give a folder written by `score run`")
+    assert_one_sentence(score_command("report", folder), "is no finished run")
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_of_another_model_is_left_alone(bags: None, drawn: Path, tmp_path: Path) -> None:
+    _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    done = score_command("run", drawn, "--model", f"bag:float32@{drawn}", "--out", tmp_path / "run")
+    assert_one_sentence(done, "holds a run of another model (bag:sharp@", "choose another --out")
+    assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+
+def test_a_run_that_was_stopped_is_continued(bags: None, drawn: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "run"
+    _run(drawn, f"bag:sharp@{drawn}", whole)
+    results = (whole / "results.json").read_bytes()
+    for name in ("run.json", "results.json"):
+        (whole / name).unlink()
+    with pytest.raises(UserError, match="no finished run"):
+        measure(whole)
+    _run(drawn, f"bag:sharp@{drawn}", whole)
+    assert (whole / "results.json").read_bytes() == results
+
+
+def test_mistakes_about_the_dataset_are_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
+    model = f"bag:sharp@{drawn}"
+    for arguments, said in (
+        ([tmp_path / "nowhere"], "is no dataset: it has no folder 'world'"),
+        (
+            [drawn, "--benchmark", "color-shape-3x3-b1"],
+            "has no benchmark 'color-shape-3x3-b1'; did you mean 'color-shape-3x3-b0'?",
+        ),
+        ([drawn, "--protocol", "binry"], "Unknown protocol 'binry'; did you mean 'binary'?"),
+    ):
+        done = score_command("run", *arguments, "--model", model, "--out", tmp_path / "run")
+        assert_one_sentence(done, said)
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_benchmark_must_be_chosen_where_there_are_several(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+    benchmark = Dataset.open(drawn_copy).benchmark()
+    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
+    write_benchmark(drawn_copy, "second", tables, benchmark.holdout, {"world": benchmark.manifest["world"]})
+    arguments = ("run", drawn_copy, "--model", f"bag:sharp@{drawn_copy / '..' / 'dataset'}", "--out", tmp_path / "run")
+    assert_one_sentence(
+        score_command(*arguments), "several benchmarks; choose one with --benchmark: color-shape-3x3-b0, second"
+    )
+
+
+def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost(
+    drawn: Path, drawn_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Meddling(Sharp):
+        def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+            if not changed:
+                changed.append(True)
+                _describe_otherwise(drawn_copy)
+            return super().encode_images(images)
+
+    changed: list[bool] = []
+    model = Meddling(captions_by_image(drawn), key="meddling")
+    monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
+    folder = tmp_path / "run"
+    arguments = ("run", drawn_copy, "--model", "x:y", "--out", folder)
+    done = score_command(*arguments)
+    assert done.exit_code == 2
+    assert "changed while" in done.stderr.splitlines()[-1]
+    assert "run again with another --out" in done.stderr.splitlines()[-1]
+    assert not (folder / "run.json").exists()
+    assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
+    shutil.rmtree(folder)
+    assert score_command(*arguments).exit_code == 0
+
+
+def test_a_run_as_a_library_prints_nothing_and_logs_what_it_does(
+    bags: None, drawn: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
+    assert capfd.readouterr() == ("", "")
+    assert "texts to encode" in caplog.text

@@ -1,0 +1,168 @@
+"""What both command lines share: logs on stderr, results on stdout, mistakes in one sentence, exit codes."""
+
+import errno
+import io
+import json
+import logging
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from generator.base.commands import Bar, Commands, DatasetFolder, LocalFolder, OutFolder, result, say
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.dataset.writer import WorldWriter
+
+logger = logging.getLogger("generator.render.run")
+
+
+@click.group(cls=Commands)
+def group() -> None:
+    """A command line."""
+
+
+@group.group(cls=Commands)
+def inner() -> None:
+    """A group in it."""
+
+
+@inner.command()
+@click.argument("end")
+@click.option("--json", "as_json", is_flag=True)
+def work(end: str, as_json: bool) -> None:
+    """Log, then end as asked."""
+    logger.debug("too much detail")
+    logger.info("28 images")
+    logging.getLogger("evaluator").warning("1 failed")
+    say("Next: sleep")
+    endings = {
+        "mistake": UserError("Expected a, got b."), "disk": OSError(errno.ENOSPC, "full", "out"), "stop": KeyboardInterrupt(),
+        "folder": FileNotFoundError(errno.ENOENT, "no", "runs/a"), "odd": OSError(errno.EIO, "Input/output error", "x"),
+        "memory": MemoryError(), "bug": ZeroDivisionError("a bug"), "other": OSError(errno.EIO, "broken"),
+    }  # fmt: skip
+    if end in endings:
+        raise endings[end]
+    result({"n": 28}, as_json, "28")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(group, ["inner", "work", *arguments])
+
+
+def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
+    done = run("well")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "28\n", "28 images\n1 failed\nNext: sleep\n")
+    assert json.loads(run("well", "--json").stdout) == {"n": 28}
+
+
+def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Pytest's own handler stands for the library's: it hears what reaches the root logger."""
+    run("well")
+    assert caplog.messages == []
+    with caplog.at_level(logging.INFO):
+        logger.info("after the command")
+    assert caplog.messages == ["after the command"]
+
+
+def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    run("well")
+    logger.info("28 images")
+    assert capsys.readouterr() == ("", "")
+    assert logging.getLogger("generator").handlers == []
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        ("mistake", 2, "Error: Expected a, got b."),
+        ("folder", 2, "Error: Cannot use runs/a: there is no such file or folder. What is finished is kept:"),
+        ("odd", 2, "Error: Cannot use x: Input/output error. What is finished is kept:"),
+        ("memory", 2, "Error: There is not enough memory; end other programs"),
+        ("disk", 2, "Error: Cannot write out: no space is left there. What is finished is kept:"),
+        ("stop", 130, "Stopped. What is finished is kept: run the same command again to continue."),
+    ],
+)
+def test_what_was_foreseen_is_one_sentence(end: str, code: int, said: str) -> None:
+    done = run(end)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert done.stderr.splitlines()[-1].startswith(said)
+
+
+@pytest.mark.parametrize("end", ["bug", "other"])
+def test_a_bug_keeps_its_traceback(end: str) -> None:
+    assert isinstance(run(end).exception, ZeroDivisionError | OSError)
+
+
+def test_a_url_is_a_folder_that_stands_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = OutFolder().convert(f"file://{tmp_path}/world", None, None)
+    assert folder.is_relative_to(tmp_path / "cache")
+    assert DatasetFolder().convert(str(tmp_path), None, None) == tmp_path
+    with pytest.raises(UserError, match="is no finished dataset"):
+        DatasetFolder().convert(f"file://{tmp_path}/nothing", None, None)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+def test_a_bar_shows_where_stderr_is_a_terminal(
+    stderr: type[io.StringIO], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr())
+    monkeypatch.setenv("TERM", "xterm")
+    with Bar().track("rendering", 5, 2) as advance:
+        advance()
+        advance(2, "1 failed")
+        advance(0)
+    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert all((part in text) is shown for part in ("rendering", "5/5", "1 failed"))
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["exp:1", "s3:/bucket/world", "S3:bucket", "file:/tmp/world"])
+def test_a_name_that_begins_like_a_url_is_refused_before_anything_is_made(name: str) -> None:
+    """Once everything was rendered into such a folder, and then its tables could not be written."""
+    scheme, _, rest = name.partition(":")
+    with pytest.raises(UserError) as caught:
+        OutFolder().convert(name, None, None)
+    assert caught.value.message == (
+        f"Expected a folder or a URL such as s3://bucket/name, got '{name}', which begins like a URL; write "
+        f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{name}' for a folder."
+    )
+
+
+def test_a_folder_with_a_colon_is_one_that_tables_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = OutFolder().convert("./exp:1", None, None)
+    with WorldWriter(root, {"width": 8, "height": 8}) as writer:
+        writer.finish("")
+    assert Dataset.open(DatasetFolder().convert("exp:1", None, None)).world.scenes.num_rows == 0
+    assert LocalFolder().convert("runs/a", None, None) == Path("runs/a")
+
+
+def test_names_do_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "evil\x1b]0;title\x07\u202etxt"
+
+    @click.command()
+    @click.option("--end", type=click.Choice(["mistake", "usage", "well"]))
+    def tell(end: str) -> None:
+        logger.warning(name)
+        if end == "mistake":
+            raise UserError(f"{name} is damaged.")
+        if end == "usage":
+            raise click.BadParameter(f"there is no {name}")
+        result({}, False, name)
+
+    named = Commands("named", {"tell": tell})
+    for end in ("mistake", "usage", "well"):
+        done = CliRunner().invoke(named, ["tell", "--end", end])
+        assert done.output.count("evil\\x1b]0;title\\x07\\u202etxt") == 2, done.output
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.output}

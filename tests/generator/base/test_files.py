@@ -1,0 +1,124 @@
+"""Files that are written whole or not at all, and tables row by row."""
+
+import copy
+import json
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from generator.base import files
+from generator.base.errors import UserError
+from generator.base.files import (
+    TableWriter,
+    parse_json,
+    parse_toml,
+    read_json,
+    read_sums,
+    sha256,
+    write_bytes,
+    write_json,
+    write_sums,
+    write_table,
+)
+
+SCHEMA = pa.schema([("name", pa.string()), ("number", pa.int32())])
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+    with pytest.raises(TypeError):
+        write_bytes(path, "new")  # type: ignore[arg-type]
+    table = tmp_path / "table.parquet"
+    with pytest.raises(pa.ArrowInvalid):
+        write_table(table, [{"name": "a", "number": "many"}], SCHEMA)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert path.read_bytes() == b"old"
+
+
+def test_equal_json_is_equal_bytes_and_damage_is_named(tmp_path: Path) -> None:
+    for name, data in (("a", {"x": 1, "y": "é"}), ("b", {"y": "é", "x": 1})):
+        write_json(tmp_path / name, data)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert read_json(tmp_path / "a") == {"x": 1, "y": "é"}
+    for damaged in (b"{", b"[1]", b"\xff", b"", b'{"a":' * 50_000, b"[" * 50_000):
+        (tmp_path / "a").write_bytes(damaged)
+        with pytest.raises(UserError, match="is damaged"):
+            read_json(tmp_path / "a")
+
+
+def test_a_key_that_is_missing_is_told_with_its_file(tmp_path: Path) -> None:
+    write_json(tmp_path / "a", {"x": {"y": [{"z": 1}]}})
+    read = read_json(tmp_path / "a")
+    assert read["x"]["y"][0].get("w") is None
+    for lacking in (read, read["x"], read["x"]["y"][0]):
+        with pytest.raises(UserError) as caught:
+            lacking["w"]
+        assert caught.value.message == f"{tmp_path / 'a'} is damaged: it has no 'w'; restore it or make it again."
+    assert json.loads(json.dumps(read)) == read == copy.deepcopy(read)
+
+
+def test_toml_that_is_nested_too_deeply_is_no_toml() -> None:
+    assert parse_toml("a = [[1]]") == {"a": [[1]]}
+    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
+        parse_toml("a = " + "[" * 50_000)
+
+
+def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ROW_GROUP", 3)
+    rows = [{"name": str(i), "number": i} for i in range(8)]
+    writer = TableWriter(tmp_path / "one", SCHEMA)
+    writer.add(["0", 0])
+    writer.add_all(rows[1:5])
+    writer.add_all(pa.Table.from_pylist(rows[5:], SCHEMA))
+    writer.add_all([{"name": "last"}])
+    writer.close()
+    writer.close()
+    write_table(tmp_path / "two", [*rows, {"name": "last", "number": None}], SCHEMA)
+    assert pq.read_table(tmp_path / "one").equals(pq.read_table(tmp_path / "two"))
+    assert pq.ParquetFile(tmp_path / "one").num_row_groups > 1
+
+
+def test_sums_name_every_file_but_hidden_ones_and_manifests(tmp_path: Path) -> None:
+    for name in ("a.txt", "sub/b.txt", ".hidden", "manifest.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(name))
+    digest = write_sums(tmp_path, {"a.txt": "known"})
+    assert read_sums(tmp_path) == {"a.txt": "known", "sub/b.txt": sha256(tmp_path / "sub/b.txt")}
+    assert digest == sha256(tmp_path / "SHA256SUMS")
+
+
+@pytest.mark.parametrize(
+    "write", [lambda path: write_json(path, {"a": 1}), lambda path: write_table(path, [], pa.schema([]))]
+)
+def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    """A sender who guesses the number of our process could lay a link where a draft will be written."""
+    (tmp_path / "key").write_text("private")
+    (tmp_path / "d").mkdir()
+    for name in (f".x.{os.getpid()}", "x"):
+        (tmp_path / "d" / name).symlink_to(tmp_path / "key")
+    write(tmp_path / "d" / "x")
+    assert (tmp_path / "key").read_text() == "private"
+    assert not (tmp_path / "d" / "x").is_symlink()
+
+
+def test_toml_with_a_number_that_python_refuses_is_no_toml() -> None:
+    with pytest.raises(tomllib.TOMLDecodeError, match="a number of thousands of digits"):
+        parse_toml("a = " + "9" * 5_000)
+
+
+def test_toml_that_takes_its_square_is_refused() -> None:
+    assert parse_toml("a.b = 1\n[c]\nd = 'x.y'") == {"a": {"b": 1}, "c": {"d": "x.y"}}
+    for text in ("a" + ".a" * 50_000 + " = 1", "[" + "a." * 300 + "a]", "a = " + "[" * 2_000 + "]" * 2_000, "a ="):
+        with pytest.raises(tomllib.TOMLDecodeError):
+            parse_toml(text)
+
+
+def test_json_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json("[" * 100_000)

@@ -1,0 +1,53 @@
+"""Long work reports its steps to whoever follows it, and to nobody by default."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from generator.base.progress import SILENT, Advance, Callback, Progress
+
+
+class Recorder(Progress):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, str]] = []
+        self.started: list[tuple[str, int | None, int]] = []
+
+    @contextmanager
+    def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
+        self.started.append((name, total, done))
+        yield lambda steps=1, note="": self.steps.append((steps, note))
+
+
+def test_every_row_is_yielded_and_counted() -> None:
+    recorder = Recorder()
+    assert list(recorder.each("abcde", "letters", 5, every=2)) == list("abcde")
+    assert recorder.started == [("letters", 5, 0)]
+    assert sum(steps for steps, _ in recorder.steps) == 5
+
+
+def test_rows_are_counted_when_they_are_done() -> None:
+    recorder = Recorder()
+    rows = recorder.each("ab", "letters", 2)
+    assert next(rows) == "a"
+    assert recorder.steps == []
+    assert next(rows) == "b"
+    assert recorder.steps == [(1, "")]
+
+
+def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with SILENT.track("work", 3, 1) as advance:
+        advance()
+        advance(2, "a note")
+    assert list(SILENT.each([1, 2], "numbers", 2)) == [1, 2]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_callback_is_told_how_far_the_work_is() -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    with Callback(lambda *each: seen.append(each)).track("images", 9, 2) as advance:
+        advance()
+        advance(4, "3/s")
+    assert seen == [("images", 3, 9), ("images", 7, 9)]
