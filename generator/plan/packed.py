@@ -6,7 +6,7 @@ from itertools import islice
 from typing import overload
 
 from generator.holdout.membership import cluster_of
-from generator.plan.content import Content
+from generator.plan.split_scenes import Content
 from generator.scene.exchange import Exchange
 from generator.scene.layouts import Layout
 from generator.scene.planned import Planned, scene_id

@@ -9,12 +9,9 @@ from generator.holdout.class_lists import THREE_OBJECTS, ClassRule
 from generator.holdout.designs.base import GRID
 from generator.holdout.membership import Rule, arrangements
 from generator.holdout.request import WorldPart, design_of
-from generator.plan.balance.counts import Counts, Option
-from generator.plan.balance.options import choose
-from generator.plan.class_scenes import ClassScenes
-from generator.plan.content import Content
+from generator.plan.balance import Cells, Counts, choose
 from generator.plan.packed import Codec, Plan
-from generator.plan.split_scenes import SplitScenes
+from generator.plan.split_scenes import ClassScenes, Content, split_scenes
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.vocabulary.schema import Vocabulary
 
@@ -34,7 +31,7 @@ def plan_parts(
     """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least, most).
 
     Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the number of
-    objects, values and objects (see SplitScenes), the environment, and for every value, object and place the values of every
+    objects, values and objects (see Arrangements), the environment, and for every value, object and place the values of every
     attribute kind that is not under test, and of two objects which is in front. Scenes of all splits are shuffled together, so
     that a number says nothing; the grid alone stands in order. Raises UserError when a split has no scene.
     """
@@ -80,7 +77,7 @@ def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: 
             "nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
-    return SplitScenes(rule).draw(split, numbers, stream)
+    return split_scenes(rule, split, numbers, stream)
 
 
 def _grid(vocabulary: Vocabulary, kind: str, stream: Stream) -> Iterator[Content]:
@@ -126,7 +123,7 @@ class _Dresser:
     def _draw(self, kind: str, things: Sequence[tuple[int, str, str]]) -> list[str]:
         """A value of the kind for each object: as often as every other with each tested value, object and place."""
         values, cell = self._vocabulary.values(kind), self._counts[kind].cell
-        options: dict[tuple[int, str, str], list[Option]] = {}
+        options: dict[tuple[int, str, str], list[Cells]] = {}
         for thing in things:
             if thing not in options:
                 among = ("all", ("place", thing[0]), ("value", thing[1]), ("object", thing[2]))
@@ -156,7 +153,7 @@ class _Dresser:
         shown = facts(layout, self._vocabulary)
         return self._rule.place(content.arrangement, shown).split == content.split
 
-    def _ranks(self, content: Content, layout: Layout) -> Option:
+    def _ranks(self, content: Content, layout: Layout) -> Cells:
         cell = self._counts["rank"].cell
         return tuple(
             cell(among, rank)
@@ -164,7 +161,7 @@ class _Dresser:
             for among in (("place", place), ("value", value), ("object", thing))
         )
 
-    def _environment_options(self, content: Content, places: Sequence[str]) -> list[Option]:
+    def _environment_options(self, content: Content, places: Sequence[str]) -> list[Cells]:
         cell = self._counts["environment"].cell
         among = [
             "all",

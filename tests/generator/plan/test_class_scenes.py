@@ -7,7 +7,7 @@ import pytest
 from generator.base.streams import Stream
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.request import draw_holdouts
-from generator.plan.class_scenes import ClassScenes
+from generator.plan.split_scenes import ClassScenes
 from generator.scene.layouts import facts
 from generator.vocabulary.schema import read_vocabulary
 

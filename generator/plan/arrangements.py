@@ -1,0 +1,422 @@
+"""Arrangements for the splits of a holdout: which values and objects each scene has, all of them equally often."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from functools import cache, cached_property, partial
+from itertools import chain, combinations, cycle, product
+from math import lcm
+from operator import itemgetter
+from typing import Protocol
+
+import numpy as np
+
+from generator.base.errors import UserError
+from generator.base.streams import Stream
+from generator.holdout.membership import (
+    UNSEEN_ATOMS,
+    Arrangement,
+    Fact,
+    Rule,
+    arrangements,
+    cluster_of,
+    held_out_facts,
+)
+from generator.plan.balance import Cells, Counts, even_out
+from generator.scene.layouts import draw_layout, facts
+
+VALUE, OBJECT = 0, 1
+"""The roles in a binding: (value, object)."""
+_BLOCK = 2_000  # scenes in memory at a time; the last ones make all of them even
+_TRIES, _EASE, _VARIANTS = 600, 8, 8
+_MOST_CLUSTERS = 300  # of more, no choice of scenes makes all equally frequent beside values and objects
+_TRIALS = 40
+
+
+def no_scene(split: str, n: int) -> UserError:
+    """The error for a split that no scene of n objects can belong to."""
+    return UserError(
+        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}: try another --block-seed, "
+        f"hold out less, or add values or objects."
+    )
+
+
+class Arrangements:
+    """Draws arrangements for the splits of a rule.
+
+    Two objects differ in value and in category; with other numbers of objects values and categories may repeat. Within a
+    split every value and every object is equally frequent, in all and at each place from left to right. Where the split
+    itself favours some (partial, unseen), this holds among those that are held out with the same. Clusters of two objects
+    are equally frequent too, as far as values and objects leave room for it.
+    """
+
+    def __init__(self, rule: Rule):
+        self._rule, self._holdout, self._vocabulary = rule, rule.holdout, rule.vocabulary
+        self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
+        self._partners_of: dict[tuple[str, int], dict[str, list[str]]] = {}
+
+    def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
+        """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
+
+        Each takes names that are used least; the last thousands then change names until all are equally frequent.
+        """
+        counts = _NameCounts(self._classes(split))
+        pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
+        blocks = max(1, round(len(numbers) / _BLOCK))
+        for block in range(blocks):
+            made = []
+            for n in numbers[len(numbers) * block // blocks : len(numbers) * (block + 1) // blocks]:
+                made.append(next(pairs) if n == 2 else self._one(split, n, counts, stream))
+                counts.add(counts.all_cells(made[-1]))
+            if block == blocks - 1:
+                self._even_out(split, made, counts, stream)
+            yield from made
+
+    def _balanced_pairs(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> list[Arrangement]:
+        """`n` arrangements of two objects, all as often; `counts` learns of their clusters."""
+        if n == 0:
+            return []
+        found = self._pairs.get(split)
+        if not found:
+            raise no_scene(split, 2)
+        counts.know_pairs(found)
+        clusters: dict[str, list[Arrangement]] = {}
+        for each in found:
+            clusters.setdefault(cluster_of(each), []).append(each)
+        decks = {name: cycle(stream.shuffled(members)) for name, members in clusters.items()}
+        return [next(decks[name]) for name in stream.balanced(list(clusters), n)]
+
+    def _even_out(self, split: str, made: list[Arrangement], counts: "_NameCounts", stream: Stream) -> None:
+        """Change arrangements until names, and clusters of two objects, are equally frequent."""
+        refused: set[Arrangement] = set()
+
+        def best(_: int, old: Arrangement, crowded: Set[int]) -> Arrangement:
+            if len(old) == 2:
+                return counts.best_pair(old, stream)
+            spots = counts.crowded_spots(old, crowded)
+            for spot in stream.shuffled(spots):
+                changes = [change for change in counts.changes(old, *spot) if change[0] <= 0]
+                for _, new in sorted(stream.shuffled(changes), key=itemgetter(0)):
+                    if fits(new):
+                        return new
+            if spots and (drawn := self._attempt(split, len(old), stream.below(2), pick, stream)):
+                cost = counts.growth(counts.all_cells(old), counts.all_cells(drawn))
+                return drawn if cost <= 0 and fits(drawn) else old
+            return old
+
+        def fits(new: Arrangement) -> bool:
+            if new not in refused and not self._belongs(new, split):
+                refused.add(new)
+            return new not in refused
+
+        cells_of = cache(counts.all_cells)
+        pick = partial(counts.pick, stream=stream, ease=1)
+        # val and seen mostly leave no room for even clusters; places are let loose in between to leave a dead end
+        tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 1 if split in ("val", "seen") else 4
+        for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
+            counts.let_loose(loose)
+            even_out(made, counts, lambda _, each: cells_of(each), best, stream)
+            if not counts.excess() and loose != ("place",):
+                break
+
+    def _belongs(self, made: Arrangement, split: str) -> bool:
+        """Whether an arrangement is in a split when no more relations are held out than must be."""
+        if not self.conflicts:
+            return self._rule.place(made).split == split
+        shown = [
+            (i, name, j)
+            for i, j in combinations(range(len(made)), 2)
+            if (made[i][OBJECT], made[j][OBJECT]) in self.conflicts
+            for name in self._vocabulary.relations
+        ]
+        return self._rule.place(made, shown).split == split
+
+    def _classes(self, split: str) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
+        """The class of each value and object: names of a class shall be equally frequent in the split.
+
+        A class are all names but the absent ones, or in splits that favour some the names held out with the same.
+        """
+        holdout = self._holdout
+        fine = split in ("train", "val", "seen") and holdout.is_block
+        values, objects = self._names
+        if fine:
+            return {name: name in holdout.absent_values for name in values}, {
+                name: name in holdout.absent_objects for name in objects
+            }
+        return {name: holdout.value_like(name) for name in values}, {
+            name: holdout.object_like(name) for name in objects
+        }
+
+    def _one(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> Arrangement:
+        for attempt in range(_TRIES):
+            pick = partial(counts.pick, stream=stream, ease=1 + attempt // _EASE)
+            made = self._attempt(split, n, counts.behind(), pick, stream)
+            for _ in range(_VARIANTS):
+                if made is None:
+                    break
+                if self._belongs(made, split):
+                    return made
+                place, role = stream.below(n), stream.below(2)
+                made = _renamed(made, place, role, self._names[role][stream.below(len(self._names[role]))])
+        raise no_scene(split, n)
+
+    def _attempt(self, split: str, n: int, first: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
+        """An arrangement that may be in the split; names of the role `first` are chosen first."""
+        if split in ("train", UNSEEN_ATOMS):
+            return self._free(split, n, first, pick, stream)
+        k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
+        marks = stream.shuffled([True] * k + [False] * (n - k))
+        if self._holdout.triples and k:
+            return self._related(marks, pick, stream)
+        return self._framed(marks, first, pick) or self._framed(marks, 1 - first, pick)
+
+    def _free(self, split: str, n: int, first: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
+        """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any."""
+        marked = stream.below(n) if split == UNSEEN_ATOMS else None
+        chosen: tuple[list[str], list[str]] = ([], [])
+        for place in range(n):
+            partners = self._partners("absent" if place == marked else split, first)
+            if self.conflicts:
+                free = self._unclashing(self._names[OBJECT], chosen[OBJECT])
+                partners = {
+                    name: [other for other in others if (name, other)[OBJECT - first] in free]
+                    for name, others in partners.items()
+                }
+            names = [name for name, others in partners.items() if others]
+            if not names:
+                return None
+            name = pick(first, place, names, chosen[first])
+            other = pick(1 - first, place, partners[name], chosen[1 - first])
+            chosen[first].append(name)
+            chosen[1 - first].append(other)
+        return tuple(zip(*chosen, strict=True))
+
+    def _partners(self, wanted: str, role: int) -> dict[str, list[str]]:
+        """For each name of a role the names of the other with which it makes a binding that is wanted.
+
+        Wanted is "absent" for bindings that training never shows, "train" for those that it may show, else any.
+        """
+        if (wanted, role) not in self._partners_of:
+            found: dict[str, list[str]] = {name: [] for name in self._names[role]}
+            for binding in product(*self._names):
+                absent = self._holdout.absent(*binding)
+                held_out = self._holdout.holds_out(*binding)
+                if {"absent": absent, "train": not absent and not held_out}.get(wanted, True):
+                    found[binding[role]].append(binding[1 - role])
+            self._partners_of[wanted, role] = {name: others for name, others in found.items() if others}
+        return self._partners_of[wanted, role]
+
+    def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick") -> Arrangement | None:
+        """Names of the role `first`, and names of the other that are held out with the marked ones and seen with the rest."""
+        absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
+        names = [name for name in self._names[first] if name not in absent]
+        left = frozenset(self._names[1 - first]) - absent
+        enough = min(2, len(self._names[1 - first]))
+        held_out_with = (self._holdout.objects_with, self._holdout.values_with)[first]
+        chosen: list[str] = []
+        for place, mark in enumerate(marks):
+            kept = {name: left & held_out_with(name) if mark else left - held_out_with(name) for name in names}
+            options: Sequence[str] = [name for name in names if len(kept[name]) >= enough]
+            if first == OBJECT:
+                options = self._unclashing(options, chosen)
+            if not options:
+                return None
+            chosen.append(pick(first, place, options, chosen))
+            left = kept[chosen[-1]]
+        others: list[str] = []
+        in_order = [name for name in self._names[1 - first] if name in left]
+        for place in range(len(marks)):
+            options = self._unclashing(in_order, others) if first == VALUE else in_order
+            if not options:
+                return None
+            others.append(pick(1 - first, place, options, others))
+        return tuple(zip(*((chosen, others) if first == VALUE else (others, chosen)), strict=True))
+
+    def _related(self, marks: Sequence[bool], pick: "_Pick", stream: Stream) -> Arrangement | None:
+        """Marked objects in pairs that stand in a held-out relation, the others in none; values as bindings demand."""
+        n = len(marks)
+        if sum(marks) < 2:
+            marks = stream.shuffled([True] * 2 + [False] * (n - 2))
+        things = self._paired([place for place, mark in enumerate(marks) if mark], stream)
+        for place in range(n):
+            if place not in things:
+                options = self._unclashing(self._names[OBJECT], list(things.values()))
+                if not options:
+                    return None
+                things[place] = pick(OBJECT, place, options, list(things.values()))
+        left = [
+            value
+            for value in self._names[VALUE]
+            if not self._holdout.bindings
+            or all(self._holdout.holds_out(value, things[place]) == mark for place, mark in enumerate(marks))
+        ]
+        values: list[str] = []
+        for place in range(n if left else 0):
+            values.append(pick(VALUE, place, left, values))
+        return tuple((value, things[place]) for place, value in enumerate(values)) or None
+
+    def _paired(self, marked: Sequence[int], stream: Stream) -> dict[int, str]:
+        """Categories at the marked places, every one of them with a partner of a held-out triple."""
+        pairs = sorted({(subject, thing) for subject, _, thing in self._holdout.triples})
+        places, things = stream.shuffled(marked), {}
+        for one, other in zip(places[::2], places[1::2], strict=False):
+            first, second = sorted((one, other))
+            things[first], things[second] = pairs[stream.below(len(pairs))]
+        if len(places) % 2:
+            partners = [thing for subject, thing in pairs if subject in things.values()]
+            things[places[-1]] = partners[stream.below(len(partners))]
+        return things
+
+    def _unclashing(self, names: Sequence[str], others: Sequence[str]) -> Sequence[str]:
+        """The categories that show no held-out relation to any of the others, whatever the layout."""
+        if not self.conflicts:
+            return names
+        return [name for name in names if not any((other, name) in self.conflicts for other in others)]
+
+    @cached_property
+    def conflicts(self) -> frozenset[tuple[str, str]]:
+        """Pairs of categories that show a held-out triple in every layout, left one first."""
+        return frozenset(pair for pair, shown in self._shown_by_two.items() if all(shown))
+
+    @cached_property
+    def _pairs(self) -> dict[str, list[Arrangement]]:
+        """The arrangements of two objects by split; where layouts decide, by every split that some layout gives."""
+        found: dict[str, list[Arrangement]] = {}
+        for arrangement in arrangements(self._vocabulary, self._holdout.kind):
+            (_, one), (_, other) = arrangement
+            shown = self._shown_by_two.get((one, other), [()])
+            for split in dict.fromkeys(self._rule.place(arrangement, each).split for each in shown):
+                if split is not None:
+                    found.setdefault(split, []).append(arrangement)
+        return found
+
+    @cached_property
+    def _shown_by_two(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
+        """What held-out relations two objects can show, by their categories, left one first; without those that show none."""
+        stream = Stream("layouts", self._holdout.block_seed)
+        found = {}
+        for one, other in sorted({(a, b) for s, _, o in self._holdout.triples for a, b in ((s, o), (o, s))}):
+            layouts = [draw_layout((one, other), stream, self._vocabulary) for _ in range(_TRIALS)]
+            held_out = [
+                tuple(held_out_facts((("", one), ("", other)), facts(layout, self._vocabulary), self._holdout))
+                for layout in layouts
+            ]
+            found[one, other] = list(dict.fromkeys(held_out))
+        return found
+
+
+class _Pick(Protocol):
+    """Takes one of the names that are used least."""
+
+    def __call__(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str: ...
+
+
+class _NameCounts(Counts):
+    """How often each value and object occurs, in all and at each place, and each cluster of two objects.
+
+    `classes` has the class of each name, for both roles: names of a class should be equally frequent.
+    """
+
+    def __init__(self, classes: tuple[Mapping[str, Hashable], Mapping[str, Hashable]]):
+        super().__init__()
+        self._classes_of = classes
+        self._cells_of: dict[tuple[int, int], dict[str, Cells]] = {}
+        self._clusters: dict[Arrangement, Cells] = {}
+        self.n_clusters = 0
+
+    def know_pairs(self, pairs: Sequence[Arrangement]) -> None:
+        """Take note of all arrangements of two objects that may occur, and of their clusters."""
+        self._pairs, clusters = pairs, [cluster_of(each) for each in pairs]
+        names = [self.all_cells(each) for each in pairs]
+        cells = [(*each, self.cell(("cluster",), cluster)) for each, cluster in zip(names, clusters, strict=True)]
+        self._clusters = {pair: each[-1:] for pair, each in zip(pairs, cells, strict=True)}
+        self.n_clusters, self._pair_cells = len(set(clusters)), np.array(cells)
+        classes = self.classes()
+        self._numbers = np.array([number for _, number in sorted((c, n) for n, of in enumerate(classes) for c in of)])
+        self._unit = lcm(*map(len, classes))
+        self._shares = np.array([self._unit // len(of) for of in classes])
+
+    def let_loose(self, loose: tuple[str, ...]) -> None:
+        """What need not be equally frequent: clusters, or names at each place."""
+        self.loose = loose
+        self._weights = np.array([int(each not in loose) for each in (*("place", "all") * 4, "cluster")])
+
+    def best_pair(self, old: Arrangement, stream: Stream) -> Arrangement:
+        """The arrangement of two objects to take in place of `old`.
+
+        A cell costs its count less the mean of its class. Costs are whole numbers, so that ties are exact.
+        """
+        self.add(self.all_cells(old), -1)
+        filled = np.array(self.filled[: len(self._numbers)])
+        self.add(self.all_cells(old))
+        totals = np.bincount(self._numbers, filled).astype(np.int64)
+        costs = (filled * self._unit - (totals * self._shares)[self._numbers])[self._pair_cells] @ self._weights
+        best = np.flatnonzero(costs == costs.min())
+        return self._pairs[best[stream.below(len(best))]]
+
+    def cells(self, role: int, place: int) -> dict[str, Cells]:
+        """For each name of a role the cells that it fills at a place: one for the place, one for all places."""
+        if (role, place) not in self._cells_of:
+            self._cells_of[role, place] = {
+                name: (self.cell(("place", role, place, among), name), self.cell(("all", role, among), name))
+                for name, among in self._classes_of[role].items()
+            }
+        return self._cells_of[role, place]
+
+    def all_cells(self, made: Arrangement) -> Cells:
+        """The cells that an arrangement fills."""
+        names = (
+            self.cells(role, place)[name] for place, binding in enumerate(made) for role, name in enumerate(binding)
+        )
+        return (*chain.from_iterable(names), *self._clusters.get(made, ()))
+
+    def behind(self) -> int:
+        """The role whose names deviate most from their target share."""
+        spreads = []
+        for role in (VALUE, OBJECT):
+            filled = [self.filled[everywhere] for _, everywhere in self.cells(role, 0).values()]
+            spreads.append((max(filled) - min(filled)) * len(filled))
+        return VALUE if spreads[VALUE] >= spreads[OBJECT] else OBJECT
+
+    def pick(
+        self, role: int, place: int, names: Sequence[str], beside: Sequence[str], stream: Stream, ease: int
+    ) -> str:
+        """One of the names by chance: of those used least, with `ease` 2 also of the next to least, and so on.
+
+        `beside`: names of this role that the scene has already, not yet counted.
+        """
+        filled, cells = self.filled, self.cells(role, place)
+        costs = [filled[cells[name][0]] + filled[cells[name][1]] + beside.count(name) for name in names]
+        most = min(costs) if ease == 1 else sorted(set(costs))[:ease][-1]
+        best = [name for name, cost in zip(names, costs, strict=True) if cost <= most]
+        return best[stream.below(len(best))]
+
+    def crowded_spots(self, made: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
+        """The places and roles at which an arrangement fills one of the `crowded` cells that is crowded still."""
+        return [
+            (place, role)
+            for place, binding in enumerate(made)
+            for role, name in enumerate(binding)
+            if any(cell in crowded and self.is_crowded(cell) for cell in self.cells(role, place)[name])
+        ]
+
+    def changes(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
+        """Costs, and arrangements with another name at a place, or with its name and that at another place exchanged.
+
+        Replacing a name changes what is counted in all. Exchanging two names of the scene changes the counts at two places
+        only, and mostly fits where no replacement does.
+        """
+        here, cells, classes = old[place][role], self.cells(role, place), self._classes_of[role]
+        for name, fills in cells.items():
+            if name != here and classes[name] == classes[here]:
+                yield self.growth(cells[here], fills), _renamed(old, place, role, name)
+        for other, binding in enumerate(old):
+            if (there := binding[role]) != here:
+                theirs = self.cells(role, other)
+                empties, fills = cells[here][:1] + theirs[there][:1], cells[there][:1] + theirs[here][:1]
+                new = _renamed(_renamed(old, place, role, there), other, role, here)
+                yield self.growth(empties, fills), new
+
+
+def _renamed(arrangement: Arrangement, place: int, role: int, name: str) -> Arrangement:
+    """The arrangement with another value or object at a place."""
+    binding = (name, arrangement[place][1]) if role == VALUE else (arrangement[place][0], name)
+    return (*arrangement[:place], binding, *arrangement[place + 1 :])

@@ -1,0 +1,147 @@
+"""Balance: scenes choose what is used least, then one repair pass evens out what is left."""
+
+from array import array
+from collections.abc import Callable, Collection, Hashable, Sequence, Set
+from typing import TypeVar
+
+from generator.base.streams import Stream
+
+T = TypeVar("T")
+_AT_ONCE = 300  # uneven rows that move in each sweep
+_OTHERS = 20  # other rows that move with them, to make room
+_PATIENCE = 4_000  # moves without improvement
+
+Cells = tuple[int, ...]
+"""The cells that something fills, by number."""
+
+
+class Counts:
+    """How often each cell is filled. The cells of a class should be filled equally often: counts differ by at most one.
+
+    A cell stands for a name that is counted, such as "red" in the class ("value", "left"). `filled` has the count of each
+    cell. A class that is a tuple need not be even while its first word is in `loose`.
+    """
+
+    def __init__(self) -> None:
+        self.filled = array("q")
+        self.loose: Collection[str] = ()
+        self._classes: dict[Hashable, list[int]] = {}
+        self._class_of: list[list[int]] = []
+        self._cells: dict[tuple[Hashable, Hashable], int] = {}
+
+    def cell(self, among: Hashable, name: Hashable) -> int:
+        """The number of the cell of a name in the class `among`; both are added when they are new."""
+        number = self._cells.setdefault((among, name), len(self.filled))
+        if number == len(self.filled):
+            self.filled.append(0)
+            cells = self._classes.setdefault(among, [])
+            cells.append(number)
+            self._class_of.append(cells)
+        return number
+
+    def classes(self) -> list[list[int]]:
+        """The cells of each class."""
+        return list(self._classes.values())
+
+    def add(self, cells: Cells, n: int = 1) -> None:
+        """Fill cells, or with n = -1 empty them again."""
+        for cell in cells:
+            self.filled[cell] += n
+
+    def cost(self, cells: Cells) -> int:
+        """Half of what the sum of all squared counts grows by when the cells are filled, less a constant."""
+        return sum(map(self.filled.__getitem__, cells))
+
+    def growth(self, empties: Cells, fills: Cells) -> int:
+        """Half of what the sum of all squared counts grows by when cells are emptied and then others filled."""
+        filled, grown = self.filled, 0
+        for cell in empties:
+            filled[cell] -= 1
+            grown -= filled[cell]
+        for cell in fills:
+            grown += filled[cell]
+            filled[cell] += 1
+        self.add(fills, -1)
+        self.add(empties)
+        return grown
+
+    def crowded(self) -> dict[int, int]:
+        """The cells that exceed the least filled one of their class by more than one, and by how many more."""
+        found: dict[int, int] = {}
+        for among, cells in self._classes.items():
+            if isinstance(among, tuple) and among[0] in self.loose:
+                continue
+            counts = [self.filled[cell] for cell in cells]
+            most = min(counts) + 1
+            if max(counts) > most:
+                found |= {cell: n - most for cell, n in zip(cells, counts, strict=True) if n > most}
+        return found
+
+    def is_crowded(self, cell: int) -> bool:
+        """Whether a cell exceeds the least filled one of its class by more than one."""
+        return self.filled[cell] > min([self.filled[each] for each in self._class_of[cell]]) + 1
+
+    def excess(self) -> int:
+        """How far the counts are from even: the sum over cells of max(0, count - class minimum - 1)."""
+        return sum(self.crowded().values())
+
+
+def even_out(
+    chosen: list[T],
+    counts: Counts,
+    cells: Callable[[int, T], Cells],
+    best: Callable[[int, T, Set[int]], T],
+    stream: Stream,
+) -> None:
+    """Change the choices of rows one by one until the counts, which hold them, are even or moving no longer helps.
+
+    `cells`: what a row's choice fills. `best`: the best choice for a row beside the choices of all others, by chance among
+    equals, and never a worse one than it has; it is given the cells that were crowded before the sweep. Each sweep moves some of the rows that fill a crowded cell, and a few
+    others. Moves of zero cost are allowed, so that surpluses can drift and cancel. The best choices found stay.
+    """
+
+    def put(row: int, choice: T) -> None:
+        if choice != chosen[row]:
+            counts.add(cells(row, chosen[row]), -1)
+            counts.add(cells(row, choice))
+            chosen[row] = choice
+
+    least, found, patience = counts.excess(), list(chosen), _PATIENCE
+    while chosen and (crowded := counts.crowded()) and patience > 0:
+        uneven = [row for row, choice in enumerate(chosen) if not crowded.keys().isdisjoint(cells(row, choice))]
+        moving = {uneven[stream.below(len(uneven))] for _ in range(min(_AT_ONCE, len(uneven)))}
+        moving |= {stream.below(len(chosen)) for _ in range(_OTHERS)}
+        for row in stream.shuffled(sorted(moving)):
+            put(row, best(row, chosen[row], crowded.keys()))
+        patience -= len(moving)
+        if (excess := counts.excess()) < least:
+            least, found, patience = excess, list(chosen), _PATIENCE
+    for row, choice in enumerate(found):
+        put(row, choice)
+
+
+def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
+    """For each row the index of the option to take, so that `counts`, to which the options are added, become even."""
+
+    def cheapest(row: int) -> int:
+        return least_of([counts.cost(option) for option in options[row]], stream)
+
+    def best(row: int, pick: int, _: Set[int]) -> int:
+        counts.add(options[row][pick], -1)
+        found = cheapest(row)
+        counts.add(options[row][pick])
+        return found
+
+    chosen = []
+    for row, option in enumerate(options):
+        chosen.append(cheapest(row))
+        counts.add(option[chosen[-1]])
+    even_out(chosen, counts, lambda row, pick: options[row][pick], best, stream)
+    return chosen
+
+
+def least_of(costs: Sequence[int], stream: Stream) -> int:
+    """The index of the least cost, by chance among equals."""
+    least = min(costs)
+    best = [i for i, cost in enumerate(costs) if cost == least]
+    return best[stream.below(len(best))] if len(best) > 1 else best[0]

@@ -1,1 +1,0 @@
-"""Choices that make values, objects and places equally frequent."""

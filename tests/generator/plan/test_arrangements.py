@@ -1,0 +1,135 @@
+"""What scenes of a split hold: only what the split allows, and all of it equally often."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generator.base.errors import UserError
+from generator.base.streams import Stream
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SPLITS, Arrangement, SplitPlan, cluster_of
+from generator.holdout.request import draw_holdouts
+from generator.plan.arrangements import Arrangements
+from generator.plan.split_scenes import split_scenes
+from generator.scene.layouts import facts
+from generator.vocabulary.schema import read_vocabulary
+
+CLEVR = read_vocabulary("clevr")
+RULE = SplitPlan(CLEVR, draw_block("3x3", CLEVR, 0))
+MANY = [3, 4, 5, 6, 7, 8, 9, 10] * 50
+
+
+def drawn(rule: SplitPlan, split: str, numbers: list[int]) -> list[Arrangement]:
+    """Arrangements of a split."""
+    return list(Arrangements(rule).draw(split, numbers, Stream("x", split)))
+
+
+def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
+    """By how much the most frequent value, and object, exceeds the least frequent one, in all and at each place.
+
+    `alike`: only among names that are held out with the same.
+    """
+    holdout, most = rule.holdout, []
+    names = (rule.vocabulary.values(holdout.kind), list(rule.vocabulary.objects))
+    for role, like in ((0, holdout.value_like), (1, holdout.object_like)):
+        for place in (None, *range(max(map(len, found)))):
+            seen = Counter(a[i][role] for a in found for i in range(len(a)) if place in (None, i))
+            for one in names[role]:
+                counts = [seen[name] for name in names[role] if not alike or like(name) == like(one)]
+                most.append(max(counts) - min(counts))
+    return most
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(SPLITS),
+    st.lists(st.integers(2, 10), min_size=1, max_size=5),
+    st.integers(0, 99),
+    st.sampled_from(["2x2", "3x3", "7x2", "2x11", "5x8"]),
+)
+@pytest.mark.full
+def test_arrangements_have_their_number_and_their_split(split: str, numbers: list[int], seed: int, spec: str) -> None:
+    rule = SplitPlan(CLEVR, draw_block(spec, CLEVR, seed))
+    found = list(Arrangements(rule).draw(split, numbers, Stream("x", seed)))
+    assert [len(arrangement) for arrangement in found] == numbers
+    assert {rule.place(arrangement).split for arrangement in found} == {split}
+    for arrangement in found:
+        if len(arrangement) == 2:
+            assert all(len(set(parts)) == 2 for parts in zip(*arrangement, strict=True))
+
+
+@pytest.mark.parametrize("block_seed", [0, 1])
+@pytest.mark.parametrize("split", ["train", "val", "seen", "partial", "unseen"])
+@pytest.mark.parametrize("numbers", [[2] * 230, MANY, [2, 3, 4] * 80])
+def test_names_are_equally_frequent_in_all_and_at_every_place(split: str, numbers: list[int], block_seed: int) -> None:
+    rule = SplitPlan(CLEVR, draw_block("3x3", CLEVR, block_seed))
+    assert max(uneven(rule, drawn(rule, split, numbers), alike=split in ("partial", "unseen"))) <= 1
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
+    found = drawn(RULE, "train", list(range(1, n + 1)) * 200)
+    assert {RULE.place(arrangement).split for arrangement in found} == {"train"}
+    assert max(uneven(RULE, found, alike=False)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "design", "split"),
+    [
+        (("relation:pair=2x3",), "bindsplit", "seen"),
+        (("k4",), "coverage", "unseen"),
+        (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
+    ],
+)
+def test_names_that_are_held_out_alike_are_even(asked: tuple[str, ...], design: str, split: str) -> None:
+    rule = SplitPlan(CLEVR, draw_holdouts(asked, design, CLEVR, 0)[0])
+    assert max(uneven(rule, drawn(rule, split, [3, 4, 5, 6] * 100), alike=True)) <= 1
+
+
+@pytest.mark.parametrize(("split", "n"), [("unseen", 1), ("unseen", 50), ("unseen", 181), ("partial", 200)])
+def test_clusters_of_two_objects_are_equally_frequent(split: str, n: int) -> None:
+    """Nine clusters in unseen: two of three values with two of three objects."""
+    counts = Counter(map(cluster_of, drawn(RULE, split, [2] * n)))
+    assert counts.total() == n
+    assert len(counts) == min(n, 9 if split == "unseen" else 126)
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> None:
+    """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all be equally frequent."""
+    vocabulary = read_vocabulary("clevr-original")
+    found = drawn(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100)
+    assert sum(len({value for value, _ in arrangement}) for arrangement in found) / len(found) > 4
+    assert sum(len({thing for _, thing in arrangement}) for arrangement in found) / len(found) > 2.5
+
+
+def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
+    shares = Counter(len(RULE.place(a).held_out) for a in drawn(RULE, "partial", [5] * 400))
+    assert set(shares) == {1, 2, 3, 4}
+    assert min(shares.values()) > 70
+
+
+def test_the_same_stream_draws_the_same_scenes() -> None:
+    arrangements = Arrangements(RULE)
+    first, again, other = (list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy")
+    assert first == again != other
+
+
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("split", ["train", "seen", "unseen"])
+def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(split: str, n: int) -> None:
+    rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
+    for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
+        assert scene.split == split
+        assert rule.place(scene.arrangement, facts(scene.layout, CLEVR)).split == split
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_split_without_a_scene_is_refused_with_what_would_help(n: int) -> None:
+    assert drawn(RULE, "unseen_atoms", []) == []
+    with pytest.raises(
+        UserError, match=f"no scene of {n} objects for the split unseen_atoms: try another --block-seed"
+    ):
+        drawn(RULE, "unseen_atoms", [n])
