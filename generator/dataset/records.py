@@ -67,6 +67,7 @@ class RequestRecord(TypedDict, total=False):
 class WorldManifest(TypedDict, total=False):
     """manifest.json of a world."""
 
+    version: str
     sums: str
     request: RequestRecord
     scenes: int
@@ -84,6 +85,7 @@ class TextsRecord(TypedDict, total=False):
 class BenchmarkManifest(TypedDict, total=False):
     """manifest.json of a benchmark."""
 
+    version: str
     sums: str
     name: str
     world: str

@@ -1,8 +1,12 @@
 """The tables of a dataset: columns and types of each. docs/dataset.md says what every column means."""
 
+from importlib.metadata import version
+
 import pyarrow as pa
 
 FORMAT = "jackalope/1"
+VERSION = version("jackalope")
+"""Of the code that writes a component: the same version makes the same bytes again."""
 
 PLAN = pa.schema(
     [
