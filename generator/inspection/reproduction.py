@@ -32,14 +32,13 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest
 from generator.judge.findings import DAMAGE, Finding, finding
 from generator.judge.levels import Reproduced
-from generator.plan.record import Planned
+from generator.plan.job import MOST_OBJECTS, Job, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
-from generator.render.job import MOST_OBJECTS, Job
-from generator.render.prepare import Prepared
-from generator.render.scene_row import scene_row
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
+from generator.scene.planned import Planned
 from generator.scene.scene import Scene, SceneObject
+from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _FAULT = "not reproduced"

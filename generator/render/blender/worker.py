@@ -21,12 +21,12 @@ from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.render.sample_budget import Box
-from generator.render.scene_row import scene_row
+from generator.scene.planned import Planned
 from generator.scene.scene import Scene
+from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from generator.plan.record import Planned
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary
 
