@@ -205,7 +205,7 @@ def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
 
 
 def _bindings(run: Run) -> dict[str, str]:
-    """The bindings of each scene, joined by "|": the value under test and the category of each object."""
+    """The bindings of each scene, joined by ";": the value under test and the category of each object."""
     kind = (run.benchmark.holdout or {}).get("kind")
     if kind is None or run.world is None:
         return {}
@@ -268,6 +268,8 @@ def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
+    if items.bindings is not None:
+        labels["bindings"] = pa.array(items.bindings, pa.string())
     candidates = {}
     for name, column in items.best_candidates().items():
         if name.endswith("_text"):
