@@ -51,7 +51,9 @@ class Study:
     def difference(self) -> float:
         """The true difference of the two models, 0..1, where trainings are drawn."""
         weights = _WEIGHTS / _WEIGHTS.sum()
-        first, second = (expit(BASE + lead + self.spread * _POINTS) @ weights for lead in (self.lead / 2, -self.lead / 2))
+        first, second = (
+            expit(BASE + lead + self.spread * _POINTS) @ weights for lead in (self.lead / 2, -self.lead / 2)
+        )
         return float(first - second)
 
 

@@ -36,7 +36,14 @@ def made(model: str, items: str, correct: list[float], source: str = "", **label
     """The answers to items of one letter each; labels have one letter an item too."""
     columns = {name: np.array(list(values), dtype=object) for name, values in labels.items()}
     return Answers(
-        model, source or model, None, None, {}, np.array(list(items), dtype=object), np.array(correct, dtype=float), columns
+        model,
+        source or model,
+        None,
+        None,
+        {},
+        np.array(list(items), dtype=object),
+        np.array(correct, dtype=float),
+        columns,
     )
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.difference import detectable, mcnemar, model_difference
 from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
 from evaluator.runs.measure import measure
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.difference import detectable, mcnemar, model_difference
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
@@ -57,9 +57,13 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         items = items[items["metric"] == items.groupby("protocol")["metric"].transform("first")]
         tables[run.name] = items.set_index("item_id")
     whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
-    labels = tables["x"].assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
-        ["protocol", "kind", "split", "cluster", "bindings", "scene_id"]
-    ].fillna("")
+    labels = (
+        tables["x"]
+        .assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
+            ["protocol", "kind", "split", "cluster", "bindings", "scene_id"]
+        ]
+        .fillna("")
+    )
     (counts,) = comparison["items"]
     assert counts["items"] == len(whole)
     assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
@@ -81,7 +85,9 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
             assert row["p"] == (1 if np.isnan(found.p) else found.p)
             assert row["difference"] == pytest.approx(first.mean() - second.mean(), abs=1e-6)
             assert row["low"] <= row["difference"] <= row["high"]
-            assert row["detectable"] == (None if detectable(found) is None else pytest.approx(detectable(found), abs=1e-6))
+            assert row["detectable"] == (
+                None if detectable(found) is None else pytest.approx(detectable(found), abs=1e-6)
+            )
         assert [row["q"] for row in rows] == multipletests([row["p"] for row in rows], method="fdr_bh")[1].tolist()
         (ranked,) = [
             each for each in comparison["rankings"] if (each["protocol"], each["kind"], each["split"]) == asked
