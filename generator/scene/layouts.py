@@ -9,8 +9,7 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.scene.relations import Truth
 from generator.scene.stacks import can_carry
-from generator.vocabulary.relation_rules import PlannedBy
-from generator.vocabulary.relations import Relation
+from generator.vocabulary.relations import PlannedBy, Relation
 from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 1_000
@@ -105,7 +104,7 @@ def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Trip
         for name, relation, axis in relations:
             holds: Truth = None
             if axis.planned_by is not None:
-                first, second, negated = axis.asked(relation.rule, i, j)
+                first, second, negated = axis.asked(relation.name, i, j)
                 holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
                 holds = not holds if negated and holds is not None else holds
             yield (i, name, j), holds

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.vocabulary.relation_rules import ORDERS
-from generator.vocabulary.relations import Relation
+from generator.vocabulary.relations import ORDERS, Relation
 from generator.vocabulary.schema import Vocabulary
 
 _MOST_SLIP = 0.03
@@ -49,5 +48,5 @@ def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabular
     """Whether a relation can hold of an object of category `subject` and one of `other` in any scene."""
     if relation.axis.planned_by != "stacks":
         return True
-    upper, lower, _ = relation.axis.asked(relation.rule, subject, other)
+    upper, lower, _ = relation.axis.asked(relation.name, subject, other)
     return can_carry(vocabulary, lower, upper)
