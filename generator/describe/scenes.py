@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from generator.dataset.reader import World
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of
-from generator.holdout.power import SplitSize, told_split
 from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
 from generator.language.walk import Subgraph
+from generator.plan.power import SplitSize, told_split
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 

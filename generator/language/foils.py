@@ -18,7 +18,7 @@ from typing import TypeVar
 from generator.holdout.holdout import Holdout
 from generator.language.form import Form, Mention
 from generator.language.truth import Axes, Facts
-from generator.scene.stacks import can_hold
+from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@ import pytest
 from generator.language.foils import Atom, Foils, Substitutes
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
-from generator.scene.stacks import can_carry
+from generator.scene.layouts import can_carry
 from tests.generator.scenes import RELATIONS, VOCABULARY
 
 FOILS = Foils(VOCABULARY, Substitutes(VOCABULARY))
