@@ -23,8 +23,7 @@ from generator.base.files import read_json, sha256, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import PACKED, PLAN, plan_schema
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import describe
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
