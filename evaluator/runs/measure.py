@@ -25,13 +25,13 @@ from evaluator.runs.top_texts import top_texts
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from generator.base.arrays import map_npy
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json
+from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
 _ROWS = 50_000
