@@ -24,7 +24,7 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.dataset.schema import SCENES, VERSION
+from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
