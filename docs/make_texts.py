@@ -17,7 +17,7 @@ from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
-from generator.scene.graph import scene_graph
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 

@@ -105,7 +105,9 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
             for name in names:
                 found = command.get_command(root, name) if isinstance(command, click.Group) else None
                 if found is None:
-                    raise UserError(f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists them.")
+                    raise UserError(
+                        f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists them."
+                    )
                 command = found
             command.make_context(stage.command, words[1 + len(names) :], parent=root).close()
         except click.UsageError as error:

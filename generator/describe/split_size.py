@@ -7,8 +7,8 @@ from generator.describe.placed_scene import place_scene
 from generator.describe.rendered_scenes import rendered_scenes
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import Arrangement, cluster_of
-from generator.holdout.power import SplitSize, told_split
 from generator.holdout.request import design_of
+from generator.plan.power import SplitSize, told_split
 from generator.vocabulary.schema import parse_vocabulary
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from generator.language.form import Form, Mention
 from generator.language.substitutes import Atom, Substitutes
-from generator.scene.stacks import can_hold
+from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
+from generator.scene.layouts import can_carry
 from generator.scene.scene import Scene
-from generator.scene.stacks import can_carry
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command, run_process
 from tests.generator.relations import BENCHMARK as RELATED

@@ -28,8 +28,7 @@ from generator.describe.benchmark import describe
 from generator.describe.first_benchmarks import write_benchmarks
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.plan.job import Job, prepare
 from tests.generator.designs import family
 from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row

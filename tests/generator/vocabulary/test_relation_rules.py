@@ -18,11 +18,9 @@ from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
 from generator.placement.scenes import place_scene
-from generator.render.job import Job
-from generator.render.prepare import prepare
-from generator.scene.graph import scene_graph
+from generator.plan.job import Job, prepare
 from generator.scene.layouts import facts, undecided
-from generator.scene.relations import along, ground_directions
+from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary import relation_rules
 from generator.vocabulary.relation_rules import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.vocabulary.schema import read_vocabulary
