@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from generator.base.files import sha256
-from generator.dataset.schema import FORMAT
+from generator.dataset.records import FORMAT
 
 _AMENDING = ("gen split", "gen describe", "gen verify")
 """Commands that change the folder that they are given first: the stage has a copy of it. All others write `--out`."""

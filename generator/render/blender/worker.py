@@ -64,7 +64,7 @@ class Renderer:
     def render(self, planned: Planned) -> dict[str, Any]:
         """Place and render a scene and write its files, each whole or not at all.
 
-        Returns its record: a row of `generator.dataset.schema.SCENES`, and `files` with the SHA-256 of each by path. Raises
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path. Raises
         UserError where no placement shows every object.
         """
         scene, visibility = self._place(planned)
