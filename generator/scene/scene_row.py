@@ -12,7 +12,7 @@ from generator.vocabulary.schema import Vocabulary
 def scene_row(
     planned: Planned, scene: Scene, seen: Iterable[tuple[Sequence[int], float]], vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    """A row of `generator.dataset.schema.SCENES`; `WorldWriter` adds status and size.
+    """A row of `generator.dataset.records.SCENES`; `WorldWriter` adds status and size.
 
     `seen`: of each object its box in pixels (left, top, right, bottom), as if nothing hid it, and its visible share.
     """
