@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.contrastive import Contrastive
-from evaluator.training.data import TrainingData
-from evaluator.training.fit import fit
-from evaluator.training.losses import contrastive, hard_negative, hard_positive
+from evaluator.training.contrastive import Contrastive, contrastive, hard_negative, hard_positive
+from evaluator.training.data import Step, TrainingData
+from evaluator.training.fit import Checkpoint, fit
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step
 from tests.evaluator.training.conftest import Fixed
 
 # 0 and 1 show the same scene; the negative of 2 is true of 0; 3 has neither negative nor positive
