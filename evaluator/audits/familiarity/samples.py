@@ -11,11 +11,9 @@ import pyarrow.compute as pc
 from evaluator.audits.familiarity.bindings import FREE, STRICT, Binding
 from evaluator.audits.familiarity.overlap import Sample
 from evaluator.audits.familiarity.reading import DEFAULT, Reading
-from evaluator.benchmarks.layouts import LAYOUTS, read_texts
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.registry import TABLE
-from evaluator.benchmarks.score_tables.table import read_table, require, texts, truths
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.question import Question
+from evaluator.benchmarks.registry import LAYOUTS, TABLE, Source, read_texts
+from evaluator.benchmarks.tables import read_table, require, texts, truths
 from evaluator.protocols.items import COMPARED
 from evaluator.runs.partitions import captions_digest
 from generator.base.errors import UserError
@@ -41,7 +39,7 @@ def read_samples(
     source: Source, form: str | None = None, reading: Reading = DEFAULT
 ) -> tuple[list[Sample], str, dict[str, Any]]:
     """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark was read
-    (evaluator.benchmarks.as_read).
+    (evaluator.benchmarks.reading).
 
     form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
     benchmark that has no such pair, or whose files cannot be read, and for filters that it does not have.
@@ -74,7 +72,7 @@ def _excluded(positive: Sequence[Binding], negative: Sequence[Binding], form: st
 
 
 def _questions(source: Source) -> tuple[list[_Told], dict[str, Any]]:
-    """The questions of a benchmark, and how they were read (evaluator.benchmarks.as_read)."""
+    """The questions of a benchmark, and how they were read (evaluator.benchmarks.reading)."""
     if source.name in LAYOUTS:
         _check_there(source)
         questions, reading = read_texts(source.name, source.path, source.filters)
@@ -116,7 +114,7 @@ def _dataset(path: Path) -> list[_Told]:
 def _of_question(question: Question) -> _Told:
     """The captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the decomposed ones, say
     parts of these once more."""
-    told = _Told(question.item, question.cluster or question.images[0], again=question.again)
+    told = _Told(question.item, question.group, again=question.again)
     for text, true, slot in zip(question.texts, question.truth[0], question.slot_of, strict=True):
         if slot in COMPARED:
             _add(told, slot, text, true)
