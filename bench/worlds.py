@@ -15,7 +15,7 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.farm.attempts import given_up
+from generator.render.farm.process import given_up
 from generator.render.job import Job
 from generator.render.prepare import Prepared, plan_world, prepare
 from generator.render.run import Rendering, work_of

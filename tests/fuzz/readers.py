@@ -23,11 +23,10 @@ from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, write_splits
 from generator.assets.finite_coordinates import check_obj, check_ply
-from generator.assets.importing import check_file
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker, check_file
+from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
-from generator.assets.stored import read_asset, read_notes, write_asset
 from generator.base.arrays import map_npy
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums

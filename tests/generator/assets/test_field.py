@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from generator.assets.field import bounds, distances, grid_around, sample
-from generator.assets.tubes import Tube
+from generator.assets.sculpt import Tube, bounds, distances, grid_around, sample
 
 ONE = Tube(np.array([[0.0, 0.0, 2.0]]), np.array([[1.0, 1.0]]), np.array([0.0, 1.0, 0.0]), 0.1)
 ROD = Tube(np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]]), np.full((2, 2), 0.5), np.array([0.0, 1.0, 0.0]), 0.1)

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from generator.assets import importing
-from generator.assets.importing import import_asset
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker, import_asset
 from generator.base.errors import UserError
 from generator.cli.main import main
 from tests.conftest import run_command

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.assets.animals import build_animal
-from generator.assets.lookup import asset_request, check_assets, find_mesh, mesh_height, unknown_mesh
+from generator.assets.sets import asset_request, check_assets, find_mesh, mesh_height, unknown_mesh
 from generator.assets.shapes import unit_mesh
 from generator.base.errors import UserError
 from generator.dataset.licences import OWN

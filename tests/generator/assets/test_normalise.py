@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from generator.assets.normalise import FACINGS, UPS, check_coordinates, far_away, normalise
+from generator.assets.importing import FACINGS, UPS, check_coordinates, far_away, normalise
 from generator.base.errors import UserError
 
 AHEAD = {"x": (1, 0), "-x": (-1, 0), "y": (0, 1), "-y": (0, -1)}

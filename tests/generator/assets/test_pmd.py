@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.assets.pmd import read_pmd
+from generator.assets.zeroad import read_pmd
 from generator.base.errors import UserError
 
 # A wedge of 0 A.D. (y up) that looks along -z, its back wall at z = 1.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.assets import process
-from generator.assets.process import AssetWorker
+from generator.assets import importing as process
+from generator.assets.importing import AssetWorker
 from generator.base.errors import UserError
 from tests.hostile_folder import make_hostile
 

@@ -7,19 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from generator.assets.lookup import asset_request, check_assets, find_mesh
-from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
+from generator.assets.sets import (
+    asset_digest,
+    asset_mesh,
+    asset_names,
+    asset_request,
+    asset_sets,
+    check_assets,
+    find_mesh,
+    write_asset,
+)
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
-from generator.assets.stored import write_asset
 from generator.base.errors import UserError
 from generator.base.resources import resource
 from generator.dataset.card import _needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
-from generator.render.device import Backend
 from generator.render.job import Job
 from generator.render.prepare import prepare
 from generator.render.rerender import Changes, prepare_rerender
+from generator.render.settings import Backend
 from generator.vocabulary.schema import parse_vocabulary, with_assets
 from tests.conftest import run_command
 

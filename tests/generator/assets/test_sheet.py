@@ -2,7 +2,7 @@
 
 from PIL import Image
 
-from generator.assets.sheet import draw_sheet
+from generator.render.blender.asset_worker import draw_sheet
 
 
 def test_each_mesh_has_a_row_of_eight_views() -> None:

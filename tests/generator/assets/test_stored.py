@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from generator.assets.sets import mesh_digest, read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
-from generator.assets.stored import mesh_digest, read_asset, read_notes, write_asset
 from generator.base.errors import UserError
 
 WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0, 1.0)] * 3, [[0, 1, 2]])

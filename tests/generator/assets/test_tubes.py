@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from generator.assets.sculpt import STEPS, tubes_of
 from generator.assets.skeleton import Skeleton
-from generator.assets.tubes import STEPS, tubes_of
 
 LEG = [[0.0, 0.2, 1.0, 0.1, 0.2], [0.1, 0.2, 0.5, 0.3], [0.0, 0.3, 0.0, 0.1]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker
 from generator.assets.sets import asset_licence, asset_mesh, asset_names
 from generator.assets.zeroad import LICENCE, install
 from generator.base.errors import UserError

@@ -11,8 +11,8 @@ from PIL import Image
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.render import device
-from generator.render.device import Backend, find_backend
+from generator.render import settings as device
+from generator.render.settings import Backend, find_backend
 from tests.conftest import run_command, run_process
 from tests.hostile_folder import make_hostile
 from tests.paths import CHECKOUT
@@ -124,8 +124,8 @@ RENDER = """
 import sys
 from generator.render.blender.stage import Stage
 from generator.dataset.reader import Dataset
-from generator.render.device import Backend
-from generator.render.quality import read_quality
+from generator.render.settings import Backend
+from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 root, out, engine, device = sys.argv[1:]

@@ -10,7 +10,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.render.merge import merge_worlds
+from generator.render.shards import merge_worlds
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit
 from tests.generator.render.digests import files

@@ -1,7 +1,7 @@
 import pytest
 
 from generator.base.errors import UserError
-from generator.render.quality import qualities, read_quality
+from generator.render.settings import qualities, read_quality
 
 
 def test_qualities_are_declared_from_the_fastest_to_the_best() -> None:

@@ -16,7 +16,7 @@ from PIL import Image
 from generator.base.resources import resource
 from generator.dataset.reader import Dataset
 from generator.holdout.scene_counts import parse_scenes
-from generator.render.farm.local import Limits, render_scenes
+from generator.render.farm.pool import Limits, render_scenes
 from generator.render.job import Job
 from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
@@ -156,7 +156,7 @@ import sys
 from generator.render.blender.stage import Stage
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from pathlib import Path

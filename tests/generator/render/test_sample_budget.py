@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from generator.dataset.outputs import Box
-from generator.render.quality import Quality
 from generator.render.sample_budget import FIRST_NOISE_CHECK, SamplePass, join_boxes, sample_passes
+from generator.render.settings import Quality
 
 ONE_MORE = 6000  # samples that one more render costs
 SIZES = st.tuples(st.integers(8, 900), st.integers(8, 900))
@@ -127,7 +127,7 @@ import bpy, OpenEXR
 import numpy as np
 from generator.render.blender.canvas import Canvas
 from generator.render.blender.stage import Stage
-from generator.render.quality import Quality
+from generator.render.settings import Quality
 from generator.plan.record import Planned
 from generator.placement.scenes import place_scene
 from generator.vocabulary.schema import read_vocabulary

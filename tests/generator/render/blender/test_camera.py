@@ -6,7 +6,7 @@ import numpy as np
 
 
 def matrix() -> list[list[float]]:
-    from generator.render.blender.camera import world_from_camera
+    from generator.render.blender.stage import world_from_camera
 
     return [list(row) for row in world_from_camera((3.0, -4.0, 2.0), (0.0, 0.0, 2.0))]
 

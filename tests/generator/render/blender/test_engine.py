@@ -7,9 +7,8 @@ def configured() -> dict[str, Any]:
     import bpy
 
     from generator.base.errors import UserError
-    from generator.render.blender.engine import configure, devices_of, set_samples
-    from generator.render.device import Backend
-    from generator.render.quality import read_quality
+    from generator.render.blender.stage import configure, devices_of, set_samples
+    from generator.render.settings import Backend, read_quality
 
     scene, quality = bpy.context.scene, read_quality("standard")
     configure(scene, quality, 32, 24, 1, Backend("eevee", "cpu"))

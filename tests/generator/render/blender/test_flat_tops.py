@@ -9,9 +9,8 @@ def refused(top: tuple[float, float] | None, foot: float | None, shape: str) -> 
     from types import SimpleNamespace
 
     from generator.base.errors import UserError
-    from generator.render.blender.flat_tops import check_flat_tops
     from generator.render.blender.meshes import build_mesh
-    from generator.render.blender.rays import RayMesh
+    from generator.render.blender.rays import RayMesh, check_flat_tops
 
     disc = SimpleNamespace(height=top[0], radius=top[1]) if top else None
     vocabulary = SimpleNamespace(objects={"thing": SimpleNamespace(top=disc, foot=foot)})

@@ -10,7 +10,7 @@ WALL = WallSpec(distance=10.0, direction=90.0, breadth=30.0, bend=4.0, rise=2.0,
 
 
 def vertices(spec: dict[str, Any]) -> list[list[float]]:
-    from generator.render.blender.floor import build_floor
+    from generator.render.blender.landscape import build_floor
 
     mesh = build_floor(FloorSpec.model_validate(spec))
     assert len(mesh.materials) == 1

@@ -7,8 +7,8 @@ import pytest
 
 def sources(pattern: str) -> dict[str, list[str]]:
     """The kinds of nodes in each material."""
-    from generator.render.blender.ground_materials import ground_material, painted_material, water_material
-    from generator.render.blender.mesh_builder import PAINT
+    from generator.render.blender.materials import ground_material, painted_material, water_material
+    from generator.render.blender.meshes import PAINT
     from generator.vocabulary.environments import GroundSpec
 
     look = GroundSpec(colors=("#d9b57c", "#c79d63"), pattern=pattern)

@@ -8,7 +8,7 @@ TRIANGLE: Any = ([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)], [[0, 1, 2]
 def joined() -> dict[str, Any]:
     import bpy
 
-    from generator.render.blender.mesh_builder import PAINT, MeshBuilder
+    from generator.render.blender.meshes import PAINT, MeshBuilder
 
     builder = MeshBuilder()
     builder.add(TRIANGLE, (1.0, 0.0, 0.0, 1.0), 1)

@@ -6,7 +6,7 @@ from typing import Any
 def tree() -> dict[str, Any]:
     import bpy
 
-    from generator.render.blender.nodes import Nodes
+    from generator.render.blender.textures import Nodes
 
     material = bpy.data.materials.new("nodes")
     material.use_nodes = True

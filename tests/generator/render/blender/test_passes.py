@@ -20,7 +20,7 @@ SCENE = Scene(
 def traced() -> dict[str, Any]:
     from dataclasses import asdict
 
-    from generator.render.blender.floor import build_floor
+    from generator.render.blender.landscape import build_floor
     from generator.render.blender.meshes import build_mesh
     from generator.render.blender.passes import trace_pixels
     from generator.render.blender.rays import RayCaster

@@ -8,7 +8,7 @@ import numpy as np
 
 def shapes() -> dict[str, Any]:
     from generator.base.streams import Stream
-    from generator.render.blender.primitives import box, lump, moved, revolved
+    from generator.render.blender.meshes import box, lump, moved, revolved
 
     return {
         "box": box((1.0, 2.0, 3.0), (2.0, 4.0, 6.0)), "lump": lump(Stream("a"), (0, 0, 1), (1.0, 2.0, 0.5), 0.2),

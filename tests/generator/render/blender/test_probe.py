@@ -8,7 +8,7 @@ from tests.paths import CHECKOUT
 
 
 def test_devices_are_printed_as_json() -> None:
-    command = [sys.executable, "-m", "generator.render.blender.probe", "devices"]
+    command = [sys.executable, "-m", "generator.render.blender.system", "devices"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT)
     assert len(json.loads(done.stdout)["CPU"]) >= 1
     assert done.stdout.count("\n") == 1

@@ -10,7 +10,7 @@ from generator.vocabulary.environments import PropType
 
 def built(prop_type: str, seed: int) -> list[Any]:
     from generator.base.streams import Stream
-    from generator.render.blender.props import build_prop
+    from generator.render.blender.scenery import build_prop
 
     return build_prop(prop_type, ["#808080", "#404040"], Stream(seed))
 

@@ -9,7 +9,7 @@ ROOM = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "
 
 def panels() -> list[Any]:
     from generator.base.streams import Stream
-    from generator.render.blender.room import build_room
+    from generator.render.blender.scenery import build_room
     from generator.vocabulary.environments import RoomSpec
 
     return [mesh[0] for mesh, _ in build_room(RoomSpec.model_validate(ROOM), 12.0, Stream("room"))]

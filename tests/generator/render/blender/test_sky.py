@@ -4,7 +4,7 @@ from typing import Any
 
 
 def skies() -> list[Any]:
-    from generator.render.blender.sky import build_sky
+    from generator.render.blender.landscape import build_sky
     from generator.vocabulary.environments import SkySpec
 
     found = []

@@ -4,7 +4,7 @@ from typing import Any
 
 from generator.placement.scenes import place_scene
 from generator.plan.record import Planned
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def views(name: str) -> list[Any]:
-    from generator.render.blender.turntable import Turntable
+    from generator.render.blender.asset_worker import Turntable
 
     return [np.asarray(view).tolist() for view in Turntable(24).views(name, "builtin")]
 

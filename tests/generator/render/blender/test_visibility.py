@@ -6,17 +6,16 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Camera
 from generator.vocabulary.schema import read_vocabulary
 
 
 def estimated_and_counted() -> list[list[float]]:
     """Fraction and area of each object of twelve crowded scenes, each as estimated and as counted."""
-    from generator.render.blender.passes import trace_pixels
+    from generator.render.blender.passes import estimate_visibility, trace_pixels
     from generator.render.blender.rays import RayCaster
     from generator.render.blender.stage import Stage
-    from generator.render.blender.visibility import estimate_visibility
 
     family = read_vocabulary("clevr-original")
     stage = Stage(family, read_quality("draft"), 320, 240, 1)
@@ -41,8 +40,8 @@ def test_the_estimate_agrees_with_the_count(in_blender: Any) -> None:
 def at_the_edge(place: float) -> list[Any]:
     """Box, area and fraction of a sphere that stands so many metres to the right of the middle of a small image."""
     from generator.render.blender.meshes import build_mesh
+    from generator.render.blender.passes import estimate_visibility
     from generator.render.blender.rays import PosedMesh, RayMesh
-    from generator.render.blender.visibility import estimate_visibility
 
     camera, size = Camera((0.0, -10.0, 1.0), (0.0, 0.0, 1.0), 36.0, 36.0), (100, 100)
     sphere = PosedMesh(RayMesh(build_mesh("sphere")), camera, size, (place, 0.0, 0.0))

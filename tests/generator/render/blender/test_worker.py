@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.dataset.schema import SCENES
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.vocabulary.schema import read_vocabulary
 
 FAMILY = read_vocabulary("clevr")

@@ -2,7 +2,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.plan.record import Planned
-from generator.render.farm.attempts import Attempts, given_up
+from generator.render.farm.pool import Attempts, given_up
 
 
 def scene(number: int) -> Planned:

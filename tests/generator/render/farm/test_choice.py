@@ -1,9 +1,8 @@
 import pytest
 
 from generator.plan.record import Planned
-from generator.render.farm import choice
-from generator.render.farm.choice import Farm
-from generator.render.farm.local import Limits
+from generator.render.farm import pool as choice
+from generator.render.farm.pool import Farm, Limits
 
 JOBS = [Planned(f"{i:06d}", "a|b", (), (), "studio") for i in range(3)]
 

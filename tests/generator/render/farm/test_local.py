@@ -10,7 +10,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.plan.record import Planned
-from generator.render.farm.local import Limits, render_scenes
+from generator.render.farm.pool import Limits, render_scenes
 
 WORKER = """
 import json, os, signal, sys, time

@@ -11,8 +11,7 @@ import pytest
 
 import generator
 from generator.dataset.reader import Dataset
-from generator.render.farm.choice import Farm
-from generator.render.farm.local import Limits
+from generator.render.farm.pool import Farm, Limits
 from generator.render.job import Job
 from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
