@@ -9,10 +9,9 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure
+from generator.plan.job import Job, Prepared, prepare
 from generator.render.farm.pool import Farm
 from generator.render.farm.process import Limits
-from generator.render.job import Job
-from generator.render.prepare import Prepared, prepare
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import CHANNEL, FILE, FOLDER, FULL, JSON, JSONL, LEVEL, NEW_FILE, NEW_FOLDER, SPLITS
+from evaluator.cli.options import FILE, FOLDER, FULL, JSON, JSONL, NEW_FILE, NEW_FOLDER, options_of
+from evaluator.runs.request import Request
 from generator.base.commands import DatasetFolder, Number, result, say
 from generator.base.errors import UserError
 
@@ -33,9 +34,7 @@ from generator.base.errors import UserError
     type=NEW_FILE,
     help="Write the main results into the metadata (model-index) of this Hugging Face model card. Its text is kept.",
 )
-@SPLITS
-@LEVEL
-@CHANNEL
+@options_of(Request, "splits", "level", "channel")
 @FULL
 @JSONL
 @JSON
@@ -59,7 +58,7 @@ def measure(
     if items is not None and channel is not None:
         raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
     if items is not None:
-        from evaluator.benchmarks.score_tables.run import Source, measure_items
+        from evaluator.runs.elsewhere import Source, measure_items
 
         source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
         run, found = measure_items(source)

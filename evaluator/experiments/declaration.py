@@ -10,7 +10,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr, ValidationError, 
 from generator.base.declarations import Declared, refuse, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 MODEL, MODELS = "model", "models"
 """The name that stands for each of the models in turn, and the one by which a scale chooses from them."""

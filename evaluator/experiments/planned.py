@@ -11,7 +11,7 @@ from evaluator.experiments.amounts import IMAGES, STEPS, unit_of
 from evaluator.experiments.stages import Stage
 from evaluator.training.presets import PRESETS
 from evaluator.training.recipe import Recipe
-from generator.dataset.plan_file import PLAN_FILE
+from generator.dataset.records import PLAN_FILE
 
 _PRESETS = {"labclip": "labclip-pug", "finetune": "bindsplit2026", "dreambooth": "pearson2025-dreambooth"}
 """The presets of methods where none is named; other methods have the recipe's own defaults."""

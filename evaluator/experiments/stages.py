@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.experiments.commands import Kind
 from generator.base.files import sha256
-from generator.dataset.schema import FORMAT
+from generator.dataset.records import FORMAT
 
 _MARK = "\0"  # stands on both sides of a digest, in place of a folder's path
 _DIGITS = 16

@@ -3,8 +3,8 @@
 import logging
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,19 @@ import pyarrow.compute as pc
 
 from evaluator.benchmarks.as_read import READING
 from evaluator.benchmarks.registry import write_questions
-from evaluator.models.arguments import named_with
 from evaluator.models.contracts import Model, PairScorer
-from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
+from evaluator.models.in_memory import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
-from evaluator.report.latex import write_latex
+from evaluator.provenance.records import RunRecord
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import RunRecord
 from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.partitions import Splits, read_splits, write_splits
+from evaluator.runs.request import Request, names
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
@@ -37,7 +36,7 @@ from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
@@ -45,70 +44,32 @@ _BEGUN, _CACHE = ".begun.json", ".cache"
 _FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
 
 
-@dataclass(frozen=True)
-class Request:
-    """The arguments of `score run`.
-
-    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is called `name`. batch None: as memory allows; channel None: the model's first. verify: judge the dataset first. allow_contaminated: score a
-    model that was trained on what the benchmark holds out, and say so on every table. level: of intervals, 0.5..0.999, None for 0.95.
-    limit: most items of each protocol (evaluator.runs.limit). model_args: arguments of the loader of a spec. splits: a folder of
-    partitions for a benchmark of others (evaluator.runs.partitions). within: the splits to score, () for all.
-    """
-
-    dataset: Dataset | str | Path
-    benchmark: str | None
-    model: Any
-    protocols: tuple[str, ...]
-    out: Path
-    batch: int | None
-    device: str | None
-    precision: str = "auto"
-    workers: int | None = None
-    channel: str | None = None
-    full_pools: bool = False
-    verify: bool = False
-    allow_contaminated: bool = False
-    level: float | None = None
-    limit: int | None = None
-    name: str | None = None
-    model_args: Mapping[str, Any] = field(default_factory=dict)
-    splits: Path | None = None
-    within: tuple[str, ...] = ()
-
-    @property
-    def model_name(self) -> str:
-        """What the model is called: its spec with its arguments, or the name of an object."""
-        if isinstance(self.model, str):
-            return named_with(self.model, self.model_args)
-        return self.name or name_of(self.model)
-
-
-def run(request: Request, progress: Progress = SILENT) -> tuple[Path, Results | None]:
-    """Score and measure; returns the run's folder and its results. Raises UserError for a request that cannot be met.
+def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | None:
+    """Score and measure into the folder `out`; returns the results. Raises UserError for a request that cannot be met.
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
     with evaluating(request.model):
-        return _run(request, progress)
+        return _run(request, out, progress)
 
 
-def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
+def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     process = Process.from_environment()
     level = check_level(request.level)
     dataset, whole, protocols = _chosen(request)
-    benchmark, out = limited(whole, request.limit), request.out
-    splits = None if request.splits is None else _splits(dataset, whole, request.splits)
+    benchmark = limited(whole, request.limit)
+    splits = None if request.splits is None else _splits(dataset, whole, Path(request.splits))
     identity: dict[str, Any] = {
         "model": request.model_name,
         "benchmark": benchmark.digest,
         "world": dataset.world.digest,
         "limit": request.limit,
-        "split": list(request.within) or None,
+        "split": list(names(request.within)) or None,
     }
     unfinished = _read_unfinished(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
-    model, cache = _model(request)
+    model, cache = _model(request, out)
     channels = tuple(model.channels) if isinstance(model, PairScorer) else (CHANNEL,)
     if request.channel not in (None, *channels):
         raise UserError(
@@ -119,7 +80,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     training = _training(model, dataset, benchmark, needs, request)
     if model.fits_texts:
         model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
-    settings = settings_for(model, request.batch or unfinished.get("batch"), request.precision, request.workers)
+    settings = settings_for(model, request.batch_size or unfinished.get("batch"), request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
@@ -141,7 +102,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
         on_batch_size=keep_batch,
     )  # fmt: skip
     if not process.is_main:
-        return out, None
+        return None
     _check_unchanged(dataset, identity, out)
     record = {
         **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
@@ -161,9 +122,7 @@ def _run(request: Request, progress: Progress) -> tuple[Path, Results | None]:
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
-    results = measure(out)
-    write_latex(results, out)
-    return out, results
+    return measure(out)
 
 
 def _image_channel(model: Model) -> str | None:
@@ -188,19 +147,20 @@ def _asked(
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not match."""
-    for protocol in request.protocols:
-        find_protocol(protocol)  # raises UserError for an unknown name
     given = request.dataset
-    dataset = given if isinstance(given, Dataset) else Dataset.open(given, request.benchmark)
-    benchmark = in_splits(dataset.benchmark, request.within)
+    dataset = given if isinstance(given, Dataset) else Dataset.open(given)
+    asked = names(request.protocols) or dataset.protocols
+    for protocol in asked:
+        find_protocol(protocol)  # raises UserError for an unknown name
+    benchmark = in_splits(dataset.benchmark, names(request.within))
     if benchmark.manifest.get("world") not in (None, dataset.world.digest):
         raise UserError(f"{benchmark.folder} was made over another world than {dataset.source}; run `gen split` again.")
-    for protocol in request.protocols:
+    for protocol in asked:
         if not benchmark.items_of(protocol).num_rows:
             raise UserError(
                 f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave --protocol out."
             )
-    protocols = request.protocols or tuple(p for p in protocol_names() if benchmark.items_of(p).num_rows)
+    protocols = asked or tuple(p for p in protocol_names() if benchmark.items_of(p).num_rows)
     if not protocols:
         found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
         raise UserError(
@@ -216,15 +176,15 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
     return read_splits(folder, benchmark)
 
 
-def _model(request: Request) -> tuple[Model, Path | None]:
+def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
     """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
     if isinstance(request.model, str):
-        return load_model(request.model, request.device, **request.model_args), None
+        return load_model(request.model, request.device, **request.model_args or {}), None
     check_device(request.device)
     if request.model_args:
         raise UserError(f"Arguments ({', '.join(request.model_args)}) are for a model that is named; leave them out.")
     model = from_memory(request.model, request.model_name)
-    return model, None if getattr(request.model, "key", None) else request.out / _CACHE
+    return model, None if getattr(request.model, "key", None) else out / _CACHE
 
 
 def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:

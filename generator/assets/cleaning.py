@@ -54,7 +54,7 @@ def cleaned(vertices: Array, faces: NDArray[np.int64], facing: str, up: str) -> 
         mesh = mesh.simplify_quadric_decimation(face_count=MAX_TRIANGLES)
     if mesh.area < _LEAST_AREA:
         raise UserError("all its faces are lines or points, so there is nothing to show: export the mesh again.")
-    _face_outward(mesh)
+    _face_outward(mesh, mesh)
     sheets = _seen_from_behind(mesh)
     if n := int(sheets.sum()):
         mended.append(f"{n:,} of its faces were thin sheets seen from both sides, and were given a back")
@@ -104,12 +104,12 @@ def normalise(vertices: np.ndarray, facing: str, up: str) -> Array:
     return points / max(radius, height / 2)
 
 
-def _face_outward(mesh: trimesh.Trimesh) -> None:
-    """Turn the faces of each part to its outside: where its volume is positive, unless more of its backs look outside."""
+def _face_outward(mesh: trimesh.Trimesh, whole: trimesh.Trimesh) -> None:
+    """Turn the faces of each part to its outside: where its volume is positive, unless more of its backs look out of `whole`."""
     mesh.fix_normals(multibody=True)
     normals, step = mesh.face_normals, 1e-4 * mesh.face_normals
     front, back = (
-        ~mesh.ray.intersects_any(mesh.triangles_center + way * step, way * normals).astype(bool) for way in (1, -1)
+        ~whole.ray.intersects_any(mesh.triangles_center + way * step, way * normals).astype(bool) for way in (1, -1)
     )
     parts = _parts(mesh)
     outward = np.bincount(parts, (front.astype(float) - back) * mesh.area_faces)
@@ -148,7 +148,7 @@ def _seen_from_behind(mesh: trimesh.Trimesh) -> NDArray[np.bool_]:
 def _with_backs(mesh: trimesh.Trimesh, sheets: NDArray[np.bool_]) -> trimesh.Trimesh:
     """The mesh with the faces in `sheets` detached and closed: a copy behind them points the other way, with a rim around."""
     front = mesh.submesh([sheets], append=True)
-    trimesh.repair.fix_winding(front)  # the rest of the mesh may have turned some of them
+    _face_outward(front, mesh)  # the rest of the mesh may have turned some of them
     n, edges = len(front.vertices), front.edges
     _, which, count = np.unique(front.edges_sorted, axis=0, return_inverse=True, return_counts=True)
     a, b = edges[count[which.ravel()] == 1].T

@@ -17,9 +17,9 @@ import numpy as np
 from platformdirs import user_data_path
 
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
-from generator.base.arrays import read_npz
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_bytes, write_json
+from generator.base.limits import read_npz
 from generator.dataset.licences import OWN, UNDECLARED
 
 BUILTIN = "builtin"

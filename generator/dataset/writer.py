@@ -24,16 +24,23 @@ from generator.base.files import (
     write_table,
     write_text,
 )
-from generator.base.journal import Journal, Record
 from generator.base.lock import Lock
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.card import write_card
+from generator.dataset.journal import Journal, Record
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
-from generator.dataset.plan_file import PLAN_FILE, plan_request
-from generator.dataset.records import BenchmarkManifest, RequestRecord, WorldManifest
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    FORMAT,
+    PLAN_FILE,
+    SCENES,
+    BenchmarkManifest,
+    RequestRecord,
+    WorldManifest,
+    plan_request,
+)
 
 _TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
 _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.jsonl", ".lock", ".index.lock"

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
 from generator.render.farm.pool import Farm
 from generator.render.settings import read_quality
+from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 

@@ -17,8 +17,7 @@ from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch_all, publish_file
 from generator.dataset.reader import Dataset
-from generator.dataset.records import BenchmarkManifest, HoldoutRecord
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
 from generator.judge.benchmark import Benchmark
 from generator.judge.certificate import certificate
 from generator.judge.checks import CHECKS

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.process import AnsweringProcess, ProcessEndError
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
 """Kinds of devices. `auto` takes the first kind of GPU in this order that is there."""

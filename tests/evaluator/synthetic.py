@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 Row = dict[str, Any]
@@ -19,7 +19,7 @@ LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
 FACTORS: Row = {
     "model": "m", "treatment": {}, "training_seed": None, "design": {}, "block": "k", "block_seed": 0, "benchmark": "b/w",
 }  # fmt: skip
-"""The factors of a run (evaluator.analysis.factors)."""
+"""The factors of a run (evaluator.runs.factors)."""
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:

@@ -1,7 +1,6 @@
 """`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model named."""
 
 import gc
-import inspect
 import io
 import json
 import logging
@@ -10,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from PIL import Image
 import evaluator
 from evaluator import Dataset, evaluate
 from evaluator.runs.item_rows import COLUMNS
+from evaluator.runs.request import Request
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
@@ -243,7 +244,7 @@ def test_the_page_runs_from_top_to_bottom(
 
 def test_the_page_has_every_argument_and_column() -> None:
     page = (CHECKOUT / "docs" / "api.md").read_text(encoding="utf-8")
-    arguments = list(inspect.signature(evaluate).parameters)[2:]
+    arguments = ["progress", *(each.name for each in fields(Request) if each.name not in ("model", "dataset"))]
     assert all(re.search(rf"^\|.*`{name}`.*\|.*\|$", page, re.MULTILINE) for name in (*arguments, *COLUMNS))
 
 

@@ -9,33 +9,33 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from generator.assets.finite_coordinates import check_obj, check_ply
 from PIL import Image
 
 from evaluator.analysis.answers import match, read_answers
 from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.pair_counts import read_counts, read_table
-from evaluator.benchmarks.score_tables.run import Source, measure_items
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.latex import write_latex
 from evaluator.report.page import write_page
+from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, write_splits
-from generator.assets.finite_coordinates import check_obj, check_ply
 from generator.assets.importing import AssetWorker, check_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
-from generator.base.arrays import map_npy
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums
-from generator.base.journal import Journal
-from generator.base.resources import resource
+from generator.base.limits import map_npy
+from generator.base.registry import resource
+from generator.dataset.journal import Journal
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.scoring.images import Images
 from generator.base.errors import UserError
+from generator.dataset.reader import Images
 
 _TOGETHER = 64
 FEWEST = 4

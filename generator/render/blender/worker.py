@@ -21,10 +21,10 @@ from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.plan.record import Planned
 from generator.render.sample_budget import Box
 from generator.render.settings import Quality
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
@@ -62,7 +62,7 @@ class Renderer:
     def render(self, planned: Planned) -> dict[str, Any]:
         """Place and render a scene and write its files, each whole or not at all.
 
-        Returns its record: a row of `generator.dataset.schema.SCENES`, and `files` with the SHA-256 of each by path. Raises
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path. Raises
         UserError where no placement shows every object.
         """
         scene, visibility = self._place(planned)

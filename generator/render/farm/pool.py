@@ -8,8 +8,8 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from generator.plan.record import Planned
 from generator.render.farm.process import Answer, Limits, Worker
+from generator.scene.planned import Planned
 
 
 def default_workers() -> int:

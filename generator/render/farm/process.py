@@ -7,7 +7,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.process import AnsweringProcess, ProcessEndError
-from generator.plan.record import Planned
+from generator.scene.planned import Planned
 
 _TRIES = 2
 _KILLS = 20  # gives up a scene whose processes the system kills each time, as when memory is short

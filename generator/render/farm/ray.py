@@ -11,11 +11,11 @@ from typing import Any
 import ray
 from filelock import FileLock, Timeout
 
-from generator.base.cluster import connecting
 from generator.base.errors import UserError
+from generator.base.extras import connecting
 from generator.base.files import write_bytes
-from generator.plan.record import Planned
 from generator.render.farm.process import Answer, Limits, Worker, given_up
+from generator.scene.planned import Planned
 
 _LOSSES = 20  # gives up a scene that so many nodes were lost with
 _CLOSE_TIMEOUT = 10.0  # seconds

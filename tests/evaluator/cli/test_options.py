@@ -1,52 +1,62 @@
-"""Options that commands of `score` share: the same words and the same refusal everywhere."""
+"""Options that a dataclass declares: a new field is a new option, read as its type says."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, Literal
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from evaluator.cli.options import BENCHMARK, CHANNEL, DEVICE, FILE, FOLDER, JSON
+from evaluator.cli.main import main
+from evaluator.cli.options import FILE, FOLDER, options_of
+from evaluator.runs.request import Request, option
+
+
+@dataclass
+class Declared:
+    """A field of each type."""
+
+    hidden: int = 3
+    count: int | None = option(None, "A number.", least=1)
+    words: tuple[str, ...] = option((), "Several.", flag="--word", several=True)
+    way: Literal["up", "down"] | None = option(None, "A choice.")
+    full: bool = option(False, "A flag.")
+    place: Path | None = option(None, "A folder.")
+    named: Mapping[str, Any] | None = option(None, "A text.")
 
 
 @click.command()
+@options_of(Declared)
 @click.option("--folder", type=FOLDER)
 @click.option("--file", type=FILE)
-@JSON
-@DEVICE
-@CHANNEL
-@BENCHMARK
-def command(
-    folder: Path, file: Path, as_json: bool, device: str | None, channel: str | None, benchmark: str | None
-) -> None:
-    """A command with every shared option."""
-    click.echo(f"{folder} {file} {as_json} {device} {channel} {benchmark}")
+def command(folder: Path | None, file: Path | None, **options: Any) -> None:
+    """A command with every declared option."""
+    click.echo(repr(sorted(options.items())))
 
 
-def test_nothing_is_chosen_unless_asked_for() -> None:
-    assert CliRunner().invoke(command, []).output == "None None False None None None\n"
+def test_options_are_read_as_their_types_say() -> None:
+    asked = ["--count", "2", "--word", "a", "--word", "b", "--way", "up", "--full", "--place", "x", "--named", "y"]
+    found = dict(eval(CliRunner().invoke(command, asked).output, {"PosixPath": Path}))
+    assert found == {"count": 2, "words": ("a", "b"), "way": "up", "full": True, "place": Path("x"), "named": "y"}
+    nothing = dict(eval(CliRunner().invoke(command, []).output))
+    assert nothing == {"count": None, "words": (), "way": None, "full": False, "place": None, "named": None}
 
 
-def test_what_is_asked_for_arrives() -> None:
-    options = [
-        "--json",
-        "--device",
-        "cuda:1",
-        "--channel",
-        "itm",
-        "--benchmark",
-        "main",
-        "--folder",
-        "new",
-        "--file",
-        "new.html",
-    ]
-    assert CliRunner().invoke(command, options).output == "new new.html True cuda:1 itm main\n"
+@pytest.mark.parametrize("asked", [["--count", "0"], ["--way", "left"], ["--hidden", "1"]])
+def test_what_a_type_does_not_allow_is_refused(asked: list[str]) -> None:
+    assert CliRunner().invoke(command, asked).exit_code == 2
 
 
-@pytest.mark.parametrize(("option", "word"), [("--folder", "is a file"), ("--file", "is a directory")])
-def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path: Path, option: str, word: str) -> None:
+def test_every_option_of_a_run_is_one_of_the_command() -> None:
+    shown = {parameter.name for parameter in main.commands["run"].params}
+    assert {each.name for each in fields(Request) if "help" in each.metadata} <= shown
+
+
+@pytest.mark.parametrize(("flag", "word"), [("--folder", "is a file"), ("--file", "is a directory")])
+def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path: Path, flag: str, word: str) -> None:
     (tmp_path / "file").touch()
-    refused = CliRunner().invoke(command, [option, str(tmp_path / "file" if option == "--folder" else tmp_path)])
+    refused = CliRunner().invoke(command, [flag, str(tmp_path / "file" if flag == "--folder" else tmp_path)])
     assert refused.exit_code == 2
     assert word in refused.output

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from evaluator.api import evaluate
 from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.report.page import write_page
 from evaluator.report.tables.cells import chance, interval, p_value, value
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure
-from evaluator.runs.run import Request, run
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -63,7 +63,7 @@ def half_right(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         "evaluator.runs.run.load_model", lambda spec, device: HalfRight(captions_by_image(drawn), key="half")
     )
-    return run(Request(drawn, None, "half:right", (), tmp_path / "run", 64, "cpu"))[0]
+    return evaluate("half:right", drawn, out=tmp_path / "run", batch_size=64, device="cpu").folder
 
 
 def test_a_page_needs_no_other_file(half_right: Path) -> None:
@@ -171,7 +171,7 @@ def test_several_runs_share_a_page(
     monkeypatch.setattr(
         "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
     )
-    sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
+    sharp = evaluate("all:right", drawn, protocols="binary", out=tmp_path / "sharp", device="cpu").folder
     done = score_command("report", half_right, sharp, "--out", tmp_path / "pages" / "both.html", "--json")
     assert done.exit_code == 0, done.output
     text = (tmp_path / "pages" / "both.html").read_text(encoding="utf-8")
@@ -197,7 +197,7 @@ def test_runs_of_one_name_are_one_line(
     monkeypatch.setattr(
         "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
     )
-    sharp = run(Request(drawn, None, "all:right", ("binary",), tmp_path / "sharp", 64, "cpu"))[0]
+    sharp = evaluate("all:right", drawn, protocols="binary", out=tmp_path / "sharp", device="cpu").folder
     sources = [f"ours={half_right}", f"ours={sharp}", f"ours={sharp}"]
     done = score_command("report", *sources, "--out", tmp_path / "page.html")
     assert (
@@ -223,7 +223,7 @@ def test_names_from_outside_are_text_and_no_markup(
         "evaluator.runs.run.load_model", lambda spec, device: Sharp(captions_by_image(drawn), key="sharp")
     )
     name = "x:<script>alert(1)</script>&"
-    folder = run(Request(drawn, None, name, ("binary",), tmp_path / "run", 64, "cpu"))[0]
+    folder = evaluate(name, drawn, protocols="binary", out=tmp_path / "run", device="cpu").folder
     write_page([read_named(str(folder))] * 2, tmp_path / "page.html")
     page = _Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert page.tags.count("script") == 1

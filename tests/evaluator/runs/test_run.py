@@ -12,10 +12,10 @@ import pytest
 import torch
 from PIL import Image
 
+from evaluator.api import evaluate
 from evaluator.protocols.results import GAPS
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
-from evaluator.runs.run import Request, run
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Benchmark, Dataset
@@ -29,7 +29,7 @@ SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
 
 
 def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()) -> dict[str, Any]:
-    _, results = run(Request(dataset, None, model, protocols, out, batch, "cpu"))
+    results: Any = evaluate(model, dataset, protocols=protocols, out=out, batch_size=batch, device="cpu").results
     return results
 
 
@@ -63,8 +63,9 @@ def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
 ) -> None:
     model = TorchBag()
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    folder, results = run(Request(drawn, None, "x:y", ("binary",), tmp_path / "run", batch, "cpu", precision))
-    assert results is not None
+    asked: dict[str, Any] = {"batch_size": batch, "device": "cpu", "precision": precision}
+    found = evaluate("x:y", drawn, protocols="binary", out=tmp_path / "run", **asked)
+    folder, results = found.folder, found.results
     for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
         row = find(results, "binary", split)
         assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
@@ -205,7 +206,7 @@ def test_a_certificate_counts_for_the_very_files(
     benchmark = dataset.benchmark()
     certificate = {"status": "clean", "benchmark": benchmark.digest, "world": dataset.world.digest, **changed}
     write_json(benchmark.folder / "verify.json", certificate)
-    _, results = run(Request(drawn_copy, None, f"bag:sharp@{drawn_copy}", ("binary",), tmp_path / "run", 64, "cpu"))
+    results = _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run", protocols=("binary",))
     assert results["certificate"] == said
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from evaluator.api import evaluate
 from evaluator.models.registry import FAMILIES, Family
-from evaluator.runs.run import Request, run
 from evaluator.scoring.batches import DEFAULT
 from evaluator.scoring.cache import VectorCache
 from evaluator.scoring.distributed import Process, VectorStore, remove_parts
@@ -79,7 +79,7 @@ def _start(
         import evaluator.runs.run
 
         evaluator.runs.run.load_model = lambda spec, device: make(log)
-        run(Request(dataset, None, "slow:x", (), out, BATCH, "cpu"))
+        evaluate("slow:x", dataset, out=out, batch_size=BATCH, device="cpu")
 
     context = multiprocessing.get_context("fork")
     started = [context.Process(target=work, args=(rank,)) for rank in range(ranks)]

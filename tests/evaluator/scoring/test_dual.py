@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from evaluator.api import evaluate
 from evaluator.models.contracts import DualEncoder
 from evaluator.protocols.items import NOT_A_NUMBER
-from evaluator.runs.run import Request, run
 from evaluator.scoring.needs import Needs, collect_needs
 from evaluator.scoring.score import score
 from generator.base.errors import UserError
@@ -127,7 +127,8 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     scenes = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "seen")[:3]
     broken = {Image.open(world.image_path(scene)).convert("RGB").tobytes() for scene in scenes}
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions)))
-    folder, results = run(Request(drawn, None, "bag:broken", (), tmp_path / "run", 64, "cpu"))
+    found = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
+    folder, results = found.folder, found.results
     for row in pq.read_table(folder / "scores.parquet").to_pylist():
         assert row["unscored"] == (NOT_A_NUMBER if row["image_id"] in scenes else None)
     for protocol, items in (("binary", 24), ("retrieval", 12)):

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator.api import evaluate
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.protocols.pools import Pool, sampled_columns
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
-from evaluator.runs.run import Request, run
 from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_limit
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.base.errors import UserError
 from generator.base.files import write_table
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.needs import all_pairs, contest_ids, needs_of, pair_ids, pool_ids
 from tests.evaluator.scorers import Reader, score_of
@@ -41,11 +41,8 @@ def needs(benchmark: Benchmark) -> Needs:
 
 def _run(model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    request = Request(
-        dataset, None, "reader:x", more.pop("protocols", ("binary",)), out, more.pop("batch", 16), "cpu", **more
-    )
-    _, results = run(request)
-    assert results is not None
+    asked: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
+    results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **asked).results
     return results
 
 
@@ -156,7 +153,7 @@ def test_batches_are_halved_when_memory_runs_out(
 def test_a_bag_of_words_ties_on_every_swap(
     drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    results = _run(Reader("bag", order=False), drawn, tmp_path / "run", monkeypatch, batch=batch)
+    results = _run(Reader("bag", order=False), drawn, tmp_path / "run", monkeypatch, batch_size=batch)
     for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
         row = find(results, "binary", split)
         assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
@@ -220,7 +217,9 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     asked = within_limit(whole, benchmark, Reader.passes).count()
     assert f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward passes" in said
 
-    full = _run(Reader(), drawn, tmp_path / "full", monkeypatch, protocols=("retrieval",), batch=2000, full_pools=True)
+    full = _run(
+        Reader(), drawn, tmp_path / "full", monkeypatch, protocols=("retrieval",), batch_size=2000, full_pools=True
+    )
     assert find(full, "retrieval", "seen", metric="R@1")["chance"] == pytest.approx(2 / 900, abs=1e-6)
     assert np.load(tmp_path / "full" / "pools" / "grid.npy").shape == (40, 900)
 

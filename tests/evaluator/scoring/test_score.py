@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from evaluator.api import evaluate
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from evaluator.protocols.items import TRUNCATED
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
-from evaluator.runs.run import Request, run
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.needs import Needs, collect_needs
 from evaluator.scoring.score import indistinct_texts, score, settings_for, text_names
@@ -77,7 +77,7 @@ def test_texts_that_are_read_alike_are_not_scored(
     assert len(same) == len(needs.texts) - len(groups)
 
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    _, results = run(Request(drawn, None, "bag:cut", (), tmp_path / "measured", 64, "cpu"))
+    results = evaluate("bag:cut", drawn, out=tmp_path / "measured", batch_size=64, device="cpu").results
     items = benchmark.items_of("binary").to_pylist() + benchmark.items_of("retrieval").to_pylist()
     candidates: dict[str, list[dict[str, object]]] = {}
     for row in benchmark.candidates.to_pylist():

@@ -11,9 +11,9 @@ import open_clip
 import pytest
 import torch
 
+from evaluator.api import evaluate
 from evaluator.models.device import training_precision
 from evaluator.models.registry import load_model
-from evaluator.runs.run import Request, run
 from evaluator.training import new_diffusion, scratch
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
@@ -155,7 +155,7 @@ def test_a_trained_model_is_an_open_clip_folder(
     )
 
     spec = f"jackalope:{trained}"
-    _, results = run(Request(drawn, None, spec, ("binary",), tmp_path / "run", 64, "cpu"))
+    results = evaluate(spec, drawn, protocols="binary", out=tmp_path / "run", batch_size=64, device="cpu").results
     assert {row["unscored"] for row in results["rows"] if row["unit"] == "share"} == {0}
 
 

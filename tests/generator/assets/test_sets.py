@@ -19,12 +19,11 @@ from generator.assets.sets import (
 )
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.dataset.card import _needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.plan.job import Job, prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.settings import Backend
 from generator.vocabulary.schema import parse_vocabulary, with_assets

@@ -15,8 +15,8 @@ from PIL import Image
 from evaluator.training.data import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.plan.record import Planned
 from generator.render.shards import ShardScenes, parse_shard, parse_size
+from generator.scene.planned import Planned
 from tests.conftest import run_command
 from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite
@@ -93,7 +93,7 @@ def test_a_stopped_packing_continues_to_the_same_files(
 
     with monkeypatch.context() as patched:
         patched.setattr("generator.dataset.packing.Path.unlink", counted(unlink))
-        patched.setattr("generator.base.tars.os.replace", counted(replace))
+        patched.setattr("generator.dataset.packing.os.replace", counted(replace))
         with pytest.raises(KeyboardInterrupt):
             rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
     rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)

@@ -1,8 +1,8 @@
 import pytest
 
-from generator.plan.record import Planned
 from generator.render.farm import pool as choice
 from generator.render.farm.pool import Farm, Limits
+from generator.scene.planned import Planned
 
 JOBS = [Planned(f"{i:06d}", "a|b", (), (), "studio") for i in range(3)]
 

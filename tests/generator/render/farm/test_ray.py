@@ -11,9 +11,8 @@ import pytest
 
 import generator
 from generator.dataset.reader import Dataset
+from generator.plan.job import Job, prepare
 from generator.render.farm.pool import Farm, Limits
-from generator.render.job import Job
-from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
 from tests.conftest import run_command, run_process
 from tests.hostile_folder import make_hostile
@@ -106,7 +105,7 @@ def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
 def test_workers_import_nothing_from_the_working_directory(tmp_path: Path) -> None:
     trace = make_hostile(tmp_path)
     code = (
-        "import ray\nfrom generator.base.cluster import connecting\nwith connecting(None):\n    ray.init(log_to_driver=False)\n"
+        "import ray\nfrom generator.base.extras import connecting\nwith connecting(None):\n    ray.init(log_to_driver=False)\n"
         "remote = ray.remote(num_cpus=1)(lambda: __import__('generator').__file__)\nprint(ray.get(remote.remote()))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

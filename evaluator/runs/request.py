@@ -1,0 +1,118 @@
+"""`Request`: what a run is asked for, declared once for `score run` and `evaluate`.
+
+To add an option, add a field that `option` makes, and read it where it is used (run.py). Other fields are for Python alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evaluator.protocols.registry import protocol_names
+
+if TYPE_CHECKING:  # `score --help` lists the options and must not load what reads datasets
+    from evaluator.runs.dataset import Dataset
+
+
+def option(default: Any, about: str, **more: Any) -> Any:
+    """A field that is also an option of a command, with its help; `more` is read by evaluator.cli.options."""
+    return field(default=default, metadata={"help": about, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a run is asked for. Each option says in its help what it means.
+
+    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is
+    called `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
+    """
+
+    dataset: "Dataset | str | Path"
+    model: Any
+    name: str | None = None
+    within: str | Sequence[str] = ()
+    protocols: str | Sequence[str] = option(
+        (),
+        f"Protocol to score: {', '.join(protocol_names())}. Repeat for several.  [default: all that the benchmark has]",
+        flag="--protocol",
+        metavar="NAME",
+        several=True,
+    )
+    limit: int | None = option(
+        None,
+        "Score at most this many items of each protocol, drawn by their names, for a quick look; the results say so.",
+        least=1,
+    )
+    out: Path | str | None = option(
+        None,
+        "Folder to write; of several models, a folder of each is in it.  [default: runs/DATASET-BENCHMARK/MODEL]",
+        written=True,
+    )
+    batch_size: int | None = option(
+        None,
+        "Images, texts or pairs per batch; halved when memory runs out.  [default: as much as the GPU's memory allows, "
+        "else 128]",
+        least=1,
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = option(
+        "auto",
+        "auto: bfloat16 for the image side of dual encoders on a GPU, else float32. Similarities are always float32.",
+    )
+    workers: int | None = option(
+        None, "Threads that read images ahead.  [default: one per processor core, at most 8]", least=0
+    )
+    splits: Path | str | None = option(
+        None,
+        "Folder of `score familiarity`: its partitions seen, mixed and unseen become the splits of a benchmark of "
+        "others.",
+    )
+    level: float | None = option(
+        None, "Level of the intervals, from 0.5 to 0.999, such as 0.9.  [default: that of `score run`, else 0.95]"
+    )
+    channel: str | None = option(
+        None,
+        "Which of the model's scores to measure, such as itm or itc.  [default: the model's first]",
+        metavar="NAME",
+    )
+    full_pools: bool = option(
+        False, "With a pair scorer too, score complete pools and raw retrieval, however long it takes."
+    )
+    verify: bool = option(
+        False,
+        "Judge the dataset with `gen verify` first, and end if it fails. Without this the run repeats what the "
+        "certificate in the folder says.",
+    )
+    allow_contaminated: bool = option(
+        False,
+        "Score a model that was trained on held-out combinations or on images that are scored; every table and page "
+        "then says CONTAMINATED.",
+    )
+    model_args: Mapping[str, Any] | None = option(
+        None,
+        "Argument of the model's family, such as samples=32 or dtype=bfloat16 (docs/models.md). Repeat, or separate by "
+        "commas.",
+        metavar="NAME=VALUE",
+        several=True,
+    )
+    device: str | None = option(
+        None, "Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
+    )
+
+    @property
+    def model_name(self) -> str:
+        """What the model is called: its spec with its arguments, or the name of an object."""
+        from evaluator.models.arguments import named_with
+        from evaluator.models.in_memory import name_of
+
+        if isinstance(self.model, str):
+            return named_with(self.model, self.model_args or {})
+        return self.name or name_of(self.model)
+
+
+def names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names as they may be given: one alone, or several.
+
+    >>> names("binary"), names(["binary", "retrieval"])
+    (('binary',), ('binary', 'retrieval'))
+    """
+    return (given,) if isinstance(given, str) else tuple(given)
