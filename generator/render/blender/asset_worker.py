@@ -89,9 +89,25 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     import trimesh
 
+    if path.suffix.lower() == ".ply":
+        return _read_ply(path)
     mesh = trimesh.load_scene(path, process=False, skip_materials=True).to_mesh()
     x, y, z = mesh.vertices.T
     return np.stack([x, -z, y] if path.suffix.lower() in _Y_UP else [x, y, z], axis=-1), mesh.faces, []
+
+
+def _read_ply(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Faces of any numbers of corners, which trimesh does not read from a binary file."""
+    from plyfile import PlyData
+
+    elements = PlyData.read(path)
+    vertices = np.stack([np.asarray(elements["vertex"][axis], np.float64) for axis in "xyz"], axis=-1)
+    polygons = elements["face"]["vertex_indices"]
+    triangles = [(face[0], face[i], face[i + 1]) for face in polygons for i in range(1, len(face) - 1)]
+    faces = np.array(triangles, np.int64).reshape(-1, 3)
+    if faces.size and not 0 <= faces.min() <= faces.max() < len(vertices):
+        raise ValueError("a face has a vertex that is not there")
+    return vertices, faces, []
 
 
 def _read_with_blender(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
