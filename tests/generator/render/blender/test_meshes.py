@@ -69,9 +69,9 @@ def test_an_object_without_a_texture_keeps_none_of_an_earlier_one(in_blender: An
 
 def read(folder: str) -> list[Any]:
     import bpy
-    from generator.render.blender.reading import read_file
 
     from generator.base.errors import UserError
+    from generator.render.blender.asset_worker import read_file
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     for name, x, hidden in (("one", 0.0, False), ("two", 5.0, False), ("hidden", 9.0, True)):
@@ -95,4 +95,4 @@ def test_meshes_are_joined_where_they_stand(in_blender: Any, tmp_path: Path) -> 
     assert (low, high, faces) == ([-1, -1, -1], [6, 1, 1], 24)
     assert notes == ["its scripts (run_me.py) were not run"]
     assert empty.startswith("it has no faces")
-    assert missing.startswith("Blender cannot read it as .ply")
+    assert missing.startswith("it cannot be read as .ply")
