@@ -46,6 +46,9 @@ class _Scorer(Protocol):
     key: str
     """Name of the model in the cache. Equal keys promise equal results of equal inputs."""
 
+    reusable: bool = True
+    """Whether results are kept for later runs under `key`; else they are kept in the run's folder while it is scored."""
+
     exposure: Exposure | None = None
     """What the model was shown in training, and nothing else; None where that is unknown."""
 

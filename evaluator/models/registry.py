@@ -99,8 +99,7 @@ def load_model(spec: str, device: str | None, **arguments: Any) -> Model:
         return model
     load = _foreign(family, loader)
     taken = checked_arguments(load, arguments, f"{family}:")
-    from evaluator.models.python import adapt
-    from evaluator.models.user_code import user_code
+    from evaluator.models.user_objects import adapt, user_code
 
     with user_code(spec, loader):
         own = load(name, device, **taken)

@@ -180,14 +180,16 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
 
 
 def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
-    """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
+    """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not reusable."""
     if isinstance(request.model, str):
-        return load_model(request.model, request.device, **request.model_args or {}), None
-    check_device(request.device)
-    if request.model_args:
-        raise UserError(f"Arguments ({', '.join(request.model_args)}) are for a model that is named; leave them out.")
-    model = from_memory(request.model, request.model_name)
-    return model, None if getattr(request.model, "key", None) else out / _CACHE
+        model = load_model(request.model, request.device, **request.model_args or {})
+    else:
+        check_device(request.device)
+        if request.model_args:
+            given = ", ".join(request.model_args)
+            raise UserError(f"Arguments ({given}) are for a model that is named; leave them out.")
+        model = from_memory(request.model, request.model_name)
+    return model, None if model.reusable else out / _CACHE
 
 
 def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
