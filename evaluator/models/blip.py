@@ -9,8 +9,7 @@ from PIL import Image
 from torch.nn import functional as F
 
 from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
-from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
-from evaluator.models.pretrained.storage import Precision
+from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
 from generator.base.errors import UserError
 
 FirstToken = Literal["cls", "enc"]

@@ -10,7 +10,7 @@ from PIL import Image
 
 from evaluator.models.contracts import PairScorer
 from evaluator.models.memory import BatchSize
-from evaluator.models.pretrained.loading import Pretrained
+from evaluator.models.pretrained import Pretrained
 
 BATCH = 64
 PAIR = "pair of image and text"

@@ -16,16 +16,16 @@ from torch.nn import functional as F
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
 from evaluator.models.contracts import DualEncoder, fingerprints
-from evaluator.models.pretrained.loading import (
+from evaluator.models.hub import Source, find_source
+from evaluator.models.pretrained import (
     PROCESSOR,
     TOKENIZER_AND_IMAGES,
+    Precision,
     Pretrained,
     Wanted,
     load_pretrained,
     read_config,
 )
-from evaluator.models.pretrained.source import Source, find_source
-from evaluator.models.pretrained.storage import Precision
 from generator.base.errors import UserError
 
 _LONG = 128

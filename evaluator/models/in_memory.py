@@ -93,7 +93,7 @@ def _of_open_clip(model: Any, preprocess: Any, tokenizer: Any, name: str) -> Mod
 
 def _of_transformers(model: Any, processor: Any, name: str) -> Model:
     from evaluator.models.hf import as_dual_encoder
-    from evaluator.models.pretrained.loading import describe_pretrained
+    from evaluator.models.pretrained import describe_pretrained
     from evaluator.models.vqa import as_vqa_scorer
 
     reads = copy.deepcopy(processor)  # what is set on it, such as the padding, stays out of the caller's

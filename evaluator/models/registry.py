@@ -46,7 +46,7 @@ FAMILIES = {
         "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
     ),
     "api": Family(
-        "evaluator.models.api.scorer:load_api",
+        "evaluator.models.api:load_api",
         "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: api:http://localhost:8000/v1@MODEL",
     ),
     "blind": Family(

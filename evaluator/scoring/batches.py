@@ -4,10 +4,12 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,7 +17,6 @@ import torch
 from evaluator.models.device import autocast
 from evaluator.models.memory import BatchSize
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.prefetch import prefetch
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
@@ -197,3 +198,36 @@ def _memory_before(device: torch.device) -> int | None:
         return None
     torch.cuda.reset_peak_memory_stats(device)
     return torch.cuda.memory_allocated(device)
+
+
+Rows = TypeVar("Rows")
+_AHEAD = 2
+"""Batches that are loaded ahead."""
+
+
+def prefetch(
+    batches: Sequence[Rows], images: Callable[[Rows], list[str]], load: Callable[[str], Any], threads: int
+) -> Iterator[tuple[Rows, dict[str, Any]]]:
+    """Yield each batch with its images, loaded: {image: what `load` returned}.
+
+    `images` names the images of a batch. With 0 threads images are loaded when their batch is due.
+    """
+    if threads == 0:
+        for rows in batches:
+            yield rows, {image: load(image) for image in images(rows)}
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[Rows, dict[str, Future[Any]]]] = deque()
+        try:
+            for rows in batches:
+                waiting.append((rows, {image: pool.submit(load, image) for image in images(rows)}))
+                if len(waiting) > _AHEAD:
+                    yield _loaded(*waiting.popleft())
+            while waiting:
+                yield _loaded(*waiting.popleft())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _loaded(rows: Rows, futures: dict[str, Future[Any]]) -> tuple[Rows, dict[str, Any]]:
+    return rows, {image: future.result() for image, future in futures.items()}

@@ -12,16 +12,15 @@ import pyarrow as pa
 from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
-from evaluator.scoring.distinct import Distinct
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.images import Images
-from evaluator.scoring.needs import Needs, words
+from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_embeddings, write_scores
 from generator.dataset.reader import Benchmark
 
 CHANNEL = "cosine"
-_ROWS = 65_536
+PAIRS_AT_ONCE = 65_536
 """Pairs whose cosines are computed at once."""
 
 
@@ -92,8 +91,8 @@ def _write(
     left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(left), _ROWS):
-            part = slice(start, start + _ROWS)
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
             scores[part, 0] = np.einsum(
                 "nd,nd->n", image_vectors[image_row[left[part]]], text_vectors[text_row[right[part]]]
             )

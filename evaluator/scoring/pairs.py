@@ -15,11 +15,10 @@ from scipy.sparse.csgraph import connected_components
 from evaluator.models.contracts import PairScorer
 from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
-from evaluator.scoring.distinct import Distinct
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.dual import cache_key
 from evaluator.scoring.images import Images
-from evaluator.scoring.needs import Needs, words
+from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError

@@ -12,7 +12,7 @@ from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
 from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.pretrained.source import Source, find_source, is_hub_name, loading
+from evaluator.models.hub import Source, find_source, is_hub_name, loading
 from evaluator.models.weights import weights_digest
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.api.endpoint import Endpoint, RefusedError, data_url, parse_place
+from evaluator.models.api import Endpoint, RefusedError, data_url, parse_place
 from generator.base.errors import UserError
 from tests.evaluator.models.api.conftest import Server
 

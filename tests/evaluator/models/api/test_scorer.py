@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.api.scorer import load_api
+from evaluator.models.api import load_api
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.base.files import read_json

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from evaluator.models.diffusion.elimination import Elimination, _agreeing, eliminate
 from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, parse_preset
+from evaluator.models.diffusion.scorer import Elimination, _agreeing, eliminate
 
 
 def table_draw(errors: np.ndarray, asked: list[int] | None = None) -> Callable[[list[int], np.ndarray], np.ndarray]:

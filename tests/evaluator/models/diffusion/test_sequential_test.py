@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from evaluator.models.diffusion.samples import levels
-from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, parse_preset
-from evaluator.models.diffusion.sequential_test import critical_value, looks, z_score
+from evaluator.models.diffusion.schedules import (
+    EXHAUSTIVE,
+    PRESETS,
+    Schedule,
+    critical_value,
+    looks,
+    parse_preset,
+    z_score,
+)
 
 
 def test_critical_values_agree_with_simulated_brownian_motion() -> None:

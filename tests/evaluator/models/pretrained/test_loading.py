@@ -14,7 +14,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.pretrained.loading import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
+from evaluator.models.pretrained import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (

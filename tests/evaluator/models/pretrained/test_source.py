@@ -14,7 +14,7 @@ import huggingface_hub.constants
 import pytest
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.pretrained.source import Source, find_source, first_line, loading
+from evaluator.models.hub import Source, find_source, first_line, loading
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny

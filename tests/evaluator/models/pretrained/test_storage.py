@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.models.pretrained.storage import check_in_memory
+from evaluator.models.pretrained import check_in_memory
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models import test_vqa
@@ -91,7 +91,7 @@ def test_one_sentence(
     def found(name: str) -> object:
         return None if name == package else object()
 
-    monkeypatch.setattr("evaluator.models.pretrained.storage.find_spec", found)
+    monkeypatch.setattr("evaluator.models.pretrained.find_spec", found)
     with pytest.raises(UserError) as caught:
         load_model(f"vqa:{test_vqa.make_llava(tmp_path / 'model')}", device, **arguments)
     assert said in caught.value.message

@@ -1,7 +1,10 @@
-"""Where a pretrained model is (a folder or a repository of the Hugging Face Hub), and what is said when it cannot be loaded."""
+"""Silence for model libraries while they load or tokenize: their errors are told in one sentence instead."""
 
+import logging
 import pickle
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,14 +12,34 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-from evaluator.models.damage import damage_in
-from evaluator.models.quiet import quiet
-from evaluator.models.weights import check_weights_folder
+from evaluator.models.weights import check_weights_folder, damage_in
 from generator.base.errors import UserError
+
+_WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside, nothing is logged or warned about, and transformers and diffusers show no progress bars."""
+    disabled = logging.root.manager.disable
+    libraries = [sys.modules[name] for name in _WITH_BARS if name in sys.modules]
+    with_bars = [library for library in libraries if library.is_progress_bar_enabled()]
+    logging.disable(logging.CRITICAL)
+    for library in with_bars:
+        library.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+        for library in with_bars:
+            library.enable_progress_bar()
+
 
 _NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError)
 _OFFLINE = ("connect", "offline mode", "resolve", "Hub")
-_LONGEST = 160
+_LONGEST_LINE = 160
 
 
 @dataclass(frozen=True)
@@ -117,4 +140,4 @@ def _mend(option: str) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, cut to 160 characters, to stand in brackets; else the error's type."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:_LONGEST].rstrip(":. ")
+    return lines[0][:_LONGEST_LINE].rstrip(":. ")
