@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from evaluator.audits.prompts import Prompt, choose_prompts
 from evaluator.models.arguments import name_and_spec
-from evaluator.models.diffusion.noising import decode_latent
+from evaluator.models.diffusion.latents import decode_latent
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hub import quiet
 from evaluator.models.registry import load_model

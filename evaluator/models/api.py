@@ -19,12 +19,11 @@ import numpy as np
 from PIL import Image
 from pydantic import Field
 
-from evaluator.models.contracts import PairScorer, fingerprints
-from evaluator.models.cross_encoder import PAIR
+from evaluator.models.bases import PAIR
+from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
 from evaluator.models.hub import first_line
 from evaluator.models.memory import BatchSize
-from evaluator.models.vqa import CHANNELS, QUESTION, question
-from evaluator.models.yes_no import Score, score_of_samples, score_of_tokens
+from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_samples, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
 
@@ -230,12 +229,7 @@ class ApiScorer(PairScorer):
         }
         return asked | dict(sorted(self._unscored.items()))
 
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError where the endpoint answers no more."""
         shown = {image: data_url(images[image]) for image, _ in pairs}
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)

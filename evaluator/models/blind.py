@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import Group, PairScorer, fingerprints
+from evaluator.models.contracts import Contests, Group, Pairs, PairScorer, fingerprints
 from evaluator.models.memory import BatchSize
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
@@ -45,12 +45,7 @@ class BlindScorer(PairScorer, ABC):
         """Fingerprints of the whole texts, int64 (n, 4), so that different texts of equal score count as ties."""
         return fingerprints(text.encode() for text in texts)
 
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""
         folds = dict(enumerate(map(self._fold, images)))
         asked = [(folds.get(i), text) for i, text in pairs]

@@ -14,6 +14,11 @@ from PIL import Image
 from evaluator.models.memory import BatchSize
 from evaluator.provenance.exposure import Exposure
 
+Pairs: TypeAlias = Sequence[tuple[int, str]]
+"""Pairs of (index into some images, text)."""
+Contests: TypeAlias = Sequence[Sequence[int]] | None
+"""Indices of the pairs that a protocol compares, for each contest."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -122,16 +127,8 @@ class PairScorer(_Scorer, Protocol):
     evaluations: Evaluations | None = None
     """Counts the evaluations of a network that is run many times for a pair; None for others."""
 
-    def score_pairs(
-        self,
-        images: Sequence[Any],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
-        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a score.
-
-        A pair is (index into `images`, text). Each contest lists indices of `pairs` that a protocol compares.
-        """
+    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a score."""
         ...
 
 

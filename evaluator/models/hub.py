@@ -1,8 +1,9 @@
-"""Silence for model libraries while they load or tokenize: their errors are told in one sentence instead."""
+"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), and why it cannot be loaded."""
 
 import logging
 import pickle
 import re
+import struct
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,10 +13,15 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
+from evaluator.models.memory import out_of_memory
 from evaluator.models.weights import check_weights_folder, damage_in
 from generator.base.errors import UserError
 
 _WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
+_NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError, IndexError, StopIteration, struct.error)
+_OFFLINE = ("connect", "offline mode", "resolve", "Hub", "download")
+_UNFIT = ("mismatch", "state_dict")
+_LONGEST = 160
 
 
 @contextmanager
@@ -37,39 +43,35 @@ def quiet() -> Iterator[None]:
             library.enable_progress_bar()
 
 
-_NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError)
-_OFFLINE = ("connect", "offline mode", "resolve", "Hub")
-_LONGEST_LINE = 160
-
-
 @dataclass(frozen=True)
 class Source:
-    """A folder, or a repository of the Hub at a revision.
+    """A folder or file, or a repository of the Hub at a revision.
 
-    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `option` is the family or
-    option that was given the name, such as `vilt:` or `--language-model`; error messages name it.
+    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `mend` says what to give in its
+    place, such as "give vilt: a folder that save_pretrained wrote"; error messages end with it.
     """
 
     name: str
     place: str
     revision: str | None
-    option: str
+    mend: str
 
     @property
-    def is_folder(self) -> bool:
-        """Whether the model is a local folder."""
-        return Path(self.place).is_dir()
+    def is_local(self) -> bool:
+        """Whether the model is on this machine, as the user named it."""
+        return Path(self.place).exists()
 
 
 def find_source(name: str, option: str, index: str = "config.json") -> Source:
     """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
 
-    Raises UserError when the folder or its `index` is missing, or when the name cannot be one of the Hub.
+    option: the family or option that was given the name, such as `vilt:` or `--language-model`. Raises UserError when the
+    folder or its `index` is missing, or when the name cannot be one of the Hub.
     """
+    mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
     folder = Path(name).expanduser()
     if folder.is_dir():
         if not (folder / index).exists():
-            mend = f"give {option} a folder that save_pretrained wrote"
             if (folder / "open_clip_config.json").exists():
                 mend = f"name a folder of open_clip as open_clip:local-dir:{name}"
             raise UserError(f"The folder '{name}' has no {index}; {mend}.")
@@ -78,11 +80,11 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
                 f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
             )
         check_weights_folder(folder)
-        return Source(name, str(folder), None, option)
+        return Source(name, str(folder), None, mend)
     repository, _, revision = name.partition("@")
     if not is_hub_name(repository):
-        raise UserError(f"There is no folder '{name}'; {_mend(option)}.")
-    return Source(name, repository, revision or None, option)
+        raise UserError(f"There is no folder '{name}'; {mend}.")
+    return Source(name, repository, revision or None, mend)
 
 
 def is_hub_name(name: str) -> bool:
@@ -103,23 +105,25 @@ def loading(source: Source) -> Iterator[None]:
             yield
     except UserError:
         raise
-    except Exception as error:  # every loader of transformers and diffusers has errors of its own
+    except Exception as error:  # every library has errors of its own
         raise UserError(_explained(source, error)) from error
 
 
 def _explained(source: Source, error: Exception) -> str:
     text, reason = str(error), first_line(error)
-    if not source.is_folder and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
-        return f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the network, or give a folder."
-    if source.is_folder and (damage := damage_in(Path(source.place))):
-        return f"{damage}; copy it again, or {_mend(source.option)}."
+    if out_of_memory(error):
+        return f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller model."
+    if source.is_local and (damage := damage_in(Path(source.place))):
+        return f"{damage}; copy it again, or {source.mend}."
+    if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
+        return f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the network."
     if isinstance(error, _NOT_TENSORS):
-        return f"The weights of '{source.name}' are not tensors alone ({reason}); give a model.safetensors."
+        return f"The weights of '{source.name}' are not tensors alone ({reason}); {source.mend}."
     if isinstance(error, ImportError):
         return f"'{source.name}' needs a package that is not installed ({reason})."
-    if "mismatch" in text:
-        return f"The weights of '{source.name}' do not fit its config.json (tensors of other shapes); give weights saved with their own config.json."
-    return f"'{source.name}' cannot be loaded ({reason}); {_mend(source.option)}."
+    if any(sign in text for sign in _UNFIT):
+        return f"The weights of '{source.name}' do not fit its configuration ({reason}); {source.mend}."
+    return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
 
 
 def _not_downloaded(error: BaseException | None) -> bool:
@@ -133,11 +137,7 @@ def _not_downloaded(error: BaseException | None) -> bool:
     return False
 
 
-def _mend(option: str) -> str:
-    return f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
-
-
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, cut to 160 characters, to stand in brackets; else the error's type."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:_LONGEST_LINE].rstrip(":. ")
+    return lines[0][:_LONGEST].rstrip(":. ")

@@ -6,9 +6,7 @@
 
 import hashlib
 import json
-import pickle
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,27 +16,25 @@ import numpy as np
 import open_clip
 import torch
 from PIL import Image
-from safetensors import SafetensorError
-from torch.nn import functional as F
 
-from evaluator.models.contracts import DualEncoder
+from evaluator.models.bases import TowerEncoder
 from evaluator.models.device import best_device
-from evaluator.models.hub import Source, first_line, loading, quiet
-from evaluator.models.memory import out_of_memory
-from evaluator.models.weights import check_weights_file, check_weights_folder, damage_in, weights_digest
+from evaluator.models.hub import Source, loading
+from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 
+CONFIG = "open_clip_config.json"
+_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+# what tokenizers of open_clip may be given; anything else is handed on to transformers, or names a file to read
+_TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
 _QUICK = "-quickgelu"
 _FEW = 8
-# raised by reading a file that is not a checkpoint of tensors
-_NOT_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, StopIteration, struct.error)
-# raised by a checkpoint or configuration that does not fit
-_UNFIT = (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError, AssertionError, ZeroDivisionError)
+_OWN = "by the model's own configuration"
 
 
-class OpenClipEncoder(DualEncoder):
+class OpenClipEncoder(TowerEncoder):
     """A model of open_clip as a DualEncoder, in the precision of its weights."""
 
     def __init__(
@@ -75,11 +71,6 @@ class OpenClipEncoder(DualEncoder):
         ids: np.ndarray = self._tokenizer(list(texts)).numpy()
         return ids
 
-    @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d)."""
-        return _unit(self.text_features(self.text_inputs(texts)))
-
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """What the text tower reads, by name: token ids, int64 (n, text_length)."""
         return {"text": self._tokenizer(list(texts))}
@@ -106,12 +97,6 @@ class OpenClipEncoder(DualEncoder):
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
 
-    @torch.inference_mode()
-    def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
-        pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
-        return _unit(self.image_features(pixels))
-
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or `hf-hub:OWNER/NAME@REVISION`.
@@ -126,21 +111,19 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
             raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
         read_json(folder / CONFIG)  # raises UserError where it is damaged
         check_weights_folder(folder)
-        exposure = recorded_exposure(folder)
-        encoder = _load(name, None, False, device, "by the model's own configuration")
-        encoder.exposure = exposure
+        encoder = _load(name, None, False, device, _OWN)
+        encoder.exposure = recorded_exposure(folder)
         return encoder
     if name.startswith("hf-hub:"):
         place, _, revision = name.removeprefix("hf-hub:").partition("@")
-        if revision:  # open_clip itself loads the newest one
-            source = Source(name, place, revision, "open_clip:hf-hub:")
-            with loading(source):
-                folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
-            check_weights_folder(folder)
-            encoder = _load(f"local-dir:{folder}", None, False, device, "by the model's own configuration")
-            encoder.info["weights"] = name
-            return encoder
-        return _load(name, None, False, device, "by the model's own configuration")
+        if not revision:
+            return _load(name, None, False, device, _OWN)
+        with loading(Source(name, place, revision, "name another revision")):  # open_clip itself loads the newest one
+            folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
+        check_weights_folder(folder)
+        encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
+        encoder.info["weights"] = name
+        return encoder
     architecture, _, weights = name.partition("@")
     known = open_clip.list_models()
     if architecture not in known:
@@ -181,40 +164,20 @@ def _suggest(name: str, known: list[str]) -> str:
 def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
-    try:
-        with quiet():
-            config = open_clip.get_model_config(name)
-            check_open_clip_config(config, given)
-            model, preprocess = open_clip.create_model_from_pretrained(
-                name, weights, force_quick_gelu=quick, device=target, precision="fp32"
-            )
-            by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
-            tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
-    except (*_NOT_TENSORS, *_UNFIT) as error:
-        if out_of_memory(error):
-            raise UserError(
-                f"There is not enough memory to load '{given}'; choose --device cpu or a smaller model."
-            ) from None
-        if damage := damage_in(Path(given.removeprefix("local-dir:"))):
-            raise UserError(f"{damage}; copy it again, or give another checkpoint saved by open_clip.") from None
-        raise _unloadable(error, name, given, weights is None) from None
+    mend = (
+        "give a folder that open_clip wrote" if weights is None else f"give a checkpoint of {name} saved by open_clip"
+    )
+    with loading(Source(given, given.removeprefix("local-dir:"), None, mend)):
+        config = open_clip.get_model_config(name)
+        check_open_clip_config(config, given)
+        model, preprocess = open_clip.create_model_from_pretrained(
+            name, weights, force_quick_gelu=quick, device=target, precision="fp32"
+        )
+        by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
+        tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
-
-
-def _unloadable(error: Exception, name: str, given: str, is_folder: bool) -> UserError:
-    """What is said of a checkpoint whose file is whole, and yet cannot be loaded."""
-    reason = first_line(error)
-    if isinstance(error, _NOT_TENSORS):
-        return UserError(f"'{given}' is not a checkpoint of tensors alone ({reason}); give a file saved by open_clip.")
-    if "download" in str(error) or "HF Hub" in str(error):
-        return UserError(f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file.")
-    if isinstance(error, RuntimeError) and "state_dict" in str(error):
-        mend = f"correct {CONFIG}" if is_folder else "name the architecture they were trained with"
-        return UserError(f"The weights '{given}' do not fit {CONFIG if is_folder else name} ({reason}); {mend}.")
-    what = f"folder with {CONFIG}" if is_folder else "checkpoint"
-    return UserError(f"'{given}' cannot be loaded as {name} ({reason}); give a {what} saved by open_clip.")
 
 
 def activation_of(model: torch.nn.Module) -> str:
@@ -223,21 +186,11 @@ def activation_of(model: torch.nn.Module) -> str:
     return ", ".join(sorted(names))
 
 
-def _unit(embeddings: torch.Tensor) -> np.ndarray:
-    return np.asarray(F.normalize(embeddings.float(), dim=-1).cpu().numpy())
-
-
 def _describe(step: Any) -> str:
     """A step of the preprocessing with its settings; of a plain function, its name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
         return str(getattr(step, "__name__", type(step).__name__))
     return " ".join(str(step).split())
-
-
-CONFIG = "open_clip_config.json"
-_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-# what tokenizers of open_clip may be given; anything else is handed on to transformers, or names a file to read
-_TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
 
 
 def check_open_clip_config(config: Any, given: str) -> None:

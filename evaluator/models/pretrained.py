@@ -1,4 +1,4 @@
-"""Load a model of transformers with its tokenizer and image processor, without running foreign code."""
+"""Load a model of transformers with its tokenizer and image processor, without running foreign code, and record it."""
 
 import hashlib
 import json
@@ -16,7 +16,6 @@ from typing_extensions import TypedDict  # pydantic takes no other before Python
 
 from evaluator.models.device import best_device
 from evaluator.models.hub import Source, find_source, loading
-from evaluator.models.memory import out_of_memory
 from evaluator.models.weights import weights_digest
 from evaluator.provenance.exposure import Exposure, recorded_exposure
 from generator.base.errors import UserError
@@ -24,6 +23,31 @@ from generator.base.errors import UserError
 TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
 PROCESSOR = ("AutoProcessor",)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# libraries write these about themselves; models that differ in nothing else are the same
+_INCIDENTAL = {
+    "transformers_version", "_name_or_path", "name_or_path", "dtype", "torch_dtype", "architectures", "is_local",
+    "local_files_only", "processor_class",
+}  # fmt: skip
+_STEPS = {
+    "resize": ("size", "size_divisor", "min_pixels", "max_pixels", "resample", "patch_size", "max_num_patches"),
+    "center_crop": ("crop_size",),
+    "rescale": ("rescale_factor",),
+    "normalize": ("image_mean", "image_std"),
+}
+
+
+class Precision(TypedDict, total=False):
+    """dtype: number format of the weights and of what is computed; `auto` is that of the files. Without it float32."""
+
+    dtype: Literal["float32", "bfloat16", "float16", "auto"]
+
+
+class Storage(Precision, total=False):
+    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the weights."""
+
+    device_map: Literal["auto", "balanced", "sequential"]
+    quantization: Literal["bnb-8bit", "bnb-4bit"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +90,7 @@ class Pretrained:
 
 
 def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says (storage.py).
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says.
 
     Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its weights
     or its tokenizer do not fit its configuration; and when a file holds more than tensors.
@@ -78,17 +102,16 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
     model_type = str(read_config(source).get("model_type"))
     if model_type not in wanted.classes:
         raise UserError(f"'{name}' is a model of type '{model_type}'; give {wanted.option} {wanted.description}.")
-    options = storage_options(how, device)
+    options = _storage_options(how, device)
     where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
     with loading(source):
         config = transformers.AutoConfig.from_pretrained(source.place, **where)
         model, report = getattr(transformers, wanted.classes[model_type]).from_pretrained(
             source.place, config=config, output_loading_info=True, **options, **where
         )
-    for unused in wanted.unused:
-        _drop(model, unused)
-    check_weights(name, model, report)
-    with loading(source):
+        for unused in wanted.unused:
+            _drop(model, unused)
+        check_weights(name, model, report)
         readers = {
             reader: getattr(transformers, reader).from_pretrained(source.place, config=config, **where)
             for reader in wanted.readers
@@ -97,18 +120,43 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
         tokenizer = readers["AutoTokenizer"] if processor is None else processor.tokenizer
         image_processor = readers.get("AutoImageProcessor", getattr(processor, "image_processor", None))
         check_tokenizer(name, tokenizer, config)
-    try:
         model = model.eval() if "device_map" in options else model.eval().to(target)
-    except (RuntimeError, MemoryError) as error:
-        if not out_of_memory(error):
-            raise
+    if any(parameter.is_meta for parameter in model.parameters()):  # a device map leaves out what has no room
         raise UserError(
-            f"'{name}' does not fit in the memory of {target}; choose --device cpu or a smaller model."
-        ) from None
-    check_in_memory(name, model)
+            f"'{name}' does not fit in the memory of the devices; take quantization=bnb-4bit, or a smaller model."
+        )
     loaded = describe_pretrained(name, model, tokenizer, image_processor, processor)
     loaded.info.update({key: value for key, value in how.items() if key != "dtype"})
     return replace(loaded, exposure=recorded_exposure(Path(source.place)))
+
+
+def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
+    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its devices
+    once it is loaded.
+
+    Raises UserError for a device beside a device map, and for a package that is not installed.
+    """
+    dtype, device_map, quantization = how.get("dtype", "float32"), how.get("device_map"), how.get("quantization")
+    options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
+    for package in [*["accelerate"] * bool(device_map or quantization), *["bitsandbytes"] * bool(quantization)]:
+        if find_spec(package) is None:
+            asked = f"quantization={quantization}" if quantization else f"device_map={device_map}"
+            raise UserError(
+                f"{asked} needs the package {package}, which is not installed; install it with: pip install {package}."
+            )
+    if device_map and device is not None:
+        raise UserError(
+            f"Both --device {device} and device_map={device_map} say where the model goes; give one of them."
+        )
+    if device_map or quantization:
+        options["device_map"] = device_map or {"": str(best_device(device))}
+    if quantization:
+        from transformers import BitsAndBytesConfig
+
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_8bit=quantization == "bnb-8bit", load_in_4bit=quantization == "bnb-4bit"
+        )
+    return options
 
 
 def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:
@@ -143,12 +191,12 @@ def read_config(source: Source) -> dict[str, Any]:
     import transformers
 
     with loading(source):
-        config: dict[str, Any] = transformers.PreTrainedConfig.get_config_dict(source.place, revision=source.revision)[
-            0
-        ]
+        config: dict[str, Any]
+        config, _ = transformers.PreTrainedConfig.get_config_dict(source.place, revision=source.revision)
     if kernel := _kernel(config):
         raise UserError(
-            f"The config.json of '{source.name}' asks for the code '{kernel}' of the Hub, which is not run; take attn_implementation out."
+            f"The config.json of '{source.name}' asks for the code '{kernel}' of the Hub, which is not run; take "
+            "attn_implementation out."
         )
     return config
 
@@ -165,78 +213,10 @@ def _kernel(config: Mapping[str, Any]) -> str | None:
 
 def _drop(model: Any, module: str) -> None:
     """Replace a module, named by its path, by None where the model has it."""
-    *parents, last = module.split(".")
-    holder = model.get_submodule(".".join(parents))
+    path, _, last = module.rpartition(".")
+    holder = model.get_submodule(path)
     if hasattr(holder, last):
         setattr(holder, last, None)
-
-
-Quantization = Literal["bnb-8bit", "bnb-4bit", "torchao-int8"]
-_PACKAGES = {"bnb-8bit": "bitsandbytes", "bnb-4bit": "bitsandbytes", "torchao-int8": "torchao"}
-
-
-class Precision(TypedDict, total=False):
-    """dtype: number format of the weights and of what is computed; `auto` is that of the files. Without it float32."""
-
-    dtype: Literal["float32", "bfloat16", "float16", "auto"]
-
-
-class Storage(Precision, total=False):
-    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the weights."""
-
-    device_map: Literal["auto", "balanced", "sequential"]
-    quantization: Quantization
-
-
-def storage_options(how: Storage, device: str | None) -> dict[str, Any]:
-    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its devices
-    once it is loaded.
-
-    Raises UserError for a device beside a device map, and for a package that is not installed.
-    """
-    dtype = how.get("dtype", "float32")
-    options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
-    if map_ := how.get("device_map"):
-        if device is not None:
-            raise UserError(f"Both --device {device} and device_map={map_} say where the model goes; give one of them.")
-        _check_package(f"device_map={map_}", "accelerate")
-        options["device_map"] = map_
-    if quantization := how.get("quantization"):
-        _check_package(f"quantization={quantization}", "accelerate")
-        _check_package(f"quantization={quantization}", _PACKAGES[quantization])
-        options["quantization_config"] = _quantised(quantization)
-        options.setdefault("device_map", {"": str(best_device(device))})
-    return options
-
-
-def check_in_memory(name: str, model: torch.nn.Module) -> None:
-    """Raise UserError where layers of a model are left out of the memory of the devices, as a device map does that has no room."""
-    if any(parameter.is_meta for parameter in model.parameters()):
-        raise UserError(
-            f"'{name}' does not fit in the memory of the devices; take quantization=bnb-4bit, or a smaller model."
-        )
-
-
-def _check_package(asked: str, package: str) -> None:
-    if find_spec(package) is None:
-        raise UserError(
-            f"{asked} needs the package {package}, which is not installed; install it with: pip install {package}."
-        )
-
-
-def _quantised(quantization: Quantization) -> Any:
-    import transformers
-
-    if quantization == "torchao-int8":
-        from torchao.quantization import Int8WeightOnlyConfig
-
-        return transformers.TorchAoConfig(Int8WeightOnlyConfig())
-    return transformers.BitsAndBytesConfig(
-        load_in_8bit=quantization == "bnb-8bit", load_in_4bit=quantization == "bnb-4bit"
-    )
-
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
@@ -272,19 +252,6 @@ def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
         raise UserError(
             f"The tokenizer of '{name}' has ids up to {highest}, its text model only {size} words; give the tokenizer it was trained with."
         )
-
-
-# libraries write these about themselves; models that differ in nothing else are the same
-_INCIDENTAL = {
-    "transformers_version", "_name_or_path", "name_or_path", "dtype", "torch_dtype", "architectures", "is_local",
-    "local_files_only", "processor_class",
-}  # fmt: skip
-_STEPS = {
-    "resize": ("size", "size_divisor", "min_pixels", "max_pixels", "resample", "patch_size", "max_num_patches"),
-    "center_crop": ("crop_size",),
-    "rescale": ("rescale_factor",),
-    "normalize": ("image_mean", "image_std"),
-}
 
 
 def describe_preprocessing(image_processor: Any) -> str:

@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 from pydantic import Field, InstanceOf, JsonValue, StrictBool, StrictStr, TypeAdapter, ValidationError
 
-from evaluator.models.contracts import DualEncoder, Group, Model, PairScorer, fingerprints
+from evaluator.models.contracts import Contests, DualEncoder, Group, Model, Pairs, PairScorer, fingerprints
 from evaluator.models.device import best_device
 from evaluator.models.memory import BatchSize, out_of_memory
 from evaluator.models.weights import weights_digest
@@ -39,7 +39,6 @@ _ATTRIBUTES: dict[str, tuple[Any, Any]] = {  # what an object may say of itself:
     "contested": (StrictBool, False),
     "reads_images": (StrictBool, True),
 }
-Contests = Sequence[Sequence[int]] | None
 
 
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
@@ -199,9 +198,7 @@ class UserScorer(_UserModel, PairScorer):
             )
 
     @torch.no_grad()
-    def score_pairs(
-        self, images: Sequence[Any], pairs: Sequence[tuple[int, str]], contests: Contests = None
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score.
 
         The model's score_pairs gets at most `batch` pairs at once, and one that is contested gets all of them.
@@ -219,12 +216,9 @@ class UserScorer(_UserModel, PairScorer):
 
         if self.contested:
             return self._scored(images, pairs, contests)
-        scores = np.empty((len(pairs), len(self.channels)), np.float32)
-        for part, found in self.batch.run(compute, range(len(pairs))):
-            scores[part] = found
-        return scores
+        return self.batch.fill(compute, range(len(pairs)), (len(pairs), len(self.channels)))
 
-    def _scored(self, images: Sequence[Any], pairs: Sequence[tuple[int, str]], contests: Contests) -> np.ndarray:
+    def _scored(self, images: Sequence[Any], pairs: Pairs, contests: Contests) -> np.ndarray:
         expected = (len(pairs), len(self.channels))
         if self._in_bulk:
             wanted = {"contests": contests} if "contests" in parameters_of(self._model.score_pairs) else {}

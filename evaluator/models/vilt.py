@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.bases import BATCH, CrossEncoder, padded_tokens
 from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
 
 _WANTED = Wanted(

@@ -1,13 +1,64 @@
-"""The score of a yes-or-no question, from what an endpoint answered: log-probabilities of the first token, or sampled answers."""
+"""The yes-or-no question about an image and a text, and its score: from logits, listed tokens or sampled answers.
+
+The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
+section 3).
+"""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from evaluator.models.vqa import spelled
+import torch
 
+from generator.base.errors import UserError
+
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
+CHANNELS = ("log_odds", "p_yes")
+_WORD_STARTS = "Ġ▁ "
 _FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+def question(text: str) -> str:
+    """The question about a text. Phrases and sentences get the same wording, so that only the texts differ.
+
+    >>> question("There is a red cube.")
+    'Does this figure show "There is a red cube."? Please answer yes or no.'
+    """
+    return QUESTION.format(text)
+
+
+def spelled(token: str) -> str:
+    """A token without a leading space or mark of a word's start, in lower case.
+
+    >>> spelled("▁Yes")
+    'yes'
+    """
+    return token.lstrip(_WORD_STARTS).casefold()
+
+
+class AnswerTokens:
+    """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
+
+    Raises UserError when the tokenizer has none for one of the two.
+    """
+
+    def __init__(self, tokenizer: Any, name: str):
+        self.ids = {
+            answer: sorted(i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer)
+            for answer in ("yes", "no")
+        }
+        for answer, ids in self.ids.items():
+            if not ids:
+                raise UserError(
+                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English."
+                )
+
+    def scores(self, logits: torch.Tensor) -> torch.Tensor:
+        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first token."""
+        logits = logits.float()
+        yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
+        return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
 
 
 class Score(NamedTuple):
@@ -49,15 +100,11 @@ def score_of_samples(answers: Sequence[str]) -> Score | None:
     >>> score_of_samples(["Yes.", "yes", "No", "A cube"]).p_yes
     0.5
     """
-    counts: Mapping[str, int] = {"yes": 0, "no": 0} | _counted(answers)
-    if not counts["yes"] + counts["no"]:
-        return None
-    return Score(math.log((counts["yes"] + 0.5) / (counts["no"] + 0.5)), counts["yes"] / len(answers))
-
-
-def _counted(answers: Sequence[str]) -> dict[str, int]:
     words = [found[1].casefold() for answer in answers if (found := _FIRST_WORD.match(answer))]
-    return {word: words.count(word) for word in set(words)}
+    if not words:
+        return None
+    yes, no = (words.count(word) for word in ("yes", "no"))
+    return Score(math.log((yes + 0.5) / (no + 0.5)), yes / len(answers))
 
 
 def _sum(logarithms: Sequence[float]) -> float:

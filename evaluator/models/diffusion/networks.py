@@ -1,6 +1,5 @@
 """One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
 
-import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evaluator.models.diffusion.noising import Diffusion, Edm, Flow, Noising, process_of
+from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process_of
 from evaluator.models.hub import quiet
 
 Condition = dict[str, torch.Tensor]
@@ -22,8 +21,8 @@ class Network(ABC):
     component = "transformer"
     """Name of the denoising network among the pipeline's components."""
 
-    processes: tuple[type[Noising], ...] = (Flow,)
-    """What networks of this kind learn by; the scheduler says which of them."""
+    learns_by: type[Noising] = Flow
+    """How noise is added in training."""
 
     optional: tuple[str, ...] = ()
     """Components that the pipeline may lack."""
@@ -34,7 +33,7 @@ class Network(ABC):
     def __init__(self, pipe: Any):
         self.pipe = pipe
         self.model = getattr(pipe, self.component)
-        self.process = process_of(pipe.scheduler, self.processes)
+        self.process = process_of(pipe.scheduler, self.learns_by)
 
     @property
     def side(self) -> int:
@@ -78,7 +77,7 @@ class StableDiffusion(Network):
     """Stable Diffusion 1.x and 2.x."""
 
     component = "unet"
-    processes = (Diffusion, Edm)
+    learns_by = Diffusion
 
     @property
     def multiple(self) -> int:
@@ -159,36 +158,6 @@ class StableDiffusion3(Network):
         return predicted
 
 
-class AuraFlow(Network):
-    """AuraFlow: one text encoder of 256 tokens. The network gets σ itself as its timestep.
-
-    Its positions are a square of their own size; beyond it the library takes those of other rows, without a word.
-    """
-
-    @property
-    def longest(self) -> int:
-        """The side of the square of learnt positions."""
-        side = math.isqrt(self.model.config.pos_embed_max_size)
-        return int(side * self.model.config.patch_size * self.pipe.vae_scale_factor)
-
-    def tokenizers(self) -> list[tuple[Any, int]]:
-        """The tokenizer of the text encoder."""
-        return [(self.pipe.tokenizer, 256)]
-
-    def encode_texts(self, texts: list[str]) -> Condition:
-        """Hidden states."""
-        states, *_ = self.pipe.encode_prompt(texts, do_classifier_free_guidance=False, device=self.pipe.device)
-        return {"states": states}
-
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
-        """The velocity."""
-        steps = self.pipe.scheduler.config.num_train_timesteps
-        predicted: torch.Tensor = self.model(
-            noisy, encoder_hidden_states=condition["states"], timestep=timesteps / steps
-        ).sample
-        return predicted
-
-
 class Flux(Network):
     """FLUX.1: latents are packed in patches of 2×2. A network distilled for guidance gets a guidance of 1."""
 
@@ -232,7 +201,6 @@ NETWORKS: dict[str, type[Network]] = {
     "StableDiffusionPipeline": StableDiffusion,
     "StableDiffusionXLPipeline": StableDiffusionXL,
     "StableDiffusion3Pipeline": StableDiffusion3,
-    "AuraFlowPipeline": AuraFlow,
     "FluxPipeline": Flux,
 }
 

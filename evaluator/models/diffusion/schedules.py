@@ -1,167 +1,18 @@
 """Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
-from evaluator.models.diffusion.noising import Fit
+from evaluator.models.arguments import checked_arguments, parse_arguments
+from evaluator.models.diffusion.latents import Fit
 from evaluator.models.diffusion.samples import nested_order, staged_order
 from generator.base.errors import UserError, did_you_mean
 
 Loss = Literal["l2", "l1", "huber"]
-LOSSES: tuple[Loss, ...] = ("l2", "l1", "huber")
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The numbers of samples after which texts of a contest drop out, and which texts drop out.
-
-    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a `confidence`
-    in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is better.
-    """
-
-    stages: tuple[int, ...]
-    keep: tuple[int, ...] = ()
-    confidence: float | None = None
-
-    @property
-    def total(self) -> int:
-        """The number of samples, which is the most that a text gets."""
-        return self.stages[-1]
-
-    @property
-    def early(self) -> bool:
-        """Whether a text can drop out before it has had all samples, depending on its rivals."""
-        return len(self.stages) > 1
-
-    def order(self, seed: int) -> np.ndarray:
-        """The order in which samples are taken, int64 (total,). Every stage covers the whole range of noise levels."""
-        return staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
-
-    def beaten(self, errors: np.ndarray, stage: int) -> np.ndarray:
-        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered by noise level.
-
-        The text of the smallest mean error (the first of several) never drops out.
-        """
-        best = int(errors.mean(1).argmin())
-        if self.stages[stage] == self.total:
-            beaten = np.ones(len(errors), dtype=bool)
-        elif self.confidence is None:
-            beaten = np.argsort(np.argsort(errors.mean(1), kind="stable")) >= self.keep[stage]
-        else:
-            critical = critical_value((1 - self.confidence) / max(1, len(errors) - 1), self.total)
-            beaten = z_score(errors - errors[best], self.total) > critical
-        beaten[best] = False
-        return beaten
-
-    def __str__(self) -> str:
-        if self.confidence is not None:
-            return f"{self.stages[0]} to {self.total:,} samples, until decided with {self.confidence:.0%} confidence"
-        if not self.early:
-            return f"{self.total:,} samples"
-        steps = (f"{n} samples keep {kept}" for n, kept in zip(self.stages, self.keep, strict=True))
-        return " → ".join(steps)
-
-
-@dataclass(frozen=True)
-class Preset:
-    """All settings of a score besides the model. weighting: see samples.level_weights. `changed` lists the options that differ from the named preset."""
-
-    name: str
-    schedule: Schedule
-    loss: Loss = "l2"
-    fit: Fit = "whole"
-    seed: int = 0
-    weighting: tuple[float, ...] = ()
-    changed: tuple[str, ...] = field(default=(), compare=False)
-
-
-FIXED = 64
-EXHAUSTIVE = 1024
-CONFIDENCE = 0.97
-DEFAULT = "fixed"
-PRESETS = {
-    preset.name: preset
-    for preset in (
-        Preset("fixed", Schedule((FIXED,), (1,))),
-        Preset("exhaustive", Schedule((EXHAUSTIVE,), (1,))),
-        Preset("sequential", Schedule(looks(EXHAUSTIVE), confidence=CONFIDENCE)),
-        Preset("li2023", Schedule((50, 500), (5, 1)), fit="crop"),
-        Preset("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
-    )
-}
-_OPTIONS = ("loss", "seed", "samples", "confidence", "weighting")
-
-
-def parse_preset(text: str) -> Preset:
-    """Parse a preset's name with options after commas: `sequential,confidence=0.99,loss=l1`.
-
-    >>> parse_preset("li2023,loss=huber").loss
-    'huber'
-
-    Raises UserError for unknown presets and options and for values out of range.
-    """
-    name, *options = text.split(",")
-    if name not in PRESETS:
-        raise UserError(f"Unknown preset '{name}' of diffusion models: {did_you_mean(name, list(PRESETS))}")
-    preset = PRESETS[name]
-    for option in options:
-        key, equals, value = option.partition("=")
-        if key not in _OPTIONS or not equals:
-            raise UserError(
-                f"Unknown option '{option}' of the preset '{name}': {did_you_mean(key, [f'{o}=…' for o in _OPTIONS])}"
-            )
-        preset = _changed(preset, key, value)
-    return preset
-
-
-def _changed(preset: Preset, key: str, value: str) -> Preset:
-    preset = replace(preset, changed=(*preset.changed, f"{key}={value}"))
-    schedule = preset.schedule
-    if key == "loss":
-        if value not in LOSSES:
-            raise UserError(f"Unknown loss '{value}': {did_you_mean(value, list(LOSSES))}")
-        return replace(preset, loss=value)
-    if key == "seed":
-        return replace(preset, seed=_whole_number(key, value, 0))
-    if key == "weighting":
-        return replace(preset, weighting=_weighting(value))
-    if key == "samples":
-        if schedule.keep and schedule.early:
-            raise UserError(f"The stages of '{preset.name}' are as published: leave samples={value} out, or use fixed.")
-        total = _whole_number(key, value, 1)
-        stages = (total,) if schedule.confidence is None else looks(total)
-        return replace(preset, schedule=replace(schedule, stages=stages))
-    if schedule.confidence is None:
-        raise UserError(f"Only the preset 'sequential' has a confidence: leave confidence={value} out.")
-    try:
-        confidence = float(value)
-    except ValueError:
-        confidence = 0.0
-    if not 0.5 <= confidence < 1:
-        raise UserError(f"Expected confidence to be a number from 0.5 to less than 1, got '{value}'.")
-    return replace(preset, schedule=replace(schedule, confidence=confidence))
-
-
-def _weighting(value: str) -> tuple[float, ...]:
-    try:
-        weights = tuple(float(each) for each in value.split(":"))
-    except ValueError:
-        weights = ()
-    if len(weights) < 2 or not all(math.isfinite(each) and each >= 0 for each in weights) or not any(weights):
-        raise UserError(
-            f"Expected weighting to be two or more numbers from 0, not all 0, such as 0:1:1:0, got '{value}'."
-        )
-    return weights
-
-
-def _whole_number(key: str, value: str, least: int) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise UserError(f"Expected {key} to be a whole number from {least}, got '{value}'.")
-    return int(value)
 
 
 FIRST_LOOK = 16
@@ -222,3 +73,126 @@ def _passing(critical: float, times: list[float], points: int = 201) -> float:
         mass = np.diff(ndtr((edges[:, None] - places) / step), axis=0) @ mass
         before, places = time, (edges[1:] + edges[:-1]) / 2
     return passed
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The numbers of samples after which texts of a contest drop out, and which texts drop out.
+
+    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a `confidence`
+    in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is better.
+    """
+
+    stages: tuple[int, ...]
+    keep: tuple[int, ...] = ()
+    confidence: float | None = None
+
+    @property
+    def total(self) -> int:
+        """The number of samples, which is the most that a text gets."""
+        return self.stages[-1]
+
+    @property
+    def early(self) -> bool:
+        """Whether a text can drop out before it has had all samples, depending on its rivals."""
+        return len(self.stages) > 1
+
+    def order(self, seed: int) -> np.ndarray:
+        """The order in which samples are taken, int64 (total,). Every stage covers the whole range of noise levels."""
+        return staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
+
+    def beaten(self, errors: np.ndarray, stage: int) -> np.ndarray:
+        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered by noise level.
+
+        The text of the smallest mean error (the first of several) never drops out.
+        """
+        best = int(errors.mean(1).argmin())
+        if self.stages[stage] == self.total:
+            beaten = np.ones(len(errors), dtype=bool)
+        elif self.confidence is None:
+            beaten = np.argsort(np.argsort(errors.mean(1), kind="stable")) >= self.keep[stage]
+        else:
+            critical = critical_value((1 - self.confidence) / max(1, len(errors) - 1), self.total)
+            beaten = z_score(errors - errors[best], self.total) > critical
+        beaten[best] = False
+        return beaten
+
+    def __str__(self) -> str:
+        if self.confidence is not None:
+            return f"{self.stages[0]} to {self.total:,} samples, until decided with {self.confidence:.0%} confidence"
+        if not self.early:
+            return f"{self.total:,} samples"
+        steps = (f"{n} samples keep {kept}" for n, kept in zip(self.stages, self.keep, strict=True))
+        return " → ".join(steps)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """All settings of a score besides the model. `changed` lists the options that differ from the named preset."""
+
+    name: str
+    schedule: Schedule
+    loss: Loss = "l2"
+    fit: Fit = "whole"
+    seed: int = 0
+    changed: tuple[str, ...] = field(default=(), compare=False)
+
+
+FIXED = 64
+EXHAUSTIVE = 1024
+CONFIDENCE = 0.97
+DEFAULT = "fixed"
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset("fixed", Schedule((FIXED,), (1,))),
+        Preset("exhaustive", Schedule((EXHAUSTIVE,), (1,))),
+        Preset("sequential", Schedule(looks(EXHAUSTIVE), confidence=CONFIDENCE)),
+        Preset("li2023", Schedule((50, 500), (5, 1)), fit="crop"),
+        Preset("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
+    )
+}
+
+
+def parse_preset(text: str) -> Preset:
+    """Parse a preset's name with options after commas: `sequential,confidence=0.99,loss=l1`.
+
+    >>> parse_preset("li2023,loss=huber").loss
+    'huber'
+
+    Raises UserError for unknown presets and options and for values out of range.
+    """
+    name, *options = text.split(",")
+    if name not in PRESETS:
+        raise UserError(f"Unknown preset '{name}' of diffusion models: {did_you_mean(name, list(PRESETS))}")
+    return _changed(
+        PRESETS[name], **checked_arguments(_changed, parse_arguments(tuple(options)), f"the preset '{name}'")
+    )
+
+
+def _changed(
+    preset: Preset,
+    /,
+    *,
+    loss: Loss | None = None,
+    seed: Annotated[int, Field(ge=0)] | None = None,
+    samples: Annotated[int, Field(ge=1)] | None = None,
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] | None = None,
+) -> Preset:
+    """The preset with other options. Raises UserError for one that the preset does not have."""
+    schedule = preset.schedule
+    if samples is not None and schedule.keep and schedule.early:
+        raise UserError(f"The stages of '{preset.name}' are as published: leave samples={samples} out, or use fixed.")
+    if confidence is not None and schedule.confidence is None:
+        raise UserError(f"Only the preset 'sequential' has a confidence: leave confidence={confidence} out.")
+    if samples is not None:
+        schedule = replace(schedule, stages=(samples,) if schedule.confidence is None else looks(samples))
+    schedule = replace(schedule, confidence=confidence or schedule.confidence)
+    options = {"loss": loss, "seed": seed, "samples": samples, "confidence": confidence}
+    return replace(
+        preset,
+        schedule=schedule,
+        loss=loss or preset.loss,
+        seed=preset.seed if seed is None else seed,
+        changed=tuple(f"{name}={value}" for name, value in options.items() if value is not None),
+    )

@@ -13,10 +13,10 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.contracts import Evaluations, PairScorer
+from evaluator.models.contracts import Contests, Evaluations, Pairs, PairScorer
+from evaluator.models.diffusion.latents import describe_preprocessing, encode_latent, fit_image
 from evaluator.models.diffusion.networks import ConditionCache, Network
-from evaluator.models.diffusion.noising import describe_preprocessing, encode_latent, fit_image
-from evaluator.models.diffusion.samples import image_digest, level_weights, levels, noise
+from evaluator.models.diffusion.samples import image_digest, levels, noise
 from evaluator.models.diffusion.schedules import Preset, Schedule
 from evaluator.models.hub import quiet
 from evaluator.models.memory import BatchSize
@@ -43,7 +43,6 @@ class DiffusionClassifier(PairScorer):
         size = batch or (128 if device.type == "cuda" else 8)
         self.batch = BatchSize(size, "evaluation of the diffusion model")
         self._order = preset.schedule.order(preset.seed)
-        self._weights = level_weights(preset.weighting, preset.schedule.total)
         self._conditions = ConditionCache(network)
         self.passes = preset.schedule.total
         self.contested = preset.schedule.early
@@ -68,8 +67,6 @@ class DiffusionClassifier(PairScorer):
             "precision": "float32",
             "device": str(device),
         }
-        if preset.weighting:
-            self.info["weighting"] = ":".join(f"{weight:g}" for weight in preset.weighting)
         self.key = ""
 
     def identify(self, name: str, digest: str, parameters: int, configurations: Any) -> None:
@@ -107,12 +104,7 @@ class DiffusionClassifier(PairScorer):
         return self._network.tokens(texts)
 
     @torch.inference_mode()
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs. Without `contests`, the texts of each image are compared with one another."""
         rows = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         row_of = [rows[pair] for pair in pairs]
@@ -131,7 +123,7 @@ class DiffusionClassifier(PairScorer):
         return encode_latent(self._network.pipe.vae, fitted, self._device)
 
     def errors(self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray) -> np.ndarray:
-        """Weighted errors of the network on an image's latent, float64 (texts, samples): one evaluation each."""
+        """Errors of the network on an image's latent, float64 (texts, samples): one evaluation each."""
         found = np.empty((len(samples), len(texts)))
 
         def compute(part: Sequence[int]) -> np.ndarray:
@@ -140,7 +132,7 @@ class DiffusionClassifier(PairScorer):
         for part, errors in self.batch.run(compute, range(found.size)):
             found.flat[np.array(part)] = errors
         self.evaluations.total += found.size
-        return found.T * self._weights[samples]
+        return found.T
 
     def _batch_errors(
         self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray, part: np.ndarray
