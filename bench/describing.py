@@ -15,12 +15,12 @@ from bench.worlds import BENCHMARK, write_texts, write_world
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.benchmark import describe
-from generator.describe.described_scene import DescribedScene
 from generator.describe.request import Request
+from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
-from generator.render.prepare import Prepared
+from generator.plan.job import Prepared
 
 SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
 MANY = {"train": 100, "val": 100, "seen": 1000, "partial": 600, "unseen": 200}

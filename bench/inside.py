@@ -20,9 +20,8 @@ import bpy
 import OpenEXR
 from PIL import Image
 
+from generator.plan.job import Job, prepare
 from generator.render.blender import worker
-from generator.render.job import Job
-from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
 
 IMAGES, WARM_UP = 24, 4

@@ -14,9 +14,9 @@ from PIL import Image
 
 from bench.naming import Shown, learn, named, report
 from generator.base.streams import Stream
-from generator.plan.record import Planned
 from generator.render.farm.local import default_workers, render_scenes
 from generator.render.quality import read_quality
+from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
 _ABOUT = 50  # images between two lines of progress

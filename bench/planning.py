@@ -5,10 +5,9 @@ import resource
 from bench.figures import Figure, repeated, seconds
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
+from generator.plan.job import Job, Prepared, prepare
 from generator.plan.plan import plan_scenes
-from generator.render.job import Job
-from generator.render.prepare import Prepared, prepare
-from generator.scene.graph import scene_graph
+from generator.scene.relations import scene_graph
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
 PLACED = 1000

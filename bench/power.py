@@ -10,7 +10,7 @@ from bench.figures import Figure
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import LEVEL, cluster_mean
 from evaluator.statistics.pooled import Pooled, pool
-from generator.holdout.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, SplitSize, half_width
+from generator.plan.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, SplitSize, half_width
 
 BLOCKS = ((2, 3, 1), (3, 3, 1), (3, 4, 1), (4, 4, 1), (4, 6, 1), (6, 6, 1), (8, 8, 1), (3, 3, 3), (3, 3, 5), (4, 4, 3))
 """Values, objects, block seeds."""

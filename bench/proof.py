@@ -15,8 +15,7 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.plan.job import Job, prepare
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}

@@ -27,9 +27,9 @@ from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.base.commands import say
 from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.quality import Quality, qualities, read_quality
+from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 
 SCENES, CROWDED = 20, 7

@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure
+from generator.plan.job import Job, Prepared, prepare
 from generator.render.farm.local import Limits, render_scenes
-from generator.render.job import Job
-from generator.render.prepare import Prepared, prepare
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3

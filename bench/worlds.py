@@ -14,13 +14,12 @@ from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
+from generator.plan.job import Job, Prepared, plan_world, prepare
 from generator.render.farm.attempts import given_up
-from generator.render.job import Job
-from generator.render.prepare import Prepared, plan_world, prepare
 from generator.render.run import Rendering, work_of
 from generator.render.shards import Storage
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 
 WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
-from evaluator.runs.folder import ResultsRecord, RunRecord, split_name
+from evaluator.provenance.records import ResultsRecord, RunRecord
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
 from generator.base.parquet import read_table
+from generator.base.paths import split_name
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "kind", "split", "cluster")

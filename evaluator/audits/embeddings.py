@@ -16,12 +16,11 @@ from evaluator.models.arguments import name_and_spec
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import training_of
-from evaluator.scoring.images import Images
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark, Images, World
 
 
 @dataclass(frozen=True)

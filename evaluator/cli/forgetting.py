@@ -11,8 +11,8 @@ from generator.base.commands import Bar, result, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
+    from evaluator.provenance.records import MeasuredRecord
     from evaluator.runs.dataset import Dataset
-    from evaluator.runs.folder import MeasuredRecord
 
 
 def _opened(ctx: click.Context, param: click.Parameter, given: Sequence[str]) -> "list[Dataset]":

@@ -58,7 +58,7 @@ def measure(
     if items is not None and channel is not None:
         raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
     if items is not None:
-        from evaluator.benchmarks.score_tables.run import Source, measure_items
+        from evaluator.runs.elsewhere import Source, measure_items
 
         source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
         run, found = measure_items(source)

@@ -1,6 +1,6 @@
 """Binary accuracy: the true text against its foil (protocols, section 1; Peng et al. 2026, section 3.1)."""
 
-from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
+from evaluator.protocols.categories import category_means, kinds_and_skills
 from evaluator.protocols.protocol import Protocol
 from evaluator.protocols.results import ProtocolResults, recall, tabulate
 from evaluator.protocols.scores import Scores
@@ -19,7 +19,7 @@ class Binary(Protocol):
         accuracy = recall(items, items.false, "accuracy")
         rows = tabulate(items, [accuracy]) if len(set(items.kind)) > 1 else []
         rows += tabulate(items, [accuracy], ["kind"])
-        if averages_categories(scores):
+        if scores.averages_categories:
             categories = kinds_and_skills(items)
             rows += category_means(items, [accuracy], categories)
             if len(set(categories)) > len(set(items.kind)):

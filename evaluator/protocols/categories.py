@@ -6,19 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluator.benchmarks.as_read import READING
 from evaluator.protocols.items import Items, split_rank
 from evaluator.protocols.results import Outcome, Row, result_row, with_full
-from evaluator.protocols.scores import Scores
 from evaluator.statistics.intervals import Estimate, weighted_means
 
 AVERAGE = "macro (over categories)"
 _METRIC = "{}, mean of categories"
-
-
-def averages_categories(scores: Scores) -> bool:
-    """Whether the authors of the benchmark average over categories."""
-    return bool(scores.benchmark.manifest.get(READING, {}).get("averages"))
 
 
 def kinds_and_skills(items: Items) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
+from evaluator.protocols.categories import category_means, kinds_and_skills
 from evaluator.protocols.comparison import best_score
 from evaluator.protocols.protocol import Protocol, lazy
 from evaluator.protocols.results import Outcome, ProtocolResults, all_won, difference, tabulate
@@ -39,7 +39,7 @@ class HardPositives(Protocol):
             if len(set(items.skill[inside])) > 1 or apart[inside].any():
                 part = [outcome.take(inside) for outcome in outcomes]
                 rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
-        if averages_categories(scores):
+        if scores.averages_categories:
             rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))
         return ProtocolResults(items, outcomes, rows)
 

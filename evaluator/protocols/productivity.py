@@ -1,6 +1,6 @@
 """Productivity: captions of growing complexity (protocols, section 3; CREPE, Ma et al. 2023, section 3)."""
 
-from evaluator.protocols.categories import averages_categories, category_means
+from evaluator.protocols.categories import category_means
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
 from evaluator.protocols.raw_retrieval import make_folds, retrieval_rows
@@ -30,7 +30,7 @@ class Productivity(Protocol):
         items = scores.items(self.name)
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["kind"]) + tabulate(items, [first], ["kind", "n"], gaps=False)
-        if averages_categories(scores):
+        if scores.averages_categories:
             sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
             rows += category_means(items, [first], sizes, overall=False)
         return ProtocolResults(items, [first], rows + retrieval_rows(scores, self.name))

@@ -29,6 +29,8 @@ GAPS = (
 )
 MICRO, MACRO = "micro (over items)", "macro (over n)"
 TIE, UNNAMED = "tie", "unnamed"
+LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
+"""What names a line of results, whose cells are splits."""
 Row = dict[str, Any]
 """A row of results: see `result_row`."""
 Results = dict[str, Any]

@@ -23,6 +23,7 @@ class Scores:
     of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
     the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1. between_images: the scores of
     another channel, where images are compared by that. partitioned: the splits are partitions by familiarity.
+    averages_categories: the authors of the benchmark average over categories.
     """
 
     benchmark: Benchmark
@@ -36,6 +37,7 @@ class Scores:
     confidence: float = LEVEL
     between_images: "Scores | None" = None
     partitioned: bool = False
+    averages_categories: bool = False
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates."""

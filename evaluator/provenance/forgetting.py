@@ -6,8 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.protocols.results import Row
-from evaluator.runs.folder import MeasuredRecord
+from evaluator.provenance.records import MeasuredRecord
 from generator.base.files import read_json, write_json
 from generator.base.limits import MOST_LIST
 
@@ -35,7 +34,7 @@ def add_forgetting(folder: Path, base: dict[str, str], measured: MeasuredRecord)
     write_json(folder / FORGETTING, {"base": base, "measured": [*kept, measured]})
 
 
-def changes(measured: Sequence[MeasuredRecord]) -> list[Row]:
+def changes(measured: Sequence[MeasuredRecord]) -> list[dict[str, Any]]:
     """A row for each share: its `benchmark` and labels, `items`, and `before` and `after` (0..1, None where nothing was scored)."""
     found = []
     for each in measured:
@@ -57,5 +56,5 @@ def _benchmark(measured: MeasuredRecord) -> str:
     return measured["after"]["factors"]["benchmark"]
 
 
-def _key(row: Row) -> tuple[object, ...]:
+def _key(row: dict[str, Any]) -> tuple[object, ...]:
     return tuple(row[name] for name in _LABELS)

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evaluator.protocols.items import reported_splits
-from evaluator.protocols.results import Results, Row
+from evaluator.protocols.results import LABELS, Results, Row
 
-LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 GAP = "seen - unseen"
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from jinja2 import Environment, PackageLoader
 from PIL import Image
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
-from evaluator.benchmarks.of_run import pictures_of
+from evaluator.benchmarks.pictures import Pictures
+from evaluator.benchmarks.registry import read_external
+from evaluator.benchmarks.source import Source
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
 from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said
@@ -24,10 +27,10 @@ from evaluator.report.pooled_files import write_pooled
 from evaluator.report.tables.cells import chance, confidence, interval, p_value, spread, value, varying
 from evaluator.runs.folder import NamedRun, Run, tables_folder
 from evaluator.runs.partitions import splits_said
-from evaluator.scoring.images import Images
 from generator.base.csv_tables import read_csv
-from generator.base.errors import visible
+from generator.base.errors import UserError, visible
 from generator.base.files import write_text
+from generator.dataset.reader import Images
 
 _SIDE = 512  # pixels at most of an example
 _EXAMPLES = 4
@@ -146,3 +149,25 @@ def _data_url(image: Image.Image) -> str:
     image.thumbnail((_SIDE, _SIDE))
     image.save(buffer, "WEBP", quality=85)
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+logger = logging.getLogger(__name__)
+
+
+def pictures_of(run: Run) -> Pictures | None:
+    """The images of a run of a benchmark of others; None for other runs, and where its files are gone or others."""
+    external = run.record.get("external")
+    if not external:
+        return None
+    images = external["images"]
+    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
+    source = Source(Path(external["path"]), external["name"], folder, filters)
+    try:
+        pictures = read_external(source).pictures
+        if pictures.digest == run.record["world"]:
+            return pictures
+        reason = "they changed since the run"
+    except UserError as error:
+        reason = error.message
+    logger.info(f"The page shows no images of {source}: {reason}")
+    return None

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.analysis.factors import factors_of
 from evaluator.benchmarks.as_read import READING, filters_said
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
@@ -20,8 +19,10 @@ from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Outcome, ProtocolResults, Results, Row
 from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import MARK, mark_of, unknown_training
-from evaluator.runs.folder import EMBEDDINGS, Run, open_run, pool_path, tables_folder
+from evaluator.runs.factors import factors_of
+from evaluator.runs.folder import Run, open_run, tables_folder
 from evaluator.runs.top_texts import top_texts
+from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
@@ -47,7 +48,7 @@ def measure(
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `factors` tells the run from others (evaluator.analysis.factors), `training` says what is known of the
+    every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says what is known of the
     model's training, `forgetting` what its training changed elsewhere (evaluator.provenance.forgetting), `unknown_protocols` the protocols of
     the benchmark that this version does not know. `channel` names the
     scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
@@ -195,6 +196,7 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
         _bindings(run),
         level,
         partitioned=run.splits is not None,
+        averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
     )
 
 

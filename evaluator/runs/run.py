@@ -20,9 +20,8 @@ from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Results
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
-from evaluator.report.latex import write_latex
+from evaluator.provenance.records import RunRecord
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import RunRecord
 from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.partitions import Splits, read_splits, write_splits
@@ -123,9 +122,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
-    results = measure(out)
-    write_latex(results, out)
-    return results
+    return measure(out)
 
 
 def _image_channel(model: Model) -> str | None:

@@ -13,11 +13,10 @@ from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.cache import EmbeddingCache
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.images import Images
 from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_embeddings, write_scores
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 CHANNEL = "cosine"
 PAIRS_AT_ONCE = 65_536

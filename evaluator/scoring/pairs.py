@@ -17,12 +17,11 @@ from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings
 from evaluator.scoring.cache import ScoreCache
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.dual import cache_key
-from evaluator.scoring.images import Images
 from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 
 def score_pairs(

@@ -13,10 +13,9 @@ from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
-from evaluator.scoring.images import Images
 from evaluator.scoring.needs import Needs, words
 from evaluator.scoring.pairs import score_pairs
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 _TOKENIZED, _DIGITS = 4096, 32
 

@@ -7,8 +7,8 @@ from typing import Any
 from evaluator.api import evaluate
 from evaluator.provenance.exposure import RECORD
 from evaluator.provenance.forgetting import add_forgetting
+from evaluator.provenance.records import MeasuredRecord, ResultsRecord
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import MeasuredRecord, ResultsRecord
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST

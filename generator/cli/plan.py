@@ -12,8 +12,8 @@ from generator.cli.options import BLOCK_SEED, DESIGN, HOLDOUT, JSON, NEW_FOLDER,
 from generator.cli.power import POWER, check_power, of_first_seed, print_power
 
 if TYPE_CHECKING:
+    from generator.plan.job import Prepared
     from generator.plan.store import StoredPlan
-    from generator.render.prepare import Prepared
 
 _OF_PRESET = ("design", "holdout", "block_seed", "objects", "opposites")
 _CONTENT_OPTIONS = (
@@ -50,9 +50,23 @@ _CONTENT_OPTIONS = (
     BLOCK_SEED,
     OPPOSITES,
 )
-CONTENT = frozenset({
-    "preset", "design", "holdout", "family", "assets", "environments", "objects", "scenes", "resolution", "pairs", "seed", "block_seed", "opposites",
-})  # fmt: skip
+CONTENT = frozenset(
+    {
+        "preset",
+        "design",
+        "holdout",
+        "family",
+        "assets",
+        "environments",
+        "objects",
+        "scenes",
+        "resolution",
+        "pairs",
+        "seed",
+        "block_seed",
+        "opposites",
+    }
+)
 """The parameters of these options."""
 
 
@@ -74,8 +88,8 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
-    from generator.plan.split_size import sizes_to_plan
-    from generator.render.prepare import plan_world
+    from generator.plan.job import plan_world
+    from generator.plan.power import sizes_to_plan
 
     prepared, name = prepare_content(context, **content)
     if power:
@@ -95,9 +109,8 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 def say_held_out(planned: "StoredPlan") -> None:
     """Print what each benchmark of a plan holds out, and how much each design of one block seed will be able to tell."""
     from generator.holdout.holdout import Holdout
-    from generator.holdout.power import sentence
     from generator.holdout.request import design_of
-    from generator.plan.split_size import planned_sizes
+    from generator.plan.power import planned_sizes, sentence
     from generator.vocabulary.schema import parse_vocabulary
 
     holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
@@ -109,14 +122,25 @@ def say_held_out(planned: "StoredPlan") -> None:
 
 
 def prepare_content(
-    context: click.Context, preset: str | None, design: str, holdout: tuple[str, ...], family: str, assets: str | None,
-    environments: tuple[str, ...], objects: str, scenes: str | None, resolution: str, pairs: bool, seed: int, block_seed: str, opposites: bool,
-) -> tuple["Prepared", str]:  # fmt: skip
+    context: click.Context,
+    preset: str | None,
+    design: str,
+    holdout: tuple[str, ...],
+    family: str,
+    assets: str | None,
+    environments: tuple[str, ...],
+    objects: str,
+    scenes: str | None,
+    resolution: str,
+    pairs: bool,
+    seed: int,
+    block_seed: str,
+    opposites: bool,
+) -> tuple["Prepared", str]:
     """The world that the content options ask for, checked, and a name for its folder."""
     from generator.holdout.presets import read_preset
     from generator.holdout.request import parse_seeds
-    from generator.render.job import Job, parse_objects, parse_resolution
-    from generator.render.prepare import folder_name, prepare
+    from generator.plan.job import Job, folder_name, parse_objects, parse_resolution, prepare
 
     if preset is not None:
         stated = read_preset(preset)
@@ -126,9 +150,19 @@ def prepare_content(
         scenes = scenes or stated.scenes
         environments = environments or stated.environments
     job = Job(
-        family, holdout, scenes, *parse_resolution(resolution), seed, parse_seeds(block_seed), parse_objects(objects), pairs, design,
-        opposites, assets, environments,
-    )  # fmt: skip
+        family,
+        holdout,
+        scenes,
+        *parse_resolution(resolution),
+        seed,
+        parse_seeds(block_seed),
+        parse_objects(objects),
+        pairs,
+        design,
+        opposites,
+        assets,
+        environments,
+    )
     prepared = prepare(job)
     return prepared, folder_name(prepared, preset)
 

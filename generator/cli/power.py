@@ -12,7 +12,7 @@ from generator.cli.options import given
 
 if TYPE_CHECKING:
     from generator.holdout.holdout import Holdout
-    from generator.holdout.power import SplitSize
+    from generator.plan.power import SplitSize
 
 POWER = click.option(
     "--power",
@@ -36,8 +36,8 @@ def of_first_seed(holdouts: "Sequence[Holdout]") -> "list[Holdout]":
 
 def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_json: bool) -> None:
     """Print what holdouts tell by the sizes of their splits. Raises UserError where one has no scene."""
-    from generator.holdout.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, POWER, expected
     from generator.holdout.request import design_of
+    from generator.plan.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, POWER, expected
 
     designs = []
     for holdout, size in zip(holdouts, sizes, strict=True):

@@ -74,13 +74,14 @@ def render(
     """
     from generator.base.store import settle, shown
     from generator.dataset.outputs import parse_outputs
-    from generator.plan.store import StoredPlan
+    from generator.plan.job import plan_world
+    from generator.plan.store import StoredPlan, is_planned
     from generator.render.device import find_backend
+    from generator.render.estimate import check_space
     from generator.render.farm.choice import Farm
     from generator.render.farm.local import default_workers
-    from generator.render.prepare import plan_world
     from generator.render.run import Rendering, render_work, work_of
-    from generator.render.shards import Storage, parse_shard, parse_size
+    from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
 
     if address and farm_name == "local":
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
@@ -102,7 +103,9 @@ def render(
     else:
         prepared, name = prepare_content(context, **content)
         root = out or Path(f"{name}{part}")
-        plan = plan_world(prepared, root, rendering)
+        if not is_planned(root, prepared.request):
+            check_space(root, len(ShardScenes(prepared.planned, storage.shard)), {**prepared.request, **rendering})
+        plan = plan_world(prepared, root)
     work = work_of(plan, rendering)
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
@@ -130,7 +133,7 @@ def _check_planned(context: click.Context, planned: Path) -> None:
 def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
     """Write the first benchmarks of a world that has been rendered or merged, and print what they hold."""
     from generator.base.store import settle, shown
-    from generator.describe.first_benchmarks import write_benchmarks
+    from generator.describe.benchmark import write_benchmarks
 
     done = write_benchmarks(root, world, exposed_negatives, Bar())
     for name, described in done.items():
@@ -150,8 +153,8 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.base.store import settle, shown
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
+    from generator.plan.job import parse_resolution
     from generator.render.device import find_backend
-    from generator.render.job import parse_resolution
     from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
     from generator.render.shards import parse_size
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -304,3 +304,20 @@ class Dataset:
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]
         return self.benchmark(name).holdout_block()
+
+
+class Images(Protocol):
+    """Images by id."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 that identifies the content of all."""
+        ...
+
+    def image(self, scene_id: str, /) -> Image.Image:
+        """An image, RGB. Raises UserError where it cannot be read."""
+        ...
+
+    def image_digest(self, scene_id: str, /) -> str:
+        """SHA-256 of an image's file."""
+        ...

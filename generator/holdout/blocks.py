@@ -7,7 +7,7 @@ from dataclasses import replace
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
 from generator.holdout.holdout import Holdout, closed
-from generator.scene.stacks import can_hold
+from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 RELATION_BLOCK = ("relation", "pair")

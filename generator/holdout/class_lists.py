@@ -126,9 +126,17 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
             made.append(relational(related, vocabulary, kind, task=task, **common))
         else:
             made.append(
-                Holdout(kind, vocabulary.category, tuple(vocabulary.values(kind)), tuple(vocabulary.objects), bindings=held_out,
-                        classes=tuple(bound), task=task, **common)
-            )  # fmt: skip
+                Holdout(
+                    kind,
+                    vocabulary.category,
+                    tuple(vocabulary.values(kind)),
+                    tuple(vocabulary.objects),
+                    bindings=held_out,
+                    classes=tuple(bound),
+                    task=task,
+                    **common,
+                )
+            )
     for holdout in made:
         if unknown := check_fits(holdout, vocabulary):
             raise UserError(
@@ -151,9 +159,13 @@ def relational(classes: Sequence[Class], vocabulary: Vocabulary, kind: str, **co
     """The holdout of a relational dataset: out-of-distribution labels are held out in both phrasings."""
     ood = [each.triple for each in classes if each.split != "train" and each.triple]
     return Holdout(
-        kind, vocabulary.category, triples=closed(ood, vocabulary.relations, False), opposites=False,
-        classes=tuple(classes), **common,
-    )  # fmt: skip
+        kind,
+        vocabulary.category,
+        triples=closed(ood, vocabulary.relations, False),
+        opposites=False,
+        classes=tuple(classes),
+        **common,
+    )
 
 
 def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, longer: int) -> tuple[int, int, int]:

@@ -101,22 +101,41 @@ class Holdout:
     def to_dict(self) -> dict[str, Any]:
         """The holdout as JSON-ready data, with everything that is held out spelled out."""
         return {
-            "design": self.design, "asked": list(self.asked), "kind": self.kind, "category": self.category,
-            "values": list(self.values), "objects": list(self.objects), "block_seed": self.block_seed,
-            "bindings": [list(binding) for binding in self.bindings], "triples": [list(triple) for triple in self.triples],
-            "opposites": self.opposites, "absent_values": list(self.absent_values), "absent_objects": list(self.absent_objects),
-            "task": self.task, "classes": [each.to_dict() for each in self.classes],
-        }  # fmt: skip
+            "design": self.design,
+            "asked": list(self.asked),
+            "kind": self.kind,
+            "category": self.category,
+            "values": list(self.values),
+            "objects": list(self.objects),
+            "block_seed": self.block_seed,
+            "bindings": [list(binding) for binding in self.bindings],
+            "triples": [list(triple) for triple in self.triples],
+            "opposites": self.opposites,
+            "absent_values": list(self.absent_values),
+            "absent_objects": list(self.absent_objects),
+            "task": self.task,
+            "classes": [each.to_dict() for each in self.classes],
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
         """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(
-            data["kind"], data["category"], tuple(data["values"]), tuple(data["objects"]), data["block_seed"],
-            tuple((value, thing) for value, thing in data["bindings"]), tuple((s, r, o) for s, r, o in data["triples"]),
-            data["opposites"], tuple(data["absent_values"]), tuple(data["absent_objects"]), data["design"],
-            tuple(data["asked"]), tuple(Class.from_dict(each) for each in data["classes"]), data["task"],
-        )  # fmt: skip
+            data["kind"],
+            data["category"],
+            tuple(data["values"]),
+            tuple(data["objects"]),
+            data["block_seed"],
+            tuple((value, thing) for value, thing in data["bindings"]),
+            tuple((s, r, o) for s, r, o in data["triples"]),
+            data["opposites"],
+            tuple(data["absent_values"]),
+            tuple(data["absent_objects"]),
+            data["design"],
+            tuple(data["asked"]),
+            tuple(Class.from_dict(each) for each in data["classes"]),
+            data["task"],
+        )
 
 
 @dataclass(frozen=True)
@@ -173,9 +192,15 @@ def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
     labels = [binding for each in holdout.classes for binding in each.bindings]
     triples = [*holdout.triples, *(each.triple for each in holdout.classes if each.triple)]
     named: list[tuple[str, Collection[str]]] = [
-        *((value, values) for value in (*holdout.values, *holdout.absent_values, *(v for v, _ in (*holdout.bindings, *labels)))),
-        *((thing, things) for thing in (*holdout.objects, *holdout.absent_objects, *(o for _, o in (*holdout.bindings, *labels)))),
+        *(
+            (value, values)
+            for value in (*holdout.values, *holdout.absent_values, *(v for v, _ in (*holdout.bindings, *labels)))
+        ),
+        *(
+            (thing, things)
+            for thing in (*holdout.objects, *holdout.absent_objects, *(o for _, o in (*holdout.bindings, *labels)))
+        ),
         *((end, things) for subject, _, thing in triples for end in (subject, thing)),
         *((relation, vocabulary.relations) for _, relation, _ in triples),
-    ]  # fmt: skip
+    ]
     return list(dict.fromkeys(f"'{name}'" for name, known in named if name not in known))

@@ -8,10 +8,9 @@ from pathlib import Path
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.records import HoldoutRecord
-from generator.holdout.designs.base import Design
+from generator.holdout.designs.base import GRID, Design
 from generator.holdout.designs.registry import find_design
 from generator.holdout.holdout import Holdout, check_fits
-from generator.holdout.scene_counts import GRID
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SEEDS = 1_000

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.farm.local import render_scenes
 from generator.render.quality import read_quality
+from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 

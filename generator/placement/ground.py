@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from generator.base.streams import Stream
+from generator.scene.layouts import shift
 from generator.scene.projection import axes
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
-from generator.scene.stacks import shift
 from generator.vocabulary.schema import Vocabulary
 
 _SWEEPS = 100  # a search that is stuck then succeeds sooner from another start
@@ -134,9 +134,14 @@ class Ground:
     def _stand(self, right: float, behind: float, post: Post) -> _Stand:
         seen = [self._image(right, behind, part.reach, part.height) for part in post]
         return _Stand(
-            post, right, behind, max(part.radius for part in post), max(part.reach for part in post),
-            tuple(image for image, _ in seen), sum(beyond for _, beyond in seen),
-        )  # fmt: skip
+            post,
+            right,
+            behind,
+            max(part.radius for part in post),
+            max(part.reach for part in post),
+            tuple(image for image, _ in seen),
+            sum(beyond for _, beyond in seen),
+        )
 
     def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
         """The image of an object, as wide as its radius and twice as high at most; and how far it leaves the frame."""

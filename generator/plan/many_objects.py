@@ -93,13 +93,17 @@ class ManyObjectScenes:
 
     def _split_of(self, arrangement: Arrangement) -> str | None:
         """The split of an arrangement in which no more relations are held out than must be."""
-        facts = [
-            (i, name, j)
-            for i in range(len(arrangement))
-            for j in range(i + 1, len(arrangement))
-            if (arrangement[i][1], arrangement[j][1]) in self._conflicts
-            for name in self._rule.vocabulary.relations
-        ] if self._conflicts else []  # fmt: skip
+        facts = (
+            [
+                (i, name, j)
+                for i in range(len(arrangement))
+                for j in range(i + 1, len(arrangement))
+                if (arrangement[i][1], arrangement[j][1]) in self._conflicts
+                for name in self._rule.vocabulary.relations
+            ]
+            if self._conflicts
+            else []
+        )
         return self._rule.place(arrangement, facts).split
 
     def _attempt(self, split: str, n: int, counts: NameCounts, stream: Stream, ease: int) -> Arrangement | None:
@@ -166,11 +170,12 @@ class ManyObjectScenes:
         for place, mark in enumerate(marks):
             among = frozenset(left)
             options = [
-                name for name in self._names[first]
+                name
+                for name in self._names[first]
                 if name not in absent
                 and len(among & held_out_with(name) if mark else among - held_out_with(name)) >= enough
                 and (first == VALUE or not self._conflicting(name, _things(chosen)))
-            ]  # fmt: skip
+            ]
             if not options:
                 return None
             name = counts.pick(first, place, options, stream, ease)
@@ -201,10 +206,13 @@ class ManyObjectScenes:
                     return None
                 things[place] = counts.pick(OBJECT, place, options, stream, ease)
         left = [
-            value for value in self._names[VALUE]
+            value
+            for value in self._names[VALUE]
             if not self._holdout.bindings
-            or all(self._holdout.holds_out(value, str(thing)) == mark for thing, mark in zip(things, marks, strict=True))
-        ]  # fmt: skip
+            or all(
+                self._holdout.holds_out(value, str(thing)) == mark for thing, mark in zip(things, marks, strict=True)
+            )
+        ]
         if not left:
             return None
         return tuple((counts.pick(VALUE, place, left, stream, ease), str(thing)) for place, thing in enumerate(things))

@@ -6,9 +6,9 @@ from itertools import combinations
 from generator.base.streams import Stream
 from generator.holdout.membership import Arrangement, Rule
 from generator.plan.packed import Plan
-from generator.plan.record import Planned, scene_id
 from generator.scene.exchange import Exchange, swapped
 from generator.scene.layouts import facts
+from generator.scene.planned import Planned, scene_id
 
 EXCHANGES = ("attribute", "relation")
 

@@ -7,9 +7,9 @@ from typing import overload
 
 from generator.holdout.membership import cluster_of
 from generator.plan.content import Content
-from generator.plan.record import Planned, scene_id
 from generator.scene.exchange import Exchange
 from generator.scene.layouts import Layout
+from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
 
 

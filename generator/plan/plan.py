@@ -6,9 +6,9 @@ from itertools import islice
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.holdout.class_lists import THREE_OBJECTS, ClassRule
+from generator.holdout.designs.base import GRID
 from generator.holdout.membership import Rule, arrangements
 from generator.holdout.request import WorldPart, design_of
-from generator.holdout.scene_counts import GRID
 from generator.plan.balance.counts import Counts, Option
 from generator.plan.balance.options import choose
 from generator.plan.class_scenes import ClassScenes

@@ -15,8 +15,8 @@ from generator.base.parquet import count_rows, read_batches, read_table
 from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
 from generator.dataset.schema import PLAN
 from generator.dataset.writer import check_free, check_plan
-from generator.plan.record import Planned, scene_id
 from generator.scene.exchange import Exchange
+from generator.scene.planned import Planned, scene_id
 
 _ROWS = 500  # in memory at a time
 

@@ -14,11 +14,11 @@ from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
-from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.farm.choice import Farm
 from generator.render.run import Rendering, Work, render_work
 from generator.render.shards import Storage
+from generator.scene.planned import Planned
 
 _RECORDED = ("width", "height", "quality", "outputs", "engine", "device", "blender", "from")
 

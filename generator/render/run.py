@@ -12,7 +12,6 @@ from generator.base.extras import check_installed
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
-from generator.plan.record import Scenes
 from generator.plan.store import StoredPlan
 from generator.render.device import Backend
 from generator.render.estimate import check_space, render_seconds, seconds_a_scene
@@ -20,6 +19,7 @@ from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
 from generator.render.quality import read_quality
 from generator.render.shards import ShardScenes, Storage
+from generator.scene.planned import Scenes
 
 logger = logging.getLogger(__name__)
 # A worker counts as hung after this many seconds plus this many times the estimate.

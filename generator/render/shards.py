@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned, Scenes
+from generator.scene.planned import Planned, Scenes
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 

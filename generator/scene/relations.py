@@ -1,10 +1,12 @@
 """Relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space")."""
 
 import math
+from itertools import permutations
+
+import networkx as nx
 
 from generator.scene.scene import Camera, Point, Scene
-from generator.vocabulary.relation_rules import Pose
-from generator.vocabulary.relations import Relation
+from generator.vocabulary.relations import Pose, Relation
 from generator.vocabulary.schema import Vocabulary
 
 Truth = bool | None
@@ -28,7 +30,7 @@ class Space:
 
     def margin(self, relation: Relation, i: int, j: int) -> float:
         """Signed metres, to the micrometre, by which a relation holds of objects i and j; negative if it does not."""
-        return relation.axis.margin(relation.rule, self._poses[i], self._poses[j], relation.distance or 0.0)
+        return relation.axis.margin(relation.name, self._poses[i], self._poses[j], relation.distance or 0.0)
 
 
 def decided(margin: float, relation: Relation) -> Truth:
@@ -47,3 +49,20 @@ def ground_directions(camera: Camera) -> dict[str, tuple[float, float]]:
 def along(direction: tuple[float, float], point: Point) -> float:
     """The coordinate of a point along a ground direction, metres."""
     return direction[0] * point[0] + direction[1] * point[1]
+
+
+def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
+    """The graph of a scene: a node per object (`category`, `attributes`), an edge per relation and ordered pair.
+
+    An edge has the key `relation`, `margin` (signed metres by which the first object stands in the relation to the
+    second, see docs/vocabularies.md) and `holds` (True, False, or None where the margin does not decide).
+    """
+    graph = nx.MultiDiGraph()
+    for index, obj in enumerate(scene.objects):
+        graph.add_node(index, category=obj.category, attributes=obj.attributes)
+    space = Space(scene, vocabulary)
+    for i, j in permutations(range(len(scene.objects)), 2):
+        for name, relation in vocabulary.relations.items():
+            margin = space.margin(relation, i, j)
+            graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
+    return graph

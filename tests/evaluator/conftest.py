@@ -27,9 +27,9 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.request import WorldPart, design_of, draw_holdouts
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_parts
-from generator.plan.record import Planned
 from generator.plan.store import Assigned
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary

@@ -19,7 +19,7 @@ LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
 FACTORS: Row = {
     "model": "m", "treatment": {}, "training_seed": None, "design": {}, "block": "k", "block_seed": 0, "benchmark": "b/w",
 }  # fmt: skip
-"""The factors of a run (evaluator.analysis.factors)."""
+"""The factors of a run (evaluator.runs.factors)."""
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:

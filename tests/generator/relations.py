@@ -6,8 +6,7 @@ from bench.worlds import write_planned
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
-from generator.render.job import Job
-from generator.render.prepare import Prepared, prepare
+from generator.plan.job import Job, Prepared, prepare
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")

@@ -11,9 +11,10 @@ from evaluator.analysis.pooling import differences, pool_runs
 from evaluator.protocols.items import FULL, PARTITIONS
 from evaluator.protocols.raw_retrieval import KIND as RAW
 from evaluator.protocols.results import Results, Row
-from evaluator.runs.folder import NamedRun, Run, read_named, split_name
+from evaluator.runs.folder import NamedRun, Run, read_named
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from generator.base.paths import split_name
 
 JOIN = " / "
 """Between the parts of a label, such as "dual / labclip"."""

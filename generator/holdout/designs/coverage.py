@@ -50,14 +50,24 @@ class Coverage(Design):
         made = []
         for k in range(least, most + 1):
             bindings: list[Binding] = [
-                (value, thing) for value in values for thing in objects
+                (value, thing)
+                for value in values
+                for thing in objects
                 if (ring.index(value) - start[thing]) % len(values) >= k
-            ]  # fmt: skip
+            ]
             spec = f"{kind}:{vocabulary.category}=k{k}"
             made.append(
-                Holdout(kind, vocabulary.category, tuple(values), tuple(objects), block_seed, tuple(bindings),
-                        design=self.name, asked=(spec,))
-            )  # fmt: skip
+                Holdout(
+                    kind,
+                    vocabulary.category,
+                    tuple(values),
+                    tuple(objects),
+                    block_seed,
+                    tuple(bindings),
+                    design=self.name,
+                    asked=(spec,),
+                )
+            )
         return made
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.holdout.class_lists import ClassRule, draw_classes, published_classes, shared_labels
-from generator.holdout.designs.base import Design, FirstTexts
+from generator.holdout.designs.base import Design, FirstTexts, check_total
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import preset_names
-from generator.holdout.scene_counts import check_total
 from generator.vocabulary.schema import Vocabulary
 
 _SCENES = 6000

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 from generator.base.errors import UserError
 from generator.holdout.blocks import ATOMS, default_block, draw_block
-from generator.holdout.designs.base import Design, FirstTexts
+from generator.holdout.designs.base import DEFAULT_COUNTS, Design, FirstTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import UNSEEN_ATOMS
-from generator.holdout.scene_counts import DEFAULT_COUNTS
 from generator.vocabulary.schema import Vocabulary
 
 

@@ -16,11 +16,11 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
-from generator.plan.record import Planned
 from generator.render.device import Backend, find_backend
 from generator.render.farm.choice import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
+from generator.scene.planned import Planned
 
 LEAST_DECIBELS = 38.0
 """Least PSNR of an image that was rendered elsewhere, on the whole and in the box of every object."""

@@ -21,11 +21,11 @@ from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.plan.record import Planned
 from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.render.sample_budget import Box
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 

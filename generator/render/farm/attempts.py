@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
+from generator.scene.planned import Planned
 
 _TRIES = 2
 _KILLS = 20  # gives up a scene whose workers the system kills each time, as when memory is short

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from generator.plan.record import Planned
 from generator.render.farm.attempts import Answer
 from generator.render.farm.local import Limits, default_workers, render_scenes
+from generator.scene.planned import Planned
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from generator.plan.record import Planned
 from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.process import WorkerProcess
+from generator.scene.planned import Planned
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
+from generator.scene.planned import Planned
 
 _OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
 _START, _STOP = 300.0, 60.0  # seconds that a worker may take to load Blender and to end

@@ -16,10 +16,10 @@ from filelock import FileLock, Timeout
 from generator.base.cluster import connecting
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
-from generator.plan.record import Planned
 from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.local import Limits
 from generator.render.farm.process import WorkerProcess
+from generator.scene.planned import Planned
 
 _CLOSE_TIMEOUT = 10.0  # seconds
 

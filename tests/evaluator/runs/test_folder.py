@@ -8,8 +8,9 @@ import pytest
 
 from evaluator.cli.results_table import print_table
 from evaluator.report.latex import latex_tables
-from evaluator.runs.folder import open_run, pool_path, read_results
+from evaluator.runs.folder import open_run, read_results
 from evaluator.runs.measure import measure
+from evaluator.scoring.writing import pool_path
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.conftest import assert_one_sentence, score_command

@@ -82,4 +82,5 @@ def test_every_item_under_the_limit_has_the_score_that_it_has_without(bags: None
         for limit in (None, 9)
     )
     assert len(few) == 18
-    assert few["scores"].tolist() == whole.loc[few.index, "scores"].tolist()
+    for scores, expected in zip(few["scores"], whole.loc[few.index, "scores"], strict=True):
+        assert scores == pytest.approx(expected, abs=1e-6)  # a batch of another size may differ in the last digit

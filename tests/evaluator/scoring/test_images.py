@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from evaluator.benchmarks.pictures import FileBytes, Picture, Pictures
-from evaluator.scoring.images import Images
-from generator.dataset.reader import World
+from generator.dataset.reader import Images, World
 
 
 def test_worlds_and_pictures_give_images_and_digests(world: World, tmp_path: Path) -> None:

@@ -16,9 +16,8 @@ from generator.base.resources import resource
 from generator.dataset.card import _needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
+from generator.plan.job import Job, prepare
 from generator.render.device import Backend
-from generator.render.job import Job
-from generator.render.prepare import prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, with_assets
 from tests.conftest import run_command

@@ -52,7 +52,7 @@ def test_a_planned_folder_is_rendered_to_the_files_of_one_command(
 ) -> None:
     root = Path(shutil.copytree(planned, tmp_path / "world"))
     monkeypatch.setattr("generator.plan.plan.plan_parts", lambda *_: pytest.fail("planned again"))
-    monkeypatch.setattr("generator.render.prepare.plan_parts", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr("generator.plan.job.plan_parts", lambda *_: pytest.fail("planned again"))
     done = run_command("gen", "render", root, *CHEAP)
     assert done.returncode == 0, done.stderr
     assert files(root) == files(undisturbed)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.holdout.power import SplitSize, difference, half_width
+from generator.plan.power import SplitSize, difference, half_width
 from tests.conftest import FEW, run_command
 from tests.generator.cli.test_split import contents
 from tests.paths import CHECKOUT

@@ -8,15 +8,13 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import describe
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
-from generator.render.job import Job
-from generator.render.prepare import plan_world, prepare
+from generator.plan.job import Job, plan_world, prepare
 from generator.render.run import Rendering, work_of
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.vocabulary.schema import Vocabulary
 
 JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 7, 2)

@@ -19,8 +19,7 @@ from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
 from generator.holdout.request import parse_seeds, read_holdout
-from generator.render.job import Job, parse_resolution
-from generator.render.prepare import prepare
+from generator.plan.job import Job, parse_resolution, prepare
 from tests.generator.dataset.conftest import FIRST, JOB, OTHER, make_dataset
 
 

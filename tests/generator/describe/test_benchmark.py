@@ -14,8 +14,8 @@ from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
+from generator.scene.layouts import can_carry
 from generator.scene.scene import Scene
-from generator.scene.stacks import can_carry
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command, run_process
 from tests.generator.relations import BENCHMARK as RELATED
@@ -268,7 +268,7 @@ def test_no_relation_of_a_text_follows_from_another(links: Links) -> None:
     """What rests on another is near it: a text says at most one of the two of an object."""
     for _, form, _ in links:
         near = [
-            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].rule in ("near", "far", "on", "beneath")
+            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].name in ("near", "far", "on", "beneath")
         ]  # fmt: skip
         assert len(near) == len(set(near))
         assert sum(map(len, near)) == len(frozenset().union(*near))

@@ -2,9 +2,8 @@ from pathlib import Path
 
 from bench.worlds import write_planned
 from generator.dataset.reader import Dataset
-from generator.describe.first_benchmarks import write_benchmarks
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.describe.benchmark import write_benchmarks
+from generator.plan.job import Job, prepare
 
 
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tmp_path: Path) -> None:

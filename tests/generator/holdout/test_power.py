@@ -10,7 +10,7 @@ from evaluator.statistics import power as evaluators
 from generator.holdout.blocks import draw_block
 from generator.holdout.designs.registry import find_design
 from generator.holdout.membership import SplitPlan
-from generator.holdout.power import (
+from generator.plan.power import (
     ACCURACIES,
     BINDING_EFFECT,
     BLOCK_SEEDS,

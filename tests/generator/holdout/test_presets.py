@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
+from generator.holdout.designs.base import GRID
 from generator.holdout.membership import arrangements
 from generator.holdout.presets import preset_names, read_preset
 from generator.holdout.request import draw_holdouts
-from generator.holdout.scene_counts import GRID
 from generator.vocabulary.schema import read_vocabulary
 from tests.paths import SHARED
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.base.errors import UserError
-from generator.holdout.scene_counts import DEFAULT_COUNTS, parse_scenes
+from generator.holdout.designs.base import DEFAULT_COUNTS, parse_scenes
 
 
 def test_numbers_of_scenes_are_read() -> None:

@@ -96,7 +96,7 @@ cube = {}
 sphere = {}
 cone = {}
 [relations]
-left = { phrase = "to the left of", rule = "left", margin = 0.2 }
+left = { phrase = "to the left of", margin = 0.2 }
 """
 
 HELD = [["red", "cube"], ["red", "sphere"]]

@@ -15,11 +15,10 @@ from bench.worlds import write_planned
 from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.dataset.reader import Dataset
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import write_benchmarks
 from generator.inspection.sheets.contact_sheet import draw_preview
 from generator.judge.verify import verify_dataset
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.plan.job import Job, prepare
 from tests.generator.designs import THINGS, family
 from tests.generator.judge.planted import Fault, Planted, copy_of
 

@@ -24,12 +24,10 @@ from generator.dataset.plan_file import plan_schema
 from generator.dataset.reader import Dataset
 from generator.dataset.schema import PACKED, PLAN
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import describe
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
-from generator.render.job import Job
-from generator.render.prepare import prepare
+from generator.plan.job import Job, prepare
 from tests.generator.designs import family
 from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row

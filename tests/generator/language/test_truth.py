@@ -13,7 +13,7 @@ from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import both, decide
-from generator.scene.graph import scene_graph
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from tests.generator.scenes import (
     RELATIONS,

@@ -2,10 +2,9 @@
 
 from generator.base.streams import Stream
 from generator.placement.ground import Ground
-from generator.placement.object_positions import draw_positions
-from generator.scene.layouts import Layout
+from generator.placement.scenes import draw_positions
+from generator.scene.layouts import Layout, slip
 from generator.scene.scene import Camera
-from generator.scene.stacks import slip
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")

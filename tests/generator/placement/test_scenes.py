@@ -20,8 +20,8 @@ from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
 from generator.plan.packed import Plan
 from generator.plan.plan import plan_scenes
-from generator.plan.record import Planned
-from generator.scene.graph import scene_graph
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")

@@ -22,10 +22,9 @@ from generator.placement.scenes import place_scenes
 from generator.plan.minimal_pairs import with_twins
 from generator.plan.packed import Plan
 from generator.plan.plan import plan_scenes
-from generator.plan.record import Planned
 from generator.scene.exchange import exchanged
-from generator.scene.graph import scene_graph
-from generator.scene.relations import along, ground_directions
+from generator.scene.planned import Planned
+from generator.scene.relations import along, ground_directions, scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import run_command

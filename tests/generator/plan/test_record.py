@@ -1,8 +1,8 @@
 import json
 from dataclasses import asdict
 
-from generator.plan.record import Planned, scene_id
 from generator.scene.exchange import Exchange
+from generator.scene.planned import Planned, scene_id
 
 
 def test_a_planned_scene_goes_through_json() -> None:

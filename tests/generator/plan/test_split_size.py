@@ -2,10 +2,9 @@
 
 import pytest
 
-from generator.holdout.power import SplitSize
 from generator.holdout.request import HoldoutRequest
 from generator.plan.plan import plan_parts
-from generator.plan.split_size import planned_sizes, sizes_to_plan
+from generator.plan.power import SplitSize, planned_sizes, sizes_to_plan
 from generator.vocabulary.schema import read_vocabulary
 
 

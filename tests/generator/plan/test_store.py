@@ -8,10 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from generator.base.errors import UserError
+from generator.plan.job import Job, plan_world, prepare
 from generator.plan.packed import Plan
 from generator.plan.store import StoredPlan, is_planned, write_plan
-from generator.render.job import Job
-from generator.render.prepare import plan_world, prepare
 
 COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 JOBS: dict[str, dict[str, Any]] = {
@@ -67,7 +66,7 @@ def test_the_same_request_is_the_same_bytes_and_is_not_planned_twice(
         plan_world(prepare(job(**JOBS["many"])), tmp_path / name)
         digests.add(hashlib.sha256((tmp_path / name / "world/plan.parquet").read_bytes()).hexdigest())
     assert len(digests) == 1
-    monkeypatch.setattr("generator.render.prepare.plan_parts", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr("generator.plan.job.plan_parts", lambda *_: pytest.fail("planned again"))
     assert len(plan_world(prepare(job(**JOBS["many"])), tmp_path / "one")) > 0
 
 

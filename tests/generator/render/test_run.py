@@ -15,10 +15,9 @@ from PIL import Image
 
 from generator.base.resources import resource
 from generator.dataset.reader import Dataset
-from generator.holdout.scene_counts import parse_scenes
+from generator.holdout.designs.base import parse_scenes
+from generator.plan.job import Job, prepare
 from generator.render.farm.local import Limits, render_scenes
-from generator.render.job import Job
-from generator.render.prepare import prepare
 from generator.render.run import Rendering, worker_setup
 from generator.vocabulary.schema import SHAPES
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process

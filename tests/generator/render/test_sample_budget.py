@@ -128,7 +128,7 @@ import numpy as np
 from generator.render.blender.canvas import Canvas
 from generator.render.blender.stage import Stage
 from generator.render.quality import Quality
-from generator.plan.record import Planned
+from generator.scene.planned import Planned
 from generator.placement.scenes import place_scene
 from generator.vocabulary.schema import read_vocabulary
 out, boxes, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])

@@ -15,8 +15,8 @@ from PIL import Image
 from evaluator.training.data import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.plan.record import Planned
 from generator.render.shards import ShardScenes, parse_shard, parse_size
+from generator.scene.planned import Planned
 from tests.conftest import run_command
 from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite

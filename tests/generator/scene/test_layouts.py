@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
-from generator.render.job import Job
-from generator.render.prepare import prepare
-from generator.scene.graph import scene_graph
-from generator.scene.layouts import Layout, consistent, draw_layout, facts, undecided
+from generator.plan.job import Job, prepare
+from generator.scene.layouts import Layout, can_carry, consistent, draw_layout, facts, slip, undecided
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.scene.scene import Camera, Scene, SceneObject
-from generator.scene.stacks import can_carry, slip
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
+from generator.scene.planned import Planned
 from generator.scene.projection import project
 from generator.scene.relations import Space, along, decided, ground_directions
 from generator.scene.scene import Scene

@@ -9,12 +9,10 @@ import pytest
 import tomli_w
 
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
-from generator.render.job import Job
-from generator.render.prepare import prepare
-from generator.scene.graph import scene_graph
-from generator.scene.layouts import Layout
-from generator.scene.stacks import can_carry, can_hold
+from generator.plan.job import Job, prepare
+from generator.scene.layouts import Layout, can_carry, can_hold
+from generator.scene.planned import Planned
+from generator.scene.relations import scene_graph
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 from tests.conftest import run_command

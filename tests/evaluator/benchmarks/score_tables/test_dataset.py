@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluator.benchmarks.score_tables.dataset import dataset_scores
+from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.needs import Needs, collect_needs
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark

@@ -16,9 +16,9 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from generator.base.errors import UserError
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
 from generator.render.farm.local import render_scenes
 from generator.render.quality import read_quality
+from generator.scene.planned import Planned
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.materials import Pattern
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary

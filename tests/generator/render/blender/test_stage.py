@@ -3,8 +3,8 @@
 from typing import Any
 
 from generator.placement.scenes import place_scene
-from generator.plan.record import Planned
 from generator.render.quality import read_quality
+from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 

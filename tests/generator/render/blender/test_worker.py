@@ -13,8 +13,8 @@ FAMILY = read_vocabulary("clevr")
 def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
     """The record of a scene of two objects, or why there is none."""
     from generator.base.errors import UserError
-    from generator.plan.record import Planned
     from generator.render.blender import worker
+    from generator.scene.planned import Planned
 
     text = FAMILY.toml().replace(f"min_pixels = {FAMILY.placement.min_pixels}", f"min_pixels = {min_pixels}")
     values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}

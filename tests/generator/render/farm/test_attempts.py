@@ -1,8 +1,8 @@
 import pytest
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
 from generator.render.farm.attempts import Attempts, given_up
+from generator.scene.planned import Planned
 
 
 def scene(number: int) -> Planned:

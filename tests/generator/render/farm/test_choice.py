@@ -1,9 +1,9 @@
 import pytest
 
-from generator.plan.record import Planned
 from generator.render.farm import choice
 from generator.render.farm.choice import Farm
 from generator.render.farm.local import Limits
+from generator.scene.planned import Planned
 
 JOBS = [Planned(f"{i:06d}", "a|b", (), (), "studio") for i in range(3)]
 

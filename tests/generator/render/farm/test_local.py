@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
 from generator.render.farm.local import Limits, render_scenes
+from generator.scene.planned import Planned
 
 WORKER = """
 import json, os, signal, sys, time

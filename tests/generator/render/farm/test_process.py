@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.plan.record import Planned
 from generator.render.farm import process
 from generator.render.farm.process import WorkerProcess
+from generator.scene.planned import Planned
 from tests.hostile_folder import make_hostile
 from tests.paths import CHECKOUT
 

@@ -1,4 +1,4 @@
-"""Check a job and plan its scenes: from what was asked for to a plan in a folder."""
+"""Jobs: what a world shall hold, as `gen plan` and `gen render` are asked for it, checked and planned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,23 +9,53 @@ from typing import Any
 
 from generator.assets.lookup import asset_request
 from generator.assets.sets import check_asset
+from generator.base.declarations import whole_number
 from generator.base.errors import UserError
+from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
-from generator.holdout.scene_counts import GRID
 from generator.placement.scenes import place_scene
 from generator.plan.minimal_pairs import with_twins
 from generator.plan.packed import Plan
 from generator.plan.plan import plan_parts
-from generator.plan.record import Planned
 from generator.plan.store import StoredPlan, is_planned, write_plan
-from generator.render.estimate import check_space
-from generator.render.job import MOST_OBJECTS, Job, as_tuple
-from generator.render.shards import ShardScenes
+from generator.scene.planned import Planned
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
+MOST_OBJECTS = 10
 _TRIAL = 8  # scenes of the most objects that are placed before a plan is written
+
+
+@dataclass(frozen=True)
+class Job:
+    """What decides the contents of a world.
+
+    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes` may
+    also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
+    `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits get twins, which `scenes`
+    does not count. `assets`: the asset set, None for the family's own. `environments`: the only ones, none for all of the
+    family.
+    """
+
+    family: str
+    holdout: str | Sequence[str]
+    scenes: Mapping[str, int] | str | None
+    width: int
+    height: int
+    seed: int = 0
+    block_seed: int | Sequence[int] = 0
+    objects: tuple[int, int] = (2, 2)
+    pairs: bool = False
+    design: str = "bindsplit"
+    opposites: bool = True
+    assets: str | None = None
+    environments: tuple[str, ...] = ()
+
+
+def as_tuple(given: Any) -> tuple[Any, ...]:
+    """A list as a tuple; any other value as a tuple of one."""
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 @dataclass(frozen=True)
@@ -99,18 +129,10 @@ def prepare(job: Job) -> Prepared:
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(vocabulary.asset_meshes, vocabulary.assets))
 
 
-def plan_world(prepared: Prepared, root: Path, rendering: Mapping[str, Any] | None = None) -> StoredPlan:
-    """Write the plan of a job into `root` unless it is there.
-
-    `rendering`: the request of the Rendering that follows, if one does. Raises UserError if `root` holds something else, or
-    if the disk has no room for the images; nothing is written then.
-    """
+def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
+    """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds something else."""
     request = prepared.request
-    if is_planned(root, request):
-        return StoredPlan(root)
-    if rendering is not None:
-        check_space(root, len(ShardScenes(prepared.planned, rendering.get("shard"))), {**request, **rendering})
-    return write_plan(root, request, prepared.planned)
+    return StoredPlan(root) if is_planned(root, request) else write_plan(root, request, prepared.planned)
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
@@ -174,3 +196,26 @@ def _check_room(plan: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> No
             if refused:
                 raise
             refused = True
+
+
+def parse_resolution(spec: str) -> tuple[int, int]:
+    """Width and height in pixels from `320x240`. Raises UserError if malformed or outside 16..4096."""
+    width, height = map(whole_number, spec.split("x")) if spec.count("x") == 1 else (None, None)
+    if width is None or height is None:
+        raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
+    if not all(16 <= side <= 4096 for side in (width, height)):
+        raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
+    return width, height
+
+
+def parse_objects(spec: str) -> tuple[int, int]:
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside 1..10."""
+    least, dots, most = spec.partition("..")
+    first, last = whole_number(least), whole_number(most if dots else least)
+    if first is None or last is None or not (1 <= first <= MOST_OBJECTS and 1 <= last <= MOST_OBJECTS):
+        raise UserError(
+            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got '{spec}'."
+        )
+    if first > last:
+        raise UserError(f"--objects {spec} runs backwards; write {last}..{first}.")
+    return first, last

@@ -12,7 +12,13 @@ from math import sqrt
 
 from scipy.special import expit, logit, ndtri, stdtrit
 
-from generator.holdout.membership import Arrangement, Rule
+from generator.holdout.holdout import Holdout
+from generator.holdout.membership import Arrangement, Rule, cluster_of
+from generator.holdout.request import WorldPart, design_of
+from generator.plan.plan import plan_parts
+from generator.scene.layouts import facts
+from generator.scene.planned import Scenes
+from generator.vocabulary.schema import Vocabulary
 
 BINDING_EFFECT, CLUSTER_EFFECT = 1.0, 0.5
 """Standard deviations in logits of what a scene's bindings together, and its cluster, add to how hard it is."""
@@ -77,8 +83,9 @@ def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list
     """What a split tells, for some accuracies and numbers of block seeds."""
     return [
         Expected(seeds, accuracy, half_width(split, accuracy, seeds), difference(split.times(seeds), accuracy))
-        for accuracy in ACCURACIES for seeds in block_seeds
-    ]  # fmt: skip
+        for accuracy in ACCURACIES
+        for seeds in block_seeds
+    ]
 
 
 def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
@@ -162,3 +169,41 @@ def _points(share: float) -> str:
 def _shrink() -> float:
     """The square of how much the mean in logits moves with the constant of a logistic model with these effects."""
     return 1 / (1 + _SHRINK * (BINDING_EFFECT**2 + CLUSTER_EFFECT**2))
+
+
+def sizes_to_plan(
+    holdouts: Sequence[Holdout],
+    parts: Sequence[WorldPart],
+    vocabulary: Vocabulary,
+    seed: int,
+    objects: tuple[int, int] = (2, 2),
+) -> list[SplitSize]:
+    """What `planned_sizes` will be for the first holdouts of a world of such parts; only the scenes of these splits are planned.
+
+    Raises UserError where no scene belongs to one.
+    """
+    told = []
+    for part in parts[: len(holdouts)]:
+        split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
+        told.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
+    plan = plan_parts(vocabulary, told, seed, objects)
+    return planned_sizes(plan, holdouts, vocabulary)
+
+
+def planned_sizes(planned: Scenes, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[SplitSize]:
+    """For each holdout of a plan, the size of the split whose accuracy is the claim (`told_split`).
+
+    Over the grid, where no scene is planned for a split, scenes belong to the splits that the holdouts' rules give them.
+    """
+    rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
+    splits = [told_split(rule) for rule in rules]
+    shown: list[list[tuple[str, Arrangement]]] = [[] for _ in holdouts]
+    for each in planned:
+        for part in range(len(rules)) if each.split is None else [each.part]:
+            if each.split not in (None, splits[part]):
+                continue
+            arrangement = tuple((attributes[holdouts[part].kind], category) for category, attributes in each.objects)
+            placing = rules[part].place(arrangement, facts(each, vocabulary), each.scene_id)
+            if (each.split or placing.split) == splits[part]:
+                shown[part].append((cluster_of(arrangement, placing.triples), arrangement))
+    return [SplitSize.of(*each) for each in zip(splits, shown, strict=True)]

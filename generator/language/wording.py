@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from generator.base.streams import Stream
-from generator.describe.items import Wording
-from generator.describe.training.least_used import LeastUsed
+from generator.language.complexity import LeastUsed
 from generator.language.form import Form
 from generator.language.grammar import Place
 from generator.vocabulary.schema import Vocabulary
 
+Wording = tuple[tuple[Place, str], ...]
+"""Synonyms, each with its place in the form."""
 _RELATION = "relation"
 _SYNONYM = 2 / 3  # how often a word that has synonyms is said by one
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.describe.described_scene import DescribedScene
+from generator.describe.scenes import DescribedScene
 from generator.language.form import Form, Mention, merge_equal_mentions
 from generator.vocabulary.schema import Vocabulary
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item, Text
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 
 

@@ -4,7 +4,8 @@ import hashlib
 import json
 from typing import Any
 
-from evaluator.runs.folder import FactorsRecord, Run
+from evaluator.provenance.records import FactorsRecord
+from evaluator.runs.folder import Run
 from generator.dataset.reader import Benchmark, World
 
 _DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "absent_values", "absent_objects")
