@@ -1,10 +1,9 @@
-"""An OpenAI-compatible endpoint: where it is, requests to it with retries, and what is said when it does not answer."""
+"""`api:` models: a model behind an OpenAI-compatible endpoint as a PairScorer, asked the question of `vqa:` in threads."""
 
 import base64
 import hashlib
 import io
 import json
-import logging
 import os
 import re
 import threading
@@ -12,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -29,11 +28,20 @@ from generator.base.extras import check_installed
 
 KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""
-_AT_FIRST = 2
+RETRIES = 8
+_FIRST_RETRIES = 2
 """How often the first requests are repeated, since an endpoint that is down should be said soon."""
 _FOR_ALL = (401, 402, 403, 404, 429)
 """Statuses that the next request would get too."""
-_LONGEST_LINE = 160
+_BATCH = 128
+"""Pairs that are kept at once; fewer are asked at the same time."""
+_LISTED = 20
+"""Most likely tokens that are asked for: the most that OpenAI and vLLM give."""
+_FIRST_WORDS = 4
+"""Tokens of a sampled answer."""
+_TRIAL = (320, 240)
+"""Size in pixels of the image of the first request."""
+Count = Annotated[int, Field(ge=1, le=1024)]
 
 
 class RefusedError(Exception):
@@ -41,43 +49,44 @@ class RefusedError(Exception):
 
 
 class Endpoint:
-    """A model at an endpoint. `requests`, `prompt_tokens` and `completion_tokens` count what was answered.
+    """A model at an endpoint. `counts` has the requests that were answered, and their tokens.
 
-    The key is read from the environment variable OPENAI_API_KEY and is in no message and no file. Methods may be called from
-    several threads.
+    The key is read from the environment variable OPENAI_API_KEY and is in no message and no file. Methods may be called
+    from several threads.
     """
 
-    def __init__(self, url: str, model: str, retries: int):
+    def __init__(self, url: str, model: str):
         from openai import OpenAI
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
-        self._client = OpenAI(base_url=url, api_key=self._key, max_retries=retries)
+        self._client = OpenAI(base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES)
         self._lock = threading.Lock()
-        self.requests = self.prompt_tokens = self.completion_tokens = 0
+        self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 
-    def ask(self, image: str, question: str, first: bool = False, **more: Any) -> Any:
-        """The chat completion for an image (a data URL) and a question. `more`: parameters of the request. first: few retries.
+    def ask(self, image: str, question: str, **more: Any) -> Any:
+        """The chat completion for an image (a data URL) and a question. `more`: parameters of the request.
 
-        A connection that fails, too many requests and errors of the server are tried again, later and later. Raises RefusedError where
-        this request gets no answer, and UserError where no other would get one either.
+        A connection that fails, too many requests and errors of the server are tried again, later and later. Raises
+        RefusedError where this request gets no answer, and UserError where no other would get one either.
         """
-        client = (
-            self._client.with_options(max_retries=min(_AT_FIRST, self._client.max_retries)) if first else self._client
-        )
         content = [{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": question}]
         with self._explained():
-            found = client.chat.completions.create(
+            found = self._client.chat.completions.create(
                 model=self.model, messages=[{"role": "user", "content": content}], **more
             )
         if not getattr(found, "choices", None):
             raise RefusedError("what it gave is no chat completion")
+        usage = getattr(found, "usage", None)
         with self._lock:
-            self.requests += 1
-            usage = getattr(found, "usage", None)
-            self.prompt_tokens += getattr(usage, "prompt_tokens", None) or 0
-            self.completion_tokens += getattr(usage, "completion_tokens", None) or 0
+            self.counts["requests"] += 1
+            for name in ("prompt_tokens", "completion_tokens"):
+                self.counts[name] += getattr(usage, name, None) or 0
         return found
+
+    def be_patient(self) -> None:
+        """Try requests again more often: the endpoint has answered once."""
+        self._client = self._client.with_options(max_retries=RETRIES)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -88,122 +97,54 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.status_code in _FOR_ALL:
                 raise UserError(
-                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); {self._mend(error.status_code)}. Finished scores "
-                    "are kept."
+                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the environment "
+                    f"variable {KEY}, name a model that it serves, and a URL that ends as its documentation says, such as "
+                    "/v1; or run the same command again later. Finished scores are kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
-        except openai.APITimeoutError as error:
-            raise RefusedError(self._said(error)) from None
         except openai.APIConnectionError as error:
+            if isinstance(error, openai.APITimeoutError):
+                raise RefusedError(self._said(error)) from None
             raise UserError(
-                f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend its URL, then run the "
-                "same command again. Finished scores are kept."
+                f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend its "
+                "URL, then run the same command again. Finished scores are kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
             raise RefusedError(self._said(error)) from None
 
     def _said(self, error: BaseException) -> str:
         """The first line of an error, without the key, which a server may repeat."""
-        line = first_line(error) if str(error) else type(error).__name__
-        return line.replace(self._key, "…")[:_LONGEST_LINE].rstrip(" .")
-
-    def _mend(self, status: int) -> str:
-        if status in (401, 403):
-            return f"put its key in the environment variable {KEY}"
-        if status == 404:
-            return "name a model that it serves, and a URL that ends as its documentation says, such as /v1"
-        return "run the same command again later, or with --model-args concurrency=2"
-
-
-def parse_place(name: str) -> tuple[str, str]:
-    """URL and model of `URL@MODEL`, divided at the first "@".
-
-    >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
-    ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
-
-    Raises UserError for what is no such place, and for a URL with a password or a query, which would be recorded.
-    """
-    url, at, model = name.partition("@")
-    expected = "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and not in the URL"
-    parts = urlsplit(url)
-    if not (
-        at
-        and model
-        and parts.scheme in ("http", "https")
-        and re.fullmatch(r"[\w.-]+(:\d+)?|\[[\da-f:]+\](:\d+)?", parts.netloc)
-    ):
-        raise UserError(f"{expected}.")
-    if parts.query or parts.fragment:
-        raise UserError(f"{expected}; the URL has a query.")
-    return url.rstrip("/"), model
-
-
-def data_url(image: Image.Image) -> str:
-    """An RGB image as a data URL of a PNG, which loses nothing."""
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-
-
-def listed_tokens(completion: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of a completion and their log-probabilities; empty where the endpoint gives none."""
-    logprobs = getattr(completion.choices[0], "logprobs", None)
-    content = getattr(logprobs, "content", None) or []
-    top = getattr(content[0], "top_logprobs", None) if content else None
-    return [(str(each.token), float(each.logprob)) for each in top or []]
-
-
-def texts_of(completion: Any) -> list[str]:
-    """The texts of a completion's choices."""
-    return [str(getattr(choice.message, "content", None) or "") for choice in completion.choices]
-
-
-logger = logging.getLogger(__name__)
-Answers = Literal["auto", "logprobs", "samples"]
-Count = Annotated[int, Field(ge=1, le=1024)]
-Retries = Annotated[int, Field(ge=0, le=1000)]
-_BATCH = 128
-"""Pairs that are kept at once; fewer are asked at the same time."""
-_LISTED = 20
-"""Most likely tokens that are asked for: the most that OpenAI and vLLM give."""
-_FIRST_WORDS = 4
-"""Tokens of a sampled answer."""
-_TRIAL = (320, 240)
-"""Size in pixels of the image of the first request."""
+        return first_line(error).replace(self._key, "…")
 
 
 class ApiScorer(PairScorer):
-    """A model behind an endpoint. It says which of two ways it is asked: `log-probabilities`, or a number of samples.
+    """A model behind an endpoint. The first request finds out how it is asked: by the log-probabilities of the answer's
+    first token, or by sampled answers.
 
-    A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run. `counts`
-    counts them.
+    A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run.
+    `counts` counts them.
     """
 
     channels = CHANNELS
     passes = 1
     asks_again = True
 
-    def __init__(self, endpoint: Endpoint, answers: Answers, samples: int, concurrency: int):
+    def __init__(self, endpoint: Endpoint, samples: int, concurrency: int):
         self._endpoint, self._concurrency = endpoint, concurrency
         self._unscored: Counter[str] = Counter()
-        self._several = False
+        self._samples, self._several = samples, False
         self.batch = BatchSize(_BATCH, PAIR)
-        first = self._tried(answers)
-        self._samples = samples if first is None else 0
-        self._tokens = endpoint.prompt_tokens // max(1, endpoint.requests)
+        served = self._tried()
+        self._tokens = endpoint.counts["prompt_tokens"] // max(1, endpoint.counts["requests"])
         way = f"{samples} sampled answers" if self._samples else "log-probabilities"
-        self.info: dict[str, Any] = {
-            "weights": endpoint.model,
-            "endpoint": endpoint.url,
-            "served": getattr(first, "model", None),
-            "answers": way,
+        identity = {"weights": endpoint.model, "endpoint": endpoint.url, "served": served, "answers": way}
+        self.info: dict[str, Any] = identity | {
             "question": QUESTION,
             "preprocessing": "the endpoint's own, from PNG",
             "precision": "its own",
             "device": "its own",
         }
-        identity = ["api", endpoint.url, endpoint.model, self.info["served"], way, QUESTION]
-        self.key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+        self.key = hashlib.sha256(json.dumps(["api", identity, QUESTION]).encode()).hexdigest()[:16]
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the texts, int64 (n, 4): how the model cuts them is not known."""
@@ -213,21 +154,16 @@ class ApiScorer(PairScorer):
         """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""
         each = 1 if self._several or not self._samples else self._samples
         way = f"{self._samples} sampled answers a pair" if self._samples else "log-probabilities of the answer"
-        known = f", about {pairs * each * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}" * bool(
-            self._tokens
+        tokens = f"about {pairs * each * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}, "
+        return (
+            f"{pairs:,} pairs of image and text to ask about, {pairs * each:,} requests ({way}), "
+            f"{tokens * bool(self._tokens)}fewer where cached."
         )
-        return f"{pairs:,} pairs of image and text to ask about, {pairs * each:,} requests ({way}){known}, fewer where cached."
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:  # type: ignore[override]
         """Requests that were answered and their tokens, and how many pairs are unscored or bounded, and why."""
-        made = self._endpoint
-        asked = {
-            "requests": made.requests,
-            "prompt_tokens": made.prompt_tokens,
-            "completion_tokens": made.completion_tokens,
-        }
-        return asked | dict(sorted(self._unscored.items()))
+        return {**self._endpoint.counts, **dict(sorted(self._unscored.items()))}
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError where the endpoint answers no more."""
@@ -250,87 +186,97 @@ class ApiScorer(PairScorer):
                     self._unscored["bounded"] += found.bounded
         finally:
             pool.shutdown(cancel_futures=True)
-        if refusals and len(refusals) == len(pairs):
-            self._check_answers(refusals)
-        self._unscored["refused"] += len(refusals)
-        self._unscored["neither yes nor no"] += int(np.isnan(scores[:, 0]).sum()) - len(refusals)
+        if refusals and len(refusals) == len(pairs) and score((0, "a gray wall")) is None:
+            raise UserError(
+                f"The endpoint {self._endpoint.url} answers no more, none of the last {len(pairs)} questions "
+                f"({refusals[0]}); mend it, then run the same command again. Finished scores are kept."
+            )
+        unscored = int(np.isnan(scores[:, 0]).sum())
+        self._unscored.update({"refused": len(refusals), "neither yes nor no": unscored - len(refusals)})
         return scores
 
     def _score(self, image: str, asked: str) -> Score | None:
         if not self._samples:
-            return score_of_tokens(listed_tokens(self._ask_tokens(image, asked)))
+            return score_of_tokens(_listed_tokens(self._ask_tokens(image, asked)))
         answers: list[str] = []
         while len(answers) < self._samples:
             answers += self._sampled(image, asked, self._samples - len(answers) if self._several else 1, len(answers))
         return score_of_samples(answers[: self._samples])
 
-    def _ask_tokens(self, image: str, asked: str, first: bool = False) -> Any:
+    def _ask_tokens(self, image: str, asked: str) -> Any:
         # temperature 1, so that endpoints that list probabilities after it list the model's own
-        return self._endpoint.ask(image, asked, first, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
+        return self._endpoint.ask(image, asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
 
-    def _sampled(self, image: str, asked: str, n: int, seed: int, first: bool = False) -> list[str]:
+    def _sampled(self, image: str, asked: str, n: int, seed: int) -> list[str]:
         """Up to n answers. Each request has a seed of its own, since an endpoint would else repeat its answer."""
         several = {"n": n} if n > 1 else {}
-        return texts_of(
-            self._endpoint.ask(image, asked, first, max_tokens=_FIRST_WORDS, temperature=1, seed=seed, **several)
-        )
+        found = self._endpoint.ask(image, asked, max_tokens=_FIRST_WORDS, temperature=1, seed=seed, **several)
+        return [str(getattr(choice.message, "content", None) or "") for choice in found.choices]
 
-    def _tried(self, answers: Answers) -> Any:
-        """The first completion with log-probabilities, or None where answers are sampled.
+    def _tried(self) -> str | None:
+        """The name under which the endpoint answers with log-probabilities; None where answers are sampled.
 
-        Raises UserError where the endpoint answers neither, or gives no log-probabilities and they were asked for.
+        Raises UserError where it answers in neither way.
         """
-        why = "it lists no tokens"
-        if answers != "samples":
-            try:
-                completion = self._ask_tokens(*_trial(), first=True)
-                if listed_tokens(completion):
-                    return completion
-            except RefusedError as refusal:
-                why = str(refusal)
-            if answers == "logprobs":
-                raise UserError(
-                    f"The endpoint {self._endpoint.url} gives no log-probabilities of '{self._endpoint.model}' ({why}); take answers=samples."
-                )
+        trial = data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
+        served = None
         try:
-            self._several = len(self._sampled(*_trial(), 2, 0, first=True)) > 1
+            completion = self._ask_tokens(*trial)
+            if _listed_tokens(completion):
+                self._samples, served = 0, getattr(completion, "model", None)
+        except RefusedError:
+            pass
+        try:
+            self._several = bool(self._samples) and len(self._sampled(*trial, 2, 0)) > 1
         except RefusedError:
             try:
-                self._sampled(*_trial(), 1, 0, first=True)
+                self._sampled(*trial, 1, 0)
             except RefusedError as refusal:
                 raise UserError(
-                    f"The endpoint {self._endpoint.url} does not answer questions about an image with '{self._endpoint.model}' ({refusal}); "
-                    "name a chat model that reads images."
+                    f"The endpoint {self._endpoint.url} does not answer questions about an image with "
+                    f"'{self._endpoint.model}' ({refusal}); name a chat model that reads images."
                 ) from None
-        return None
-
-    def _check_answers(self, refusals: Sequence[str]) -> None:
-        """Raises UserError when the endpoint, which refused all pairs of a batch, does not answer the first question either."""
-        try:
-            self._score(*_trial())
-        except RefusedError:
-            raise UserError(
-                f"The endpoint {self._endpoint.url} answers no more, none of the last {len(refusals)} questions ({refusals[0]}); mend it, then "
-                "run the same command again. Finished scores are kept."
-            ) from None
+        self._endpoint.be_patient()
+        return served
 
 
-def _trial() -> tuple[str, str]:
-    """The image and the question of the first request."""
-    return data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
+def parse_place(name: str) -> tuple[str, str]:
+    """URL and model of `URL@MODEL`, divided at the first "@".
+
+    >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
+    ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
+
+    Raises UserError for what is no such place, and for a URL with a password or a query, which would be recorded.
+    """
+    url, _, model = name.partition("@")
+    parts = urlsplit(url)
+    plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (parts.query or parts.fragment)
+    if not (model and parts.scheme in ("http", "https") and plain):
+        raise UserError(
+            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and neither "
+            "key nor query in the URL."
+        )
+    return url.rstrip("/"), model
 
 
-def load_api(
-    name: str,
-    device: str | None,
-    *,
-    answers: Answers = "auto",
-    samples: Count = 16,
-    concurrency: Count = 16,
-    retries: Retries = 8,
-) -> ApiScorer:
-    """The model of `URL@MODEL`. answers: how it is asked; auto: by log-probabilities where the endpoint gives them, else by samples.
-    samples: sampled answers a pair. concurrency: requests at once. retries: how often a request is repeated that gets no answer.
+def data_url(image: Image.Image) -> str:
+    """An RGB image as a data URL of a PNG, which loses nothing."""
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
+    """The most likely first tokens of a completion and their log-probabilities; empty where the endpoint gives none."""
+    logprobs = getattr(completion.choices[0], "logprobs", None)
+    content = getattr(logprobs, "content", None) or []
+    top = getattr(content[0], "top_logprobs", None) if content else None
+    return [(str(each.token), float(each.logprob)) for each in top or []]
+
+
+def load_api(name: str, device: str | None, *, samples: Count = 16, concurrency: Count = 16) -> ApiScorer:
+    """The model of `URL@MODEL`. samples: sampled answers a pair, where the endpoint gives no log-probabilities.
+    concurrency: requests at once.
 
     Makes one to three requests. Raises UserError when the endpoint is down or refuses them, and for a device.
     """
@@ -338,4 +284,4 @@ def load_api(
     if device is not None:
         raise UserError(f"The model of api: runs at its endpoint and not on '{device}'; leave --device out.")
     check_installed("openai")
-    return ApiScorer(Endpoint(url, model, retries), answers, samples, concurrency)
+    return ApiScorer(Endpoint(url, model), samples, concurrency)

@@ -136,13 +136,7 @@ class BatchRunner:
 
     def gather(self) -> np.ndarray:
         """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main process."""
-        return self._store.gather(self._job.names, self.total, self._again)
-
-    def _again(self, rows: np.ndarray) -> None:
-        wanted = np.zeros(self.total, bool)
-        wanted[rows] = True
-        batches = (batch[wanted[batch]] for batch in self._job.plan(self._batch.size))
-        self._run([batch for batch in batches if len(batch)])
+        return self._store.gather(self._job.names, self.total)
 
     def _open_batches(self) -> list[np.ndarray]:
         """This process's batches at the present batch size, without rows that are known."""
@@ -163,6 +157,21 @@ class BatchRunner:
     def _compute(self, batch: np.ndarray, images: Mapping[str, Any], places: Sequence[int]) -> np.ndarray:
         with autocast(self._settings.device, self._settings.precision):
             return self._job.compute(batch[list(places)], images)
+
+
+def announce_time(runners: Sequence[BatchRunner], process: Process) -> None:
+    """Announce about how long the rest takes, after the first batches."""
+    seconds = sum(runner.seconds for runner in runners)
+    if process.is_main and seconds:
+        share = f" for this process's share, one of {process.count}" if process.count > 1 else ""
+        logger.info(
+            f"About {duration(seconds)}{share}: an estimate from first batches of at most {FIRST}; larger ones are often faster."
+        )
+    elif process.is_main:
+        cached = sum(runner.known for runner in runners)
+        logger.info(
+            f"Nothing is left to compute ({cached:,} were cached)." if cached else "Nothing is left to compute."
+        )
 
 
 def fitting_batch(device: torch.device, before: int, rows: int) -> int:

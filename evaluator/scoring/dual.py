@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.models.contracts import DualEncoder
-from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
-from evaluator.scoring.cache import EmbeddingCache
+from evaluator.scoring.batches import BatchRunner, Job, Settings, announce_time, plan_batches
+from evaluator.scoring.cache import EMBEDDINGS, VectorCache
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.needs import Distinct, Needs, words
-from evaluator.scoring.preflight import announce_time
 from evaluator.scoring.writing import write_embeddings, write_scores
 from generator.dataset.reader import Benchmark, Images
 
@@ -39,8 +38,8 @@ def score_dual(
         (_images(model, world, needs.images, images), settings, cache_key(model.key, settings.precision)),
     ]
     with (
-        VectorStore(EmbeddingCache(jobs[0][2], cache_folder), out, "texts", process) as text_store,
-        VectorStore(EmbeddingCache(jobs[1][2], cache_folder), out, "images", process) as image_store,
+        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[0][2], cache_folder), out, "texts", process) as text_store,
+        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[1][2], cache_folder), out, "images", process) as image_store,
     ):
         stores = (text_store, image_store)
         runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]

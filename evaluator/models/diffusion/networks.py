@@ -1,5 +1,7 @@
 """One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -63,6 +65,19 @@ class Network(ABC):
                 for tokenizer, length in self.tokenizers()
             ]
         return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
+
+    def configurations(self) -> Any:
+        """All configurations, without names of folders and versions, and a digest of the tokenizers' vocabularies."""
+        found: dict[str, Any] = {}
+        for part, component in sorted(self.pipe.components.items()):
+            config = getattr(component, "config", None)
+            if config is not None:
+                settings = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+                found[part] = {
+                    key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
+                }
+        words = [sorted(tokenizer.get_vocab().items()) for tokenizer, _ in self.tokenizers()]
+        return [found, hashlib.sha256(json.dumps(words).encode()).hexdigest()]
 
     @abstractmethod
     def encode_texts(self, texts: list[str]) -> Condition:
