@@ -122,7 +122,7 @@ def _explained(source: Source, error: Exception) -> str:
     if isinstance(error, ImportError):
         return f"'{source.name}' needs a package that is not installed ({reason})."
     if any(sign in text for sign in _UNFIT):
-        return f"The weights of '{source.name}' do not fit its configuration ({reason}); {source.mend}."
+        return f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); {source.mend}."
     return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -76,13 +75,22 @@ class VectorStore:
             each.__exit__(kind, error, trace)
 
     def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
-        """Which of some rows any process has computed, bool (n,). The vectors are not read."""
+        """Which of some rows any process has computed, bool (n,)."""
         there = [np.zeros(0, bool)]
         for some in _parts(rows):
             part = names(some)
-            found = self._ask(VectorCache.known, part)
+            found = self.get(part)
             there.append(np.array([name in found for name in part]))
         return np.concatenate(there)
+
+    def get(self, names: list[str]) -> dict[str, np.ndarray]:
+        """The vectors of those names that any process has computed, float32 (d,) each."""
+        found = self._cache.get(names)
+        for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
+            if missing := [name for name in names if name not in found]:
+                with VectorCache(path) as part:
+                    found |= part.get(missing)
+        return found
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
@@ -102,7 +110,7 @@ class VectorStore:
             left = []
             for rows in _parts(missing):
                 part = names(rows)
-                found = self._ask(VectorCache.get, part)
+                found = self.get(part)
                 here = np.array([name in found for name in part])
                 if found:
                     values = np.stack([found[name] for name in part if name in found])
@@ -122,19 +130,10 @@ class VectorStore:
         if self._folder.exists():
             for rows in _parts(np.arange(total)):
                 part = names(rows)
-                kept = self._cache.known(part)
+                kept = self._cache.get(part)
                 fresh = [place for place, name in enumerate(part) if name not in kept]
                 self._cache.put([part[place] for place in fresh], vectors[rows[fresh]])
         return vectors
-
-    def _ask(self, method: Callable[[VectorCache, list[str]], Any], names: list[str]) -> Any:
-        """What a method of the cache gives for names, and for those that are not there the files of the processes."""
-        found = method(self._cache, names)
-        for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
-            if missing := [name for name in names if name not in found]:
-                with VectorCache(path) as part:
-                    found |= method(part, missing)
-        return found
 
 
 def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:

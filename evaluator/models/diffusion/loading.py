@@ -91,7 +91,7 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
             raise UserError(
                 f"The {part} of '{source.name}' has code of its own, {library}.py, which is not run; remove it."
             )
-        if source.is_folder and not (Path(source.place) / part).is_dir():
+        if source.is_local and not (Path(source.place) / part).is_dir():
             raise UserError(f"The pipeline '{source.name}' lacks the folder '{part}'; copy or download it whole.")
 
 

@@ -13,7 +13,7 @@ from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.training.new_diffusion import new_diffusion
 from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 
-KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "aura_flow", "flux")
+KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 
 
 @pytest.mark.parametrize("kind", KINDS)

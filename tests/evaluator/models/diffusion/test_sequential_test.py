@@ -85,25 +85,6 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
             assert taken <= share
 
 
-def test_what_no_rule_could_do() -> None:
-    """Where nothing is smooth, even Wald's test told the size of the effect needs more than a fifth for 99% at 0.05 sd.
-
-    In time n/(1 − n/N) the sum of the first n of N is a Brownian motion; Wald's is the quickest of all tests of its
-    drift, but for the little by which it passes its bound.
-    """
-    rng = np.random.default_rng(0)
-    n = np.arange(1, EXHAUSTIVE)
-    for effect, least in ((0.05, 0.40), (0.1, 0.16), (0.2, 0.04)):
-        sums = differences(rng, 2000, effect, 0.0, 1).cumsum(1)[:, :-1]
-        odds = 2 * effect * sums / (1 - n / EXHAUSTIVE)
-        passed = np.abs(odds) > np.log(99)
-        first = np.where(passed.any(1), passed.argmax(1), EXHAUSTIVE - 2)
-        right = odds[np.arange(2000), first] > 0
-        print(f"effect {effect}: {right.mean():.2%} at {(first + 1).mean() / EXHAUSTIVE:.3f}")
-        assert right.mean() == pytest.approx(0.992, abs=0.008)
-        assert (first + 1).mean() / EXHAUSTIVE >= least
-
-
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize(("smooth", "length"), [(0.0, 1), (0.5, 50), (1.0, 50)])
 def test_error_rate_without_a_difference(confidence: float, smooth: float, length: float) -> None:
