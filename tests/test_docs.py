@@ -17,7 +17,7 @@ import pytest
 from evaluator.benchmarks.score_tables.candidates import COLUMNS
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
-from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
+from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
 from generator.describe.request import text_preset_names
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan

@@ -16,7 +16,7 @@ from evaluator.benchmarks.score_tables.candidates import benchmark_tables
 from evaluator.benchmarks.source import Source
 from generator.base.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import write_benchmark
 
 PLUGINS = "jackalope.benchmarks"

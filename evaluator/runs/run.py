@@ -35,7 +35,7 @@ from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")

@@ -7,9 +7,8 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from generator.base.files import read_toml
+from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.records import check_shape
 
 TRAIN = "train"
 _CONVERSES = {

@@ -9,8 +9,8 @@ import ray
 from evaluator.audits.familiarity.corpora import Part
 from evaluator.audits.familiarity.part_counts import Counted, count_texts
 from evaluator.audits.familiarity.reading import Reading
-from generator.base.cluster import connecting
 from generator.base.errors import UserError
+from generator.base.extras import connecting
 
 
 def count_on_ray(

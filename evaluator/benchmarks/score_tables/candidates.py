@@ -13,7 +13,7 @@ from evaluator.benchmarks.score_tables.table import numbers, require, scores, te
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.registry import find_protocol
 from generator.base.errors import UserError
-from generator.dataset.schema import CANDIDATES, ITEMS, TEXTS
+from generator.dataset.records import CANDIDATES, ITEMS, TEXTS
 
 COLUMNS = (
     "item", "protocol", "split", "kind", "skill", "cluster", "image", "slot", "truth", "candidate_kind", "text", "level",
