@@ -1,4 +1,4 @@
-"""What is embedded: captions of a benchmark, and some images of each."""
+"""Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each model."""
 
 import io
 import logging
@@ -21,6 +21,15 @@ from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Images, World
+
+logger = logging.getLogger(__name__)
+RECORD = "embeddings.json"
+TEXTS, IMAGES = "texts", "images"
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+_STYLE = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "jackalope", "text.parse_math": False}  # fmt: skip
+_TOGETHER = 64
+FEWEST = 4
+"""Points that t-SNE is made of, at least."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +65,6 @@ def with_own_images(classes: Sequence[Class], benchmark: Benchmark) -> list[Clas
     return kept
 
 
-_TOGETHER = 64
-FEWEST = 4
-"""Points that t-SNE is made of, at least."""
-
-
 def embed_texts(model: Any, texts: Sequence[str]) -> np.ndarray:
     """Unit embeddings of a dual encoder, float32 (n, d)."""
     return np.concatenate([model.encode_texts(texts[i : i + _TOGETHER]) for i in range(0, len(texts), _TOGETHER)])
@@ -92,11 +96,6 @@ def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
         metric="cosine", init="random", random_state=seed % 2**32, perplexity=min(30.0, (len(embeddings) - 1) / 3)
     ).fit_transform(embeddings)
     return found
-
-
-logger = logging.getLogger(__name__)
-RECORD = "embeddings.json"
-TEXTS, IMAGES = "texts", "images"
 
 
 @dataclass(frozen=True)
@@ -157,9 +156,6 @@ def _held_out(classes: Sequence[Class]) -> list[str]:
 
 
 matplotlib.use("svg")
-
-_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-_STYLE = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "jackalope", "text.parse_math": False}  # fmt: skip
 
 
 def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str, np.ndarray], title: str) -> str:

@@ -1,4 +1,4 @@
-"""What a diffusion model draws for a text, and what it sees of an image as a classifier."""
+"""Draws images for captions of a benchmark with diffusion models, and one sheet of them all (Pearson et al. 2025, figure 5)."""
 
 import io
 import json
@@ -28,37 +28,15 @@ from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World
 
-
-@torch.inference_mode()
-def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
-    """The image that the model's own pipeline makes of a text, RGB, of the square that its network was made for.
-
-    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the same.
-    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
-    """
-    pipe, side = model.adapter.pipe, model.adapter.side
-    pipe.set_progress_bar_config(disable=True)
-    with quiet():
-        made: Image.Image = pipe(
-            prompt=text, height=side, width=side, guidance_scale=guidance, num_inference_steps=steps,
-            generator=torch.Generator().manual_seed(seed),
-        ).images[0]  # fmt: skip
-    return made
-
-
-@torch.inference_mode()
-def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
-    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its autoencoder
-    keeps."""
-    return decode_latent(model.adapter.pipe.vae, model.latent(image))
-
-
 logger = logging.getLogger(__name__)
 RECORD, SHEET = "drawings.json", "sheet.png"
 _ABOUT = "drawing"
 """The text chunk of a PNG that says how it was made."""
 _DRAWN, _SEEN = "", "-seen"
 _LONGEST = 60
+_HEIGHT, _GAP, _LINE, _HEAD = 192, 14, 22, 38
+_INK, _FAINT, _PAPER, _RULE = (20, 20, 20), (110, 110, 110), (255, 255, 255), (205, 205, 205)
+_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @dataclass(frozen=True)
@@ -190,9 +168,28 @@ def _check_folder(out: Path, request: dict[str, Any]) -> None:
         raise UserError(f"{out} is not empty and holds no drawings; choose another --out.")
 
 
-_HEIGHT, _GAP, _LINE, _HEAD = 192, 14, 22, 38
-_INK, _FAINT, _PAPER, _RULE = (20, 20, 20), (110, 110, 110), (255, 255, 255), (205, 205, 205)
-_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+@torch.inference_mode()
+def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
+    """The image that the model's own pipeline makes of a text, RGB, of the square that its network was made for.
+
+    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the same.
+    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
+    """
+    pipe, side = model.adapter.pipe, model.adapter.side
+    pipe.set_progress_bar_config(disable=True)
+    with quiet():
+        made: Image.Image = pipe(
+            prompt=text, height=side, width=side, guidance_scale=guidance, num_inference_steps=steps,
+            generator=torch.Generator().manual_seed(seed),
+        ).images[0]  # fmt: skip
+    return made
+
+
+@torch.inference_mode()
+def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
+    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its autoencoder
+    keeps."""
+    return decode_latent(model.adapter.pipe.vae, model.latent(image))
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,10 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 class _UserModel:
     """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
 
+    key: str
+    reusable: bool
+    fits_texts: bool
+
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         self._model, self._spec = model, spec
         with user_code(spec, "eval"):
@@ -74,13 +78,12 @@ class _UserModel:
             joined = "".join(weights_digest(each) for each in networks)
             self.info["weights_sha256"] = hashlib.sha256(joined.encode()).hexdigest()
         self.info |= self._attribute("info")
-        self.reusable = self._attribute("key") is not None
+        self.reusable, self.key = self._attribute("key") is not None, self._own_key()
         self.exposure: Exposure | None = self._attribute("exposure")
         # an object that inherits from our contracts has the method, and says whether it uses it
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
-    @property
-    def key(self) -> str:
+    def _own_key(self) -> str:
         """By the object's own key; without it by what is known, for a run that continues."""
         own = self._attribute("key")
         known = [own] if own else [str(self.info.get(name)) for name in ("source_sha256", "weights_sha256", "device")]
@@ -91,6 +94,7 @@ class _UserModel:
         wanted = {"groups": groups} if "groups" in parameters_of(self._model.fit_texts) else {}
         with user_code(self._spec, "fit_texts"):
             self._model.fit_texts(list(texts), **wanted)
+        self.key = self._own_key()
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """The model's own tokens, int64 (n, length), or fingerprints of the texts."""
