@@ -5,16 +5,18 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, PngImagePlugin
+import torch
+from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
-from evaluator.audits.generation.prompts import Prompt, choose_prompts
-from evaluator.audits.generation.sheet import SheetRow, draw_sheet
-from evaluator.models.diffusion.drawing import draw_image, seen_image
+from evaluator.audits.prompts import Prompt, choose_prompts
+from evaluator.models.arguments import name_and_spec
+from evaluator.models.diffusion.latents import decode_latent
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.named import name_and_spec
+from evaluator.models.hub import quiet
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import mark_of, training_of
 from evaluator.runs.folder import folder_name
@@ -32,6 +34,9 @@ _ABOUT = "drawing"
 """The text chunk of a PNG that says how it was made."""
 _DRAWN, _SEEN = "", "-seen"
 _LONGEST = 60
+_HEIGHT, _GAP, _LINE, _HEAD = 192, 14, 22, 38
+_INK, _FAINT, _PAPER, _RULE = (20, 20, 20), (110, 110, 110), (255, 255, 255), (205, 205, 205)
+_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 @dataclass(frozen=True)
@@ -161,3 +166,98 @@ def _check_folder(out: Path, request: dict[str, Any]) -> None:
             raise UserError(f"{out} holds drawings of another request; choose another --out.")
     elif any(out.iterdir()):
         raise UserError(f"{out} is not empty and holds no drawings; choose another --out.")
+
+
+@torch.inference_mode()
+def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
+    """The image that the model's own pipeline makes of a text, RGB, of the square that its network was made for.
+
+    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the same.
+    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
+    """
+    pipe, side = model.adapter.pipe, model.adapter.side
+    pipe.set_progress_bar_config(disable=True)
+    with quiet():
+        made: Image.Image = pipe(
+            prompt=text, height=side, width=side, guidance_scale=guidance, num_inference_steps=steps,
+            generator=torch.Generator().manual_seed(seed),
+        ).images[0]  # fmt: skip
+    return made
+
+
+@torch.inference_mode()
+def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
+    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its autoencoder
+    keeps."""
+    return decode_latent(model.adapter.pipe.vae, model.latent(image))
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """A caption of a split, and its images in the order of the columns."""
+
+    split: str
+    caption: str
+    images: Sequence[Image.Image]
+
+
+def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[str]) -> Image.Image:
+    """One RGB image. heads: of the columns. notes: sentences that stand below."""
+    font, bold, small = ImageFont.load_default(15), ImageFont.load_default(20), ImageFont.load_default(13)
+    widths = [max(_scaled(row.images[i]).width for row in rows) for i in range(len(heads))]
+    lefts = [_GAP + sum(widths[:i]) + i * _GAP for i in range(len(heads))]
+    width = lefts[-1] + widths[-1] + _GAP
+    room = width - 2 * _GAP
+    headed = [_wrapped(head, font, across) for head, across in zip(heads, widths, strict=True)]
+    head_lines = max(map(len, headed))
+    captions = [_wrapped(row.caption, font, room) for row in rows]
+    below = [line for note in notes for line in _wrapped(note, small, room)]
+    splits = len(list(groupby(row.split for row in rows)))
+    height = _GAP + head_lines * _LINE + splits * _HEAD + (len(below) + 1) * _LINE
+    height += sum(len(lines) * _LINE + _HEIGHT + _GAP for lines in captions)
+    sheet = Image.new("RGB", (width, height), _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    for left, lines in zip(lefts, headed, strict=True):
+        for i, line in enumerate(lines):
+            pen.text((left, _GAP + i * _LINE), line, _INK, font)
+    top = _GAP + head_lines * _LINE
+    split = None
+    for row, lines in zip(rows, captions, strict=True):
+        if row.split != split:
+            split = row.split
+            pen.line((_GAP, top + 4, width - _GAP, top + 4), _RULE, 1)
+            pen.text((_GAP, top + 8), split, _INK, bold)
+            top += _HEAD
+        for line in lines:
+            pen.text((_GAP, top), line, _INK, font)
+            top += _LINE
+        for left, image in zip(lefts, row.images, strict=True):
+            sheet.paste(_scaled(image), (left, top))
+        top += _HEIGHT + _GAP
+    for i, line in enumerate(below):
+        pen.text((_GAP, top + i * _LINE), line, _FAINT, small)
+    return sheet
+
+
+def _scaled(image: Image.Image) -> Image.Image:
+    """The image at the height of a row. A smaller one shows its pixels, without halos."""
+    filtered = Image.Resampling.BOX if image.height < _HEIGHT else Image.Resampling.LANCZOS
+    return image.resize((max(1, round(image.width * _HEIGHT / image.height)), _HEIGHT), filtered)
+
+
+def _wrapped(text: str, font: _Font, room: int) -> list[str]:
+    """The lines of a text; of a word that is too long the end is kept, which tells folders apart."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and font.getlength(longer) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(_fitted(word, font, room))
+    return lines or [""]
+
+
+def _fitted(word: str, font: _Font, room: int) -> str:
+    while len(word) > 1 and font.getlength(word) > room:
+        word = "…" + word.removeprefix("…")[1:]
+    return word

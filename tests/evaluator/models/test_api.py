@@ -1,21 +1,61 @@
 """Models behind a real server: scores, runs that are continued, and what is unscored."""
 
+import base64
+import io
+import json
+import logging
 import math
-import threading
-import time
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.api.scorer import load_api
+from evaluator.models.api import RETRIES, data_url, load_api, parse_place
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.models.api.chat_server import probability
-from tests.evaluator.models.api.conftest import Server
+from tests.evaluator.models import chat_server
+from tests.evaluator.models.chat_server import probability
+
+
+class Server:
+    """A process of chat_server.py."""
+
+    def __init__(self, log: Path, port: int = 0):
+        self._log = log
+        log.touch()
+        code = [sys.executable, chat_server.__file__, str(log), str(port)]
+        self._process = subprocess.Popen(code, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+
+    def spec(self, model: str) -> str:
+        """How a model of the server is named."""
+        return f"api:http://127.0.0.1:{self.port}/v1@{model}"
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What was asked so far, in order."""
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+    def stop(self) -> None:
+        """End the process; its port answers no more."""
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    running = Server(tmp_path / "requests.jsonl")
+    yield running
+    running.stop()
+
 
 IMAGES = [Image.new("RGB", (8, 8), (red, 0, 0)) for red in (3, 200)]
 TEXTS = ["a red cube", "a blue sphere", "two cones"]
@@ -56,14 +96,6 @@ def test_samples_where_there_are_no_log_probabilities(server: Server, name: str,
     assert f"{100 * requests:,} requests ({SAMPLES} sampled answers a pair)" in model.describe_cost(100)
 
 
-def test_each_way_has_a_cache_of_its_own(server: Server) -> None:
-    keys = {
-        load_model(server.spec("plain"), None, **arguments).key
-        for arguments in ({}, {"answers": "samples"}, {"answers": "samples", "samples": 4}, {"concurrency": 2})
-    }
-    assert len(keys) == 3
-
-
 def test_an_answer_that_is_not_listed_is_bounded_and_counted(server: Server) -> None:
     model = load_api(server.spec("sure").removeprefix("api:"), None)
     log_odds, p_yes = model.score_pairs(IMAGES, PAIRS).T
@@ -78,50 +110,16 @@ def test_prose_and_refusals_are_unscored_and_counted(server: Server) -> None:
     assert np.isnan(prose.score_pairs(IMAGES, PAIRS)).all()
     assert prose.counts["neither yes nor no"] == len(PAIRS)
     for name in ("strict", "broken"):
-        model = load_api(server.spec(name).removeprefix("api:"), None, retries=1)
+        model = load_api(server.spec(name).removeprefix("api:"), None)
         unscored = np.isnan(model.score_pairs(IMAGES, PAIRS)[:, 0])
         assert unscored.tolist() == ["blue" in text for _, text in PAIRS]
         assert (model.counts["refused"], model.counts["neither yes nor no"]) == (2, 0)
 
 
 def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
-    model = load_api(server.spec("breaking").removeprefix("api:"), None, retries=1)
+    model = load_api(server.spec("breaking").removeprefix("api:"), None)
     with pytest.raises(UserError, match=r"answers no more, none of the last 6 questions \(.*out of order.*\); mend it"):
         model.score_pairs(IMAGES, PAIRS)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        ("missing", (), "name a model that it serves"),
-        ("page", (), "does not answer questions about an image with 'page' (what it gave is no chat completion)"),
-        (
-            "quiet",
-            ("--model-args", "answers=logprobs"),
-            "gives no log-probabilities of 'quiet' (it lists no tokens); take answers=samples",
-        ),
-        (
-            "plain",
-            ("--model-args", "samples=0"),
-            "The argument 'samples' of api: is '0'; input should be greater than or equal to 1",
-        ),
-        ("plain", ("--model-args", "sample=2"), "api: has no argument 'sample': did you mean 'samples'?"),
-        ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
-    ],
-)
-def test_one_sentence(
-    server: Server, drawn: Path, tmp_path: Path, name: str, arguments: tuple[str, ...], said: str
-) -> None:
-    asked = ("run", drawn, "--model", server.spec(name), "--out", tmp_path / "run", *arguments)
-    assert_one_sentence(score_command(*asked), said)
-    assert not (tmp_path / "run").exists()
-
-
-def test_an_endpoint_that_is_down_is_one_sentence(server: Server, drawn: Path, tmp_path: Path) -> None:
-    server.stop()
-    assert_one_sentence(
-        score_command("run", drawn, "--model", server.spec("plain")), "does not answer (", "start it or mend its URL"
-    )
 
 
 def test_a_run_says_its_cost_and_continues(
@@ -139,7 +137,7 @@ def test_a_run_says_its_cost_and_continues(
         "--limit",
         "12",
         "--model-args",
-        "retries=0",
+        "concurrency=2",
     )
     first = score_command(*command, "--out", tmp_path / "a")
     assert first.exit_code == 0, first.output
@@ -151,64 +149,82 @@ def test_a_run_says_its_cost_and_continues(
     )
     assert f"about {100 * pairs:,} prompt tokens" in first.stderr
     assert f"refused {record['counts']['refused']}" in first.stderr
-    assert record["model"] == f"{server.spec('broken')} retries=0"
+    assert record["model"] == f"{server.spec('broken')} concurrency=2"
     assert 0 < record["counts"]["refused"] < pairs
     rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
     before = len(server.requests())
     assert score_command(*command, "--out", tmp_path / "b").exit_code == 0
-    again = len(server.requests()) - before - record["counts"]["refused"]
+    again = len(server.requests()) - before - (1 + RETRIES) * record["counts"]["refused"]
     assert 1 < again <= 4  # the first request, and one after each batch without an answer
     assert (tmp_path / "a" / "scores.parquet").read_bytes() == (tmp_path / "b" / "scores.parquet").read_bytes()
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert b"very-secret" not in file.read_bytes()
 
 
-def test_an_outage_keeps_what_is_finished(server: Server, drawn: Path, tmp_path: Path) -> None:
-    """The server goes away within a run and comes back on the same port."""
-    command = (
-        "run",
-        drawn,
-        "--model",
-        server.spec("slow"),
-        "--protocol",
-        "binary",
-        "--out",
-        tmp_path / "run",
-        "--batch-size",
-        "4",
-        "--limit",
-        "8",
-    )
-    more = ("--model-args", "retries=1,concurrency=2")
-
-    def stop() -> None:
-        while len(server.requests()) < 12:
-            time.sleep(0.01)
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("missing", (), "refuses 'missing' (Error code: 404"),
+        ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
+        ("page", (), "does not answer questions about an image with 'page' (what it gave is no chat completion)"),
+        ("plain", ("--model-args", "samples=0"), "The argument 'samples' of api: is '0'; input should be greater than"),
+        ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
+        ("", (), "start it or mend its URL"),
+    ],
+)
+def test_one_sentence(
+    server: Server,
+    drawn: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    """Without the key, which a server may repeat; `""` is a server that is down."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    if not name:
         server.stop()
-
-    thread = threading.Thread(target=stop)
-    thread.start()
-    assert_last(score_command(*command, *more), "does not answer (")
-    thread.join()
-    asked = len(server.requests())
-    again = Server(tmp_path / "again.jsonl", server.port)
-    try:
-        done = score_command(*command, *more)
-        assert done.exit_code == 0, done.output
-        whole = read_json(tmp_path / "run" / "run.json")["counts"]["requests"]
-        fresh = len(again.requests())
-        assert whole == fresh
-        assert score_command(*command[:-6], "--limit", "8", "--out", tmp_path / "other", *more).exit_code == 0
-        assert len(again.requests()) == fresh + 1  # all is cached
-        assert asked > 8
-    finally:
-        again.stop()
+    done = score_command("run", drawn, "--model", server.spec(name or "plain"), "--out", tmp_path / "run", *arguments)
+    assert_one_sentence(done, said)
+    assert "very-secret" not in done.stderr + caplog.text
+    assert not (tmp_path / "run").exists()
 
 
-def assert_last(result: object, said: str) -> None:
-    """The command ended with exit code 2 and a sentence."""
-    assert result.exit_code == 2  # type: ignore[attr-defined]
-    last = result.stderr.strip().splitlines()[-1]  # type: ignore[attr-defined]
-    assert last.startswith("Error: ")
-    assert said in last
+def test_what_is_busy_is_asked_again(server: Server) -> None:
+    model = load_api(server.spec("busy").removeprefix("api:"), None)
+    assert np.isfinite(model.score_pairs(IMAGES, PAIRS)).all()
+    assert model.counts["requests"] == 1 + len(PAIRS)
+    assert len(server.requests()) == 3 * (1 + len(TEXTS)) + len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model",
+        "http://host/v1",
+        "http://host/v1@",
+        "ftp://host@model",
+        "http://me:secret@host/v1@model",
+        "http:///v1@m",
+        "http://h/v1?key=secret@m",
+    ],
+)
+def test_places_that_are_refused_never_show_a_secret(name: str) -> None:
+    with pytest.raises(UserError, match="Expected api:URL@MODEL") as caught:
+        parse_place(name)
+    assert "secret" not in caught.value.message
+
+
+def test_a_model_may_begin_with_an_at() -> None:
+    assert parse_place("https://host.example/ai/v1/@@cf/llava") == ("https://host.example/ai/v1", "@cf/llava")
+    assert parse_place("http://[::1]:80/v1@m") == ("http://[::1]:80/v1", "m")
+
+
+def test_images_arrive_unchanged() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+    sent = base64.b64decode(data_url(Image.fromarray(pixels)).partition(",")[2])
+    assert np.array_equal(np.array(Image.open(io.BytesIO(sent))), pixels)

@@ -1,4 +1,4 @@
-"""From an RGB image to the latent that noise is added to."""
+"""From an RGB image to the latent that noise is added to, and back."""
 
 import math
 from typing import Any, Literal

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.models.api.answers import score_of_samples, score_of_tokens
+from evaluator.models.yes_no import score_of_samples, score_of_tokens
 
 SPELLED = {
     "yes": ["Yes", " yes", "▁YES", "ĠYes", "yes"],
