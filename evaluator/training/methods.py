@@ -44,11 +44,18 @@ class Method(Recipe):
     further: ClassVar[bool] = True
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
-        """What is learnt from: the train split of a dataset, or a corpus. Raises UserError as `read_source` does."""
-        from evaluator.training.source import read_source
+        """The train split of the one dataset, or the corpus in the one file. Raises UserError as either does."""
+        from evaluator.training.corpus import corpus_source
+        from evaluator.training.source import benchmark_source
+        from generator.dataset.reader import Dataset
 
         (dataset,) = datasets
-        return read_source(dataset, benchmark, self)
+        if not dataset.is_file():
+            opened = Dataset.open(dataset)
+            return benchmark_source(opened.world, opened.benchmark(benchmark), self)
+        if benchmark is not None:
+            raise UserError(f"{dataset} is a corpus, which has no benchmarks; leave --benchmark out.")
+        return corpus_source(dataset, self)
 
     def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
         """Load or make the model, and its learner. Raises UserError for a model that cannot be trained so."""

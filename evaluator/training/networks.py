@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from evaluator.models.device import best_device
-from evaluator.models.diffusion.loading import classifier_of
 from evaluator.models.diffusion.networks import StableDiffusion
 from evaluator.models.diffusion.schedules import DEFAULT, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.open_clip import OpenClipEncoder
-from evaluator.models.pretrained.loading import describe_pretrained
+from evaluator.models.pretrained import describe_pretrained
 from evaluator.models.vilt import ViltScorer
 from evaluator.training.contrastive import Contrastive, Towers
 from evaluator.training.data import TrainingData
@@ -238,7 +237,7 @@ def new_diffusion(texts: Sequence[str], device: torch.device, size: str = TINY) 
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    return classifier_of(StableDiffusion(pipe.to(device)), "untrained", parse_preset(DEFAULT), device)
+    return DiffusionClassifier(StableDiffusion(pipe.to(device)), parse_preset(DEFAULT), device, "untrained")
 
 
 def identity_autoencoder(side: int) -> Any:

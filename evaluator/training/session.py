@@ -14,8 +14,7 @@ from safetensors.torch import save
 from evaluator.models.device import training_precision
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
-from evaluator.models.open_clip import OpenClipEncoder, activation_of
-from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
 from evaluator.provenance.exposure import RECORD, Exposure
 from evaluator.runs.tracking import Tracker, log_steps

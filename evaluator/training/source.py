@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow.compute as pc
 
@@ -22,7 +21,7 @@ from evaluator.training.data import (
 )
 from evaluator.training.recipe import CAPTION, Recipe, listed
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.reader import Benchmark, World
 
 
 @dataclass(frozen=True)
@@ -32,18 +31,6 @@ class Source:
     data: TrainingData
     record: dict[str, str]
     exposure: Callable[[TrainingData], Exposure | None]
-
-
-def read_source(path: Path, benchmark: str | None, recipe: Recipe) -> Source:
-    """The train split of the dataset in a folder, or the corpus in a file. Raises UserError as either does."""
-    if path.is_file():
-        if benchmark is not None:
-            raise UserError(f"{path} is a corpus, which has no benchmarks; leave --benchmark out.")
-        from evaluator.training.corpus import corpus_source
-
-        return corpus_source(path, recipe)
-    dataset = Dataset.open(path)
-    return benchmark_source(dataset.world, dataset.benchmark(benchmark), recipe)
 
 
 def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Source:

@@ -222,7 +222,8 @@ def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     finetuned = ("train", "finetune", "blind:length", drawn, *out)
     assert score_command(*finetuned, "--negative-weight", "nan").exit_code == 2
     assert_one_sentence(
-        score_command(*finetuned, "--lora", "x"), "Expected --lora to be rank/alpha such as 16/32, got 'x'"
+        score_command(*finetuned, "--lora", "x"),
+        "Expected --lora to be rank/alpha such as 16/32, both above 0, got 'x'",
     )
     assert_one_sentence(score_command(*finetuned, "--preset", "x"), "Unknown preset 'x' of `score train finetune`")
     done = score_command("train", "finetune", "open_clip:nope", tmp_path / "no.jsonl", *out)

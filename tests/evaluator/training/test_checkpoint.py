@@ -122,7 +122,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
     writing: str,
 ) -> None:
     """The disk fills after the training began: after the first epoch, or before the model is written."""
-    train = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
+    command = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
     owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
     inner, calls = getattr(owner, name), []
 
@@ -135,14 +135,14 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
 
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, fill_first)
-        done = score_command(*train)
+        done = score_command(*command)
     assert done.exit_code == 2, done.output
     last = done.stderr.strip().splitlines()[-1]
     assert "no space is left there" in last
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
-    again = score_command(*train)
+    again = score_command(*command)
     assert again.exit_code == 0, again.output
     assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
     recipe = Scratch(epochs=2)

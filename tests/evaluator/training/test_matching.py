@@ -16,7 +16,7 @@ from evaluator.models.registry import load_model
 from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.fit import Checkpoint, fit
 from evaluator.training.matching import Matching
-from evaluator.training.methods import Finetune
+from evaluator.training.methods import Finetune, Scratch
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source, read_training_data
@@ -197,7 +197,10 @@ def test_a_new_cross_encoder_is_an_ordinary_vilt(
     from transformers import ViltForImageAndTextRetrieval, ViltImageProcessorFast, ViltProcessor  # noqa: F401
 
     record = train(
-        replace(QUICK, architecture="cross"), benchmark_source(world, benchmark, QUICK), tmp_path / "out", device="cpu"
+        Scratch(epochs=1, batch=24, architecture="cross"),
+        benchmark_source(world, benchmark, QUICK),
+        tmp_path / "out",
+        device="cpu",
     )
     assert record["recipe"]["architecture"] == "cross"
     model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
