@@ -61,22 +61,6 @@ def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
     assert got.item() == pytest.approx(expected.item(), abs=1e-6)
 
 
-def test_the_gradient_of_a_step_is_a_finite_difference() -> None:
-    data, learner = _toy()
-    recipe = Recipe(negative_loss="svlc", positive_loss="analogy")
-    Contrastive(learner, data, recipe).loss(_STEP, 0).backward()
-    for parameter in (learner.images, learner.texts, learner.logit_scale):
-        flat, grad = parameter.data.view(-1), parameter.grad
-        assert grad is not None
-        for i in range(0, len(flat), 5):
-            ends = []
-            for sign in (1, -1):
-                flat[i] += sign * 1e-6
-                ends.append(Contrastive(learner, data, recipe).loss(_STEP, 0).item())
-                flat[i] -= sign * 1e-6
-            assert grad.view(-1)[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
-
-
 @pytest.mark.parametrize("bags", [False, True])
 def test_a_bag_is_not_taught_by_swaps(bags: bool, tmp_path: Path) -> None:
     """Two images of swapped captions: a bag has nothing to learn from them, the usual loss has."""

@@ -5,12 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from evaluator.models.registry import load_model
 from evaluator.training.corpus import corpus_source
-from evaluator.training.data import Step
-from evaluator.training.denoising import Denoising
 from evaluator.training.presets import from_preset
 from evaluator.training.session import train
 from generator.base.errors import UserError
@@ -68,27 +65,3 @@ def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
     recipe = from_preset("dreambooth", {})[0]
     with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
         train(recipe, corpus_source(corpus, recipe), tmp_path / "out", "blind:length", "cpu")
-
-
-def test_a_stopped_training_ends_in_the_same_model(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
-    recipe = from_preset("dreambooth", {"steps": 3, "rate": 1e-3})[0]
-    base, source = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", corpus_source(corpus, recipe)
-    train(recipe, source, tmp_path / "whole", base, "cpu")
-    inner, calls = Denoising.loss, []
-
-    def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
-        calls.append(number)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return inner(self, step, number)
-
-    monkeypatch.setattr(Denoising, "loss", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        train(recipe, source, tmp_path / "stopped", base, "cpu")
-    train(recipe, source, tmp_path / "stopped", base, "cpu")
-    assert calls == [0, 1, 2, 1, 2]
-    one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
-    assert one.info["weights_sha256"] == other.info["weights_sha256"]

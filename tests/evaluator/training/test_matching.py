@@ -14,12 +14,11 @@ from PIL import Image
 
 from evaluator.models.registry import load_model
 from evaluator.training.data import Step, Steps, TrainingData
-from evaluator.training.fit import Checkpoint, fit
 from evaluator.training.matching import Matching
 from evaluator.training.methods import Finetune, Scratch
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import train
-from evaluator.training.source import benchmark_source, read_training_data
+from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import score_command
@@ -113,38 +112,6 @@ def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingD
     assert len({text for each in drawn for text in each}) > 30
     again = learner.pairs(steps[2], 2)[1][-24:]
     assert again.tolist() == drawn[2]
-
-
-def test_an_image_of_which_all_captions_are_true_has_no_other() -> None:
-    data, model = _toy()
-    true = np.tile(np.arange(4), (4, 1))
-    assert len(Matching(model, replace(data, true=true), Recipe()).pairs(STEP, 0)[1]) == 4 + 3
-
-
-def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
-    kinds = ("plain", "relations", "graded", "synonyms")
-    data = read_training_data(world, benchmark, kinds, ("swap", "replace", "flip", "neg"), ("swap",), True)
-    numbered = replace(
-        data,
-        images=[
-            (SimpleNamespace(image=lambda _, i=i: Image.new("RGB", (1, 1), (i, 0, 0))), name)  # type: ignore[misc]
-            for i, name in enumerate(data.scenes)
-        ],
-    )
-    model, recipe = Table(len(data), list(data.texts)), replace(QUICK, epochs=10)
-    fit(Matching(model, numbered, recipe), numbered, recipe, Checkpoint(tmp_path / "state", {}))
-    assert benchmark.holdout is not None
-    held = {tuple(binding) for binding in benchmark.holdout["bindings"]}
-    objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
-    shown = {
-        (dict(thing["attributes"])["color"], thing["category"])
-        for image, _ in model.asked for thing in objects[data.scenes[image]]
-    }  # fmt: skip
-    said = {text for _, text in model.asked}
-    assert shown
-    assert not shown & held
-    assert len(said) > 500
-    assert not [text for text in said if any(f"{value} {thing}" in text for value, thing in held)]
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from evaluator.training.fit import DivergedError
 from evaluator.training.methods import Finetune
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
-from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, score_command
 from tests.evaluator.training.conftest import together
@@ -117,16 +116,3 @@ def test_a_training_that_diverges_at_once_says_that_nothing_is_kept(base: str, d
     assert done.stderr.strip().endswith("No good step was kept before; choose a lower --rate.")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
     assert score_command(*given, "--epochs", "1").exit_code == 0
-
-
-def test_a_state_of_another_base_is_refused(
-    world: World, benchmark: Benchmark, base: str, tiny: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
-    source = benchmark_source(world, benchmark, QUICK)
-    with monkeypatch.context() as patched:
-        patched.setattr(session, "save_model", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            train(QUICK, source, tmp_path / "out", base, "cpu")
-    other = f"open_clip:other@{tiny('other', width=64).save(tmp_path / 'other.pt')}"
-    with pytest.raises(UserError, match="is the state of another training"):
-        train(QUICK, source, tmp_path / "out", other, "cpu")
