@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING, filters_said
+from evaluator.benchmarks.reading import READING, filters_said
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import Items, positions
@@ -25,13 +25,13 @@ from evaluator.runs.top_texts import top_texts
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from generator.base.arrays import map_npy
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json
+from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
 _ROWS = 50_000
@@ -49,7 +49,7 @@ def measure(
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
     every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says what is known of the
-    model's training, `forgetting` what its training changed elsewhere (evaluator.provenance.forgetting), `unknown_protocols` the protocols of
+    model's training, `unknown_protocols` the protocols of
     the benchmark that this version does not know. `channel` names the
     scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
     that the run chose.
@@ -102,7 +102,7 @@ def write_results(
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
-        "unknown_protocols": unknown_protocols(run.benchmark), "forgetting": record.get("info", {}).get("forgetting", []), **{part: collected(part) for part in ("rows", "fits", "cells")},
+        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
@@ -207,7 +207,7 @@ def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
 
 
 def _bindings(run: Run) -> dict[str, str]:
-    """The bindings of each scene, joined by "|": the value under test and the category of each object."""
+    """The bindings of each scene, joined by ";": the value under test and the category of each object."""
     kind = (run.benchmark.holdout or {}).get("kind")
     if kind is None or run.world is None:
         return {}
@@ -270,6 +270,8 @@ def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
+    if items.bindings is not None:
+        labels["bindings"] = pa.array(items.bindings, pa.string())
     candidates = {}
     for name, column in items.best_candidates().items():
         if name.endswith("_text"):

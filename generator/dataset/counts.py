@@ -7,14 +7,19 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from generator.base.files import read_toml
+from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.records import check_shape
 
 TRAIN = "train"
 _CONVERSES = {
-    **{"left": "right", "right": "left", "front": "behind", "behind": "front"},
-    **{"near": "near", "far": "far", "on": "beneath", "beneath": "on"},
+    "left": "right",
+    "right": "left",
+    "front": "behind",
+    "behind": "front",
+    "near": "near",
+    "far": "far",
+    "on": "beneath",
+    "beneath": "on",
 }
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.describe.contrasts import NEGATIVES, POSITIVES
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.describe.statistics import Statistics

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.judge.lexicon import Lexicon
 
 CLEVR = resource("scenes").joinpath("clevr.toml").read_text(encoding="utf-8")

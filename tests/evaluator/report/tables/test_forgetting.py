@@ -1,58 +1,73 @@
-"""The table of forgetting: before and after, pooled over trainings."""
+"""The table of what training changed elsewhere: before and after, pooled over trainings."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols.results import Results
-from evaluator.provenance.contamination import CONTAMINATED
-from evaluator.report.tables.forgetting import ForgettingTable, measured_elsewhere
-from evaluator.report.tables.sources import Source
+from evaluator.report.tables.forgetting import ForgettingTable
+from evaluator.report.tables.sources import read_sources
 from evaluator.statistics.pooled import pool
-from tests.evaluator.analysis.test_pooling import made_run, trained
+from generator.base.errors import UserError
 from tests.evaluator.report.tables.conftest import cell
 
-
-def tuned(block: str, before: float, after: float) -> Results:
-    """A run of a model that was trained on a block and measured on another benchmark."""
-    row = {"metric": "R@1", "value": 0.1}
-    elsewhere = [made_run(value, block="other", benchmark="e/w", rows=(row,)) for value in (before, after)]
-    elsewhere[1]["training"] = {"status": CONTAMINATED, "said": "CONTAMINATED: 1 of 9."}
-    return {**trained(0.5, block, 0), "forgetting": [dict(zip(("before", "after"), elsewhere, strict=True))]}
+Made = Callable[..., str]
 
 
-def source(label: str, *runs: Results) -> Source:
-    return Source((label,), [{**entry, "model": label} for entry in pool_runs(runs)], "", runs)
+@pytest.fixture
+def run_of(measured: Path, tmp_path: Path) -> Made:
+    """Writes a run as if a model had made it: its name, what is known of it, and the main accuracy of binary."""
+
+    def write(model: str, share: float, **info: Any) -> str:
+        folder = tmp_path / model
+        shutil.copytree(measured, folder)
+        for name in ("run.json", "results.json"):
+            record = json.loads((folder / name).read_text())
+            record["model"] = model
+            if name == "run.json":
+                record["info"] = info
+            else:
+                for row in record["rows"]:
+                    if (row["protocol"], row["split"], row["metric"]) == ("binary", "seen", "accuracy"):
+                        row |= {"value": share, "low": share - 0.1, "high": share + 0.05}
+            (folder / name).write_text(json.dumps(record))
+        return str(folder)
+
+    return write
 
 
-def test_trainings_are_pooled_as_runs_of_the_block_that_all_were_measured_on() -> None:
-    found = source("HN", tuned("a", 0.6, 0.4), tuned("b", 0.6, 0.5), tuned("c", 0.6, 0.6))
-    table = ForgettingTable("10", "Forgetting").make([found, source("base", made_run())])
-    (before, after) = measured_elsewhere(found)
-    assert [(each["runs"], each["blocks"], each["model"]) for each in (before, after)] == [
-        (3, 1, "HN, before"),
-        (3, 1, "HN, after"),
-    ]
-    split = before["rows"][0]["split"]
-    lines = [line.labels for line in table.lines[:2]]
-    assert lines == [[f"bench-other: binary accuracy {split}", label] for label in ("HN", "base")]
-    values = [0.4, 0.5, 0.6]
+def trained(weights: str, base: str) -> dict[str, Any]:
+    return {"weights_sha256": weights, "trained_on": {"base": {"model": "base", "weights_sha256": base}}}
+
+
+def test_each_trained_model_counts_as_a_run_and_is_compared_with_its_base(measured: Path, run_of: Made) -> None:
+    """Three trainings of one base; the base is given with each of them and counts once."""
+    base, values = run_of("base", 0.6, weights_sha256="b"), [0.4, 0.5, 0.6]
+    after = [run_of(f"tuned{i}", value, **trained(f"t{i}", "b")) for i, value in enumerate(values)]
+    sources = read_sources(
+        [f"HN={measured}", f"control={measured}"], (), [f"HN={base}"] * 3, [f"HN={each}" for each in after]
+    )
+    assert [(each["runs"], each["model"]) for each in sources[0].elsewhere] == [(1, "HN, before"), (3, "HN, after")]
+    table = ForgettingTable("10", "Forgetting").make(sources)
+    line = next(line.labels for line in table.lines if "binary accuracy swap seen" in line.labels[0])
+    assert line[1] == "HN"
     expected = pool(values, [v - 0.1 for v in values], [v + 0.05 for v in values], ["k"] * 3, 0.95)
-    shown = cell(table, lines[0], "After").numbers
+    shown = cell(table, line, "After").numbers
     assert (shown["value"], shown["low"], shown["high"]) == pytest.approx(
         (expected.value, expected.low, expected.high), abs=1e-6
     )
-    assert cell(table, lines[0], "Before").text == "60.0 ± 0.0"
-    assert cell(table, lines[0], "Change").text == "-10.0"
-    assert cell(table, lines[0], "Chance").text == "50.0"
-    assert "was not measured before the run" in cell(table, lines[1], "After").reason
-    assert "HN, after: CONTAMINATED: 1 of 9." in table.mark
+    assert cell(table, line, "Change").text == "-10.0"
+    assert "was not measured" in cell(table, [line[0], "control"], "After").reason
+    assert not [line for line in table.lines if "mean score" in line.labels[0]]
+    assert not ForgettingTable("10", "Forgetting").make(read_sources([f"HN={measured}"])).lines
 
 
-def test_only_main_metrics_have_a_line() -> None:
-    table = ForgettingTable("10", "Forgetting").make([source("HN", tuned("a", 0.6, 0.4))])
-    assert not [line for line in table.lines if "R@1" in line.labels[0]]
-    assert [line.labels[0] for line in table.lines][1:] == ["chance", "items", "clusters", "unscored"]
-
-
-def test_without_measurements_there_is_no_line() -> None:
-    assert not ForgettingTable("10", "Forgetting").make([source("base", made_run())]).lines
+def test_mistakes_are_said(run_of: Made) -> None:
+    base, other = run_of("base", 0.6, weights_sha256="b"), run_of("other", 0.6, **trained("t", "changed"))
+    with pytest.raises(UserError, match=r"did not start from one that --before gives for 'HN'"):
+        read_sources([], (), [f"HN={base}"], [f"HN={other}"])
+    with pytest.raises(UserError, match="Expected --before LABEL=RUN"):
+        read_sources([], (), [base])

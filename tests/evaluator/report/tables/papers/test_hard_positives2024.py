@@ -35,8 +35,12 @@ def test_forgetting_is_a_table_of_models_that_were_measured(sources: list[Source
     said = make_paper(find_paper("hard-positives2024"), sources).not_made
     assert any(line.startswith("Table 10 (What training changed elsewhere) has no row: no model") for line in said)
     (run,) = sources[0].runs
-    measured = {**run, "forgetting": [{"before": run, "after": run}]}
-    table = tables_of("hard-positives2024", [replace(sources[0], runs=[measured])])["10"]
+    both = [
+        {**entry, "rows": [{**row, "benchmark": entry["benchmark"], "when": when} for row in entry["rows"]]}
+        for entry in sources[0].entries
+        for when in ("before", "after")
+    ]
+    table = tables_of("hard-positives2024", [replace(sources[0], elsewhere=both)])["10"]
     row = find(run, "binary", "seen", metric="accuracy", kind="swap")
     of = [f"{run['benchmark']}: binary accuracy swap seen", "dual", "scratch"]
     assert shows(cell(table, of, "After"), row)
