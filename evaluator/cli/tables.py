@@ -18,9 +18,29 @@ from generator.base.errors import UserError
     metavar="LABEL=REASON",
     help="Why a label has no run, or not all runs. Can be repeated.",
 )
+@click.option(
+    "--before",
+    multiple=True,
+    metavar="LABEL=RUN",
+    help="Run of the model that a training started from, on a benchmark that was not trained for. Can be repeated.",
+)
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="LABEL=RUN",
+    help="Run of the trained model on the same benchmark: what training changed elsewhere. Can be repeated.",
+)
 @click.option("--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg.")
 @JSON
-def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+def tables(
+    paper: str,
+    runs: tuple[str, ...],
+    missing: tuple[str, ...],
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or pearson2025.
 
     Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual / labclip=RUN".
@@ -32,9 +52,9 @@ def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Pat
     from evaluator.report.tables.sources import read_sources
     from evaluator.report.tables.write import make_paper, write_paper
 
-    if not runs and not missing:
+    if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    made = make_paper(find_paper(paper), read_sources(runs, missing))
+    made = make_paper(find_paper(paper), read_sources(runs, missing, before, after))
     files = write_paper(made, out) if out else []
     if not as_json:
         for table in made.tables.values():

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evaluator.cli.forgetting import ELSEWHERE, forgetting, measure_elsewhere
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.base.commands import Bar, Commands, DatasetFolder, result, say
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
 
 if TYPE_CHECKING:
-    from evaluator.runs.dataset import Dataset
     from evaluator.runs.tracking import Tracker
     from evaluator.training.presets import Origin, Preset
     from evaluator.training.recipe import Recipe
@@ -231,13 +229,12 @@ def pretrain(
 @_PRESET
 @_options(_FURTHER, "epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
 @_options(_SEARCH, "search", "protocol", "limit")
-@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def labclip(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, searched: tuple[str, ...],
-    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
 
@@ -258,7 +255,7 @@ def labclip(
 
     common = _common("labclip", model, recipe, source)
     record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit)
-    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json)
 
 
 @train.command()
@@ -286,14 +283,13 @@ def labclip(
     "--gradient-checkpointing", is_flag=True, help="Compute activations twice, which takes less memory and more time."
 )
 @_options(_SEARCH, "search", "protocol", "limit")
-@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def finetune(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, negative_weight: str | None,
     lora: str | None, gradient_checkpointing: bool, searched: tuple[str, ...], protocols: tuple[str, ...],
-    limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    limit: int | None, device: str | None, as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
 
@@ -341,7 +337,7 @@ def finetune(
 
         common = _common("finetune", model, recipe, source, lora=usual)
         record = _trained(train, candidates, folder, dataset, benchmark, common, device, protocols, limit)
-        _tell(record, folder, _scored_on(dataset, benchmark), as_json, elsewhere, device)
+        _tell(record, folder, _scored_on(dataset, benchmark), as_json)
 
 
 @train.command()
@@ -355,13 +351,12 @@ def finetune(
 @_options(_FURTHER, "rate", "seed", "texts", "images_per_class", "precision")
 @click.option("--text-encoder/--no-text-encoder", default=True, help="Train the text encoder too, not the U-Net alone.")
 @_options(_SEARCH, "search", "protocol", "limit")
-@ELSEWHERE
 @_LOG
 @DEVICE
 @JSON
 def dreambooth(
     model: str, dataset: Path, out: Path, benchmark: str | None, preset: str | None, text_encoder: bool, searched: tuple[str, ...],
-    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, elsewhere: "list[Dataset]", trackers: "tuple[Tracker, ...]", **given: Any,
+    protocols: tuple[str, ...], limit: int | None, device: str | None, as_json: bool, trackers: "tuple[Tracker, ...]", **given: Any,
 ) -> None:  # fmt: skip
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
@@ -383,10 +378,7 @@ def dreambooth(
 
     common = _common("dreambooth", model, recipe, source, text_encoder=text_encoder)
     record = _trained(train, candidates, out, dataset, benchmark, common, device, protocols, limit, preset_of(model))
-    _tell(record, out, _scored_on(dataset, benchmark), as_json, elsewhere, device)
-
-
-train.add_command(forgetting)
+    _tell(record, out, _scored_on(dataset, benchmark), as_json)
 
 
 def _changed(recipe: "Recipe", given: dict[str, Any]) -> "Recipe":
@@ -474,13 +466,8 @@ def _scored_on(dataset: Path, benchmark: str | None) -> list[str]:
     return [str(dataset), *(["--benchmark", benchmark] if benchmark else [])]
 
 
-def _tell(
-    record: dict[str, Any], out: Path, scored_on: Sequence[str], as_json: bool, elsewhere: "list[Dataset] | None" = None,
-    device: str | None = None,
-) -> None:  # fmt: skip
-    """elsewhere: what to measure beside it; None for a model that started from none."""
+def _tell(record: dict[str, Any], out: Path, scored_on: Sequence[str], as_json: bool) -> None:
     losses: Sequence[float] = record["losses"]
     run = shlex.join(["score", "run", *scored_on, "--model", f"jackalope:{out}"])
     say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {run}")
-    measured = {} if elsewhere is None else {"forgetting": measure_elsewhere(out, elsewhere, device)}
-    result({"model": str(out), "losses": losses, **measured}, as_json, str(out))
+    result({"model": str(out), "losses": losses}, as_json, str(out))

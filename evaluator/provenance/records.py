@@ -130,11 +130,3 @@ class ResultsRecord(TypedDict, total=False):
     rows: list[ResultRow]
     fits: list[dict[str, Any]]
     cells: list[dict[str, Any]]
-    forgetting: list["MeasuredRecord"]
-
-
-class MeasuredRecord(TypedDict):
-    """What a training changed on a benchmark: the results of the model that it started from, and of the trained one."""
-
-    before: ResultsRecord
-    after: ResultsRecord

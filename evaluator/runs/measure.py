@@ -49,7 +49,7 @@ def measure(
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
     every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says what is known of the
-    model's training, `forgetting` what its training changed elsewhere (evaluator.provenance.forgetting), `unknown_protocols` the protocols of
+    model's training, `unknown_protocols` the protocols of
     the benchmark that this version does not know. `channel` names the
     scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
     that the run chose.
@@ -102,7 +102,7 @@ def write_results(
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
-        "unknown_protocols": unknown_protocols(run.benchmark), "forgetting": record.get("info", {}).get("forgetting", []), **{part: collected(part) for part in ("rows", "fits", "cells")},
+        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]

@@ -1,19 +1,17 @@
-"""The table of what training changed elsewhere: of runs whose models were measured (evaluator.provenance.forgetting), before and after."""
+"""The table of what training changed elsewhere: models before and after, on benchmarks that were not trained for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.items import reported_splits
-from evaluator.protocols.results import Results, Row
-from evaluator.provenance.forgetting import AFTER, BEFORE
+from evaluator.protocols.results import Row
 from evaluator.report.tables.paper import PaperTable, Part, minus, part
 from evaluator.report.tables.result_cells import chance_cell
-from evaluator.report.tables.sources import Labels, Source
+from evaluator.report.tables.sources import AFTER, BEFORE, Labels, Source
 from evaluator.report.tables.table import Cell, Table
 
 _LABELS = ("benchmark", "protocol", "metric", "kind", "skill", "level", "split")
-_NOT_MEASURED = "what its training changed elsewhere was not measured before the run (`score train --forgetting`)"
+_NOT_MEASURED = "what its training changed elsewhere was not measured (--before and --after)"
 
 
 def _chance(source: Source, labels: Labels) -> Cell:
@@ -35,13 +33,12 @@ class ForgettingTable:
 
     number: str
     title: str
-    wanted: str = "no model was measured elsewhere before it was scored (`score train --forgetting`)"
+    wanted: str = "no model was measured elsewhere (--before and --after)"
 
     def make(self, sources: Sequence[Source]) -> Table:
         """The table; without lines where no run says what its training changed."""
         measured = [
-            replace(source, entries=measured_elsewhere(source), missing=source.missing or _NOT_MEASURED)
-            for source in sources
+            replace(source, entries=source.elsewhere, missing=source.missing or _NOT_MEASURED) for source in sources
         ]
         return PaperTable(
             self.number, self.title, _COLUMNS, rows=_rows(measured), head="measured", wanted=self.wanted
@@ -50,30 +47,6 @@ class ForgettingTable:
 
 FORGETTING = ForgettingTable("F", "What training changed elsewhere")
 """For papers that have no such table."""
-
-
-def measured_elsewhere(source: Source) -> list[Results]:
-    """What training changed elsewhere, pooled over the runs of a label. Rows have the labels `benchmark` and `when`.
-
-    The models of all runs answered the same items, whatever block they were trained on, so they count as runs of one block: that of
-    the benchmark that they were measured on.
-    """
-    found = [
-        {**results, "factors": {
-            **run["factors"], "design": own["design"], "block": own["block"] or own["benchmark"], "block_seed": own["block_seed"],
-            "benchmark": f"{run['factors']['benchmark']} {own['benchmark']}",
-            "treatment": {**run["factors"]["treatment"], "when": when},
-        }}
-        for run in source.runs for measured in run.get("forgetting", ()) for when in (BEFORE, AFTER)
-        for results in [measured[when]] for own in [results["factors"]]
-    ]  # fmt: skip
-    return [
-        {
-            **entry, "model": f"{source.name}, {when}",
-            "rows": [{**row, "benchmark": entry["benchmark"], "when": when} for row in entry["rows"]],
-        }
-        for entry in pool_runs(found) for when in [entry["factors"]["treatment"]["when"]]
-    ]  # fmt: skip
 
 
 def _rows(sources: Sequence[Source]) -> list[Part]:

@@ -1,7 +1,7 @@
 """What a paper's tables are made of: for each label the pooled results of its runs, or the reason why it has none."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ Labels = Mapping[str, Any]
 """Labels of rows of results by name, `benchmark` among them. A tuple stands for any of its values, EACH for all; error, kind, skill,
 level and n are None by default, benchmark is EACH."""
 _BENCHMARK = "benchmark"
+BEFORE, AFTER = "before", "after"
 
 
 class AuditRecord(TypedDict):
@@ -61,7 +62,8 @@ _SHAPES: dict[str, Any] = {FAMILIARITY: AuditRecord}
 @dataclass(frozen=True)
 class Source:
     """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack is missing. runs: the
-    results that were pooled; opened: the runs that have them.
+    results that were pooled; opened: the runs that have them. elsewhere: what training changed on benchmarks that were not trained for,
+    pooled likewise; rows have the labels `benchmark` and `when` (BEFORE or AFTER).
 
     audit: what a command that is no run (auditor) says of what it wrote to `path`; it has no results.
     """
@@ -71,6 +73,7 @@ class Source:
     missing: str = ""
     runs: Sequence[Results] = ()
     opened: Sequence[Run] = ()
+    elsewhere: Sequence[Results] = ()
     audit: Mapping[str, Any] | None = None
     auditor: str = FAMILIARITY
     path: Path = Path()
@@ -136,12 +139,15 @@ def splits_of(entry: Results) -> set[str]:
     return {FULL, *PARTITIONS} if FULL in found else found
 
 
-def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Source]:
+def read_sources(
+    runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
+) -> list[Source]:
     """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; then the folders of
     `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default named after their benchmark.
 
-    Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. Raises UserError where a
-    folder holds no measured run, and for a REASON without a label.
+    Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. before, after: LABEL=RUN of
+    the model that a training started from and of the trained model, on a benchmark that was not trained for. Raises UserError where
+    a folder holds no measured run, for a REASON without a label, and where `before` is not the model that `after` started from.
     """
     audits = [source for run in runs if (source := _audit(run)) is not None]
     given = [read_named(run) for run in runs if _audit(run) is None]
@@ -156,11 +162,12 @@ def read_sources(runs: Sequence[str], missing: Sequence[str] = ()) -> list[Sourc
                 f"Expected --missing LABEL=REASON, got '{text}'; write for example --missing 'vilt=no weights'."
             )
         reasons[label.strip()] = reason.strip().rstrip(".")
-    labels = list(dict.fromkeys([*of_label, *reasons]))
+    elsewhere = _elsewhere(before, after)
+    labels = list(dict.fromkeys([*of_label, *reasons, *elsewhere]))
     first = list(dict.fromkeys(_parts(label)[0] for label in labels))
     return [
         *(
-            _pooled(label, of_label.get(label, []), reasons.get(label, ""))
+            replace(_pooled(label, of_label.get(label, []), reasons.get(label, "")), elsewhere=elsewhere.get(label, []))
             for label in sorted(labels, key=lambda label: first.index(_parts(label)[0]))
         ),
         *audits,
@@ -171,6 +178,36 @@ def _pooled(label: str, runs: Sequence[NamedRun], missing: str) -> Source:
     results = [run.results for run in runs]
     entries = [{**entry, "model": label} for entry in pool_runs(results)]
     return Source(_parts(label), entries, missing, results, [run.run for run in runs])
+
+
+def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
+    """The pooled results by label. Each trained model counts as a run, whatever block it was trained on."""
+    weights: dict[str, set[str]] = {}
+    of_label: dict[tuple[str, str], list[Results]] = {}
+    for when, given in ((BEFORE, before), (AFTER, after)):
+        for text in given:
+            label, path = split_name(text)
+            if not label:
+                raise UserError(
+                    f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained model's runs."
+                )
+            named = read_named(text)
+            info = named.run.record.get("info", {})
+            if when == BEFORE:
+                weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
+            elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
+                raise UserError(
+                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model that it "
+                    "started from on the same benchmark."
+                )
+            factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
+            of_label.setdefault((label, when), []).append({**named.results, "factors": factors})
+    found: dict[str, list[Results]] = {}
+    for (label, when), results in of_label.items():
+        for entry in pool_runs(results):
+            rows = [{**row, "benchmark": entry["benchmark"], "when": when} for row in entry["rows"]]
+            found.setdefault(label, []).append({**entry, "model": f"{label}, {when}", "rows": rows})
+    return found
 
 
 def _audit(source: str) -> Source | None:
