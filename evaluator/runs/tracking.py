@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluator.protocols.results import LABELS, Results
+from evaluator.protocols.records import LABELS, Results
 from generator.base.extras import check_installed
 
 Tracker = Literal["tensorboard", "wandb"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.cli.results_table import print_table
-from evaluator.report.latex import latex_tables
+from evaluator.report.files import latex_tables
 from evaluator.runs.folder import open_run, read_results
 from evaluator.runs.measure import measure
 from evaluator.scoring.writing import pool_path

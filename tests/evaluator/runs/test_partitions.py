@@ -11,6 +11,7 @@ import pytest
 from evaluator import evaluate
 from evaluator.analysis.comparison import compare
 from evaluator.analysis.pooling import pool_runs
+from evaluator.protocols.records import split_of
 from evaluator.runs.folder import open_run, split_run
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, splits_of
@@ -52,7 +53,7 @@ def partitions(benchmark: str, tmp_path: Path) -> Path:
 def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[int, float | None]]:
     """Number of items and accuracy of every split."""
     rows = [row for row in results["rows"] if row["kind"] == kind and row["metric"] == "accuracy"]
-    return {row["split"]: (row["items"], row["value"]) for row in rows}
+    return {split_of(row): (row["items"], row["value"]) for row in rows}
 
 
 def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tmp_path: Path) -> None:

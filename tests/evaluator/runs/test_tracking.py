@@ -125,7 +125,7 @@ def test_names_are_those_of_rows(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    from tests.evaluator.report.tables.test_cells import ROW
+    from tests.evaluator.report.conftest import ROW
 
     rows = [ROW | {"kind": "swap", "n": 3, "value": 0.25}, ROW | {"value": None, "split": "unseen"}]
     log_results({"model": "a", "benchmark": "b", "rows": rows}, tmp_path, "tensorboard")
