@@ -146,7 +146,7 @@ def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
             cells.append((block * study.clusters + code, *shown, block))
     table = np.array(cells)
     items = np.repeat(table, EACH, axis=0)
-    shown = [f"{one}|{other}" for one, other in items[:, 1:3]]
+    shown = [f"{one};{other}" for one, other in items[:, 1:3]]
     return table, Clusters.of(items[:, 0], shown)
 
 

@@ -20,7 +20,7 @@ from evaluator.metrics.ranking import COLUMNS, ROWS, CosineScores, ranks
 from evaluator.runs.measure import measure
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 ITEMS, CANDIDATES, SCENES = 1_000_000, 4, 100_000

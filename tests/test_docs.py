@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluator.benchmarks.score_tables.candidates import COLUMNS
+from evaluator.benchmarks.candidates import COLUMNS
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
-from generator.dataset.schema import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
-from generator.describe.presets import text_preset_names
+from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
+from generator.describe.request import text_preset_names
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan
 from generator.inspection.family.check import check_family
@@ -36,8 +36,7 @@ from generator.vocabulary.environments import (
     WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
-from generator.vocabulary.objects import ObjectSpec
-from generator.vocabulary.phrases import Phrasing
+from generator.vocabulary.objects import ObjectSpec, Phrasing
 from generator.vocabulary.schema import parse_vocabulary
 from tests.paths import CHECKOUT as ROOT
 
@@ -183,7 +182,8 @@ def test_the_example_family_can_be_rendered_from() -> None:
 )
 def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]) -> None:
     tables = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
-    keys = set(model.model_fields) - (tables if model is declared.Vocabulary else set())
+    keys = {name for name, each in model.model_fields.items() if not each.exclude}
+    keys -= tables if model is declared.Vocabulary else set()
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
 
 

@@ -57,7 +57,7 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
-    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
+    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by ";"; None where they are unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
     partitioned: bool = False

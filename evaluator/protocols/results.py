@@ -140,6 +140,8 @@ def _mean_over_items(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Cl
     chances = [float(outcome.chance[kept].mean()) for outcome in outcomes]
     estimates = cluster_means(values, clusters, level, [outcome.unit == "share" for outcome in outcomes], chances)
     for i, outcome in enumerate(outcomes):
+        if outcome.unit == "score":
+            estimates[i] = replace(estimates[i], p=np.nan)  # nothing says what a score is by chance
         if outcome.parts is not None and np.isnan(estimates[i].low):
             first, second = outcome.parts
             estimates[i] = paired_difference(first[kept], second[kept], clusters, level)

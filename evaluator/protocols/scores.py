@@ -130,7 +130,7 @@ class Scores:
     indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
     of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
     of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
-    the bindings of each scene, joined by "|". confidence: the level of intervals, 0..1. between_images: the scores of
+    the bindings of each scene, joined by ";". confidence: the level of intervals, 0..1. between_images: the scores of
     another channel, where images are compared by that. partitioned: the splits are partitions by familiarity.
     averages_categories: the authors of the benchmark average over categories.
     """

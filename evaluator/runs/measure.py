@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING, filters_said
+from evaluator.benchmarks.reading import READING, filters_said
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.items import Items, positions
@@ -26,13 +26,13 @@ from evaluator.runs.top_texts import top_texts
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from generator.base.arrays import map_npy
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json
+from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
 _ROWS = 50_000
@@ -216,7 +216,7 @@ def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
 
 
 def _bindings(run: Run) -> dict[str, str]:
-    """The bindings of each scene, joined by "|": the value under test and the category of each object."""
+    """The bindings of each scene, joined by ";": the value under test and the category of each object."""
     kind = (run.benchmark.holdout or {}).get("kind")
     if kind is None or run.world is None:
         return {}
@@ -279,6 +279,8 @@ def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
+    if items.bindings is not None:
+        labels["bindings"] = pa.array(items.bindings, pa.string())
     candidates = {}
     for name, column in items.best_candidates().items():
         if name.endswith("_text"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING
+from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory
@@ -35,7 +35,7 @@ from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evaluator.protocols.items import NOT_A_NUMBER
 from generator.base.files import draft_of, write_table
 from generator.base.paths import check_name
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 
 _ROWS = 4096
 """Rows of an array that are written at once."""

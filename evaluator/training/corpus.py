@@ -21,8 +21,7 @@ from evaluator.training.data import NEGATIVES, POSITIVES, Described, Images, Tra
 from evaluator.training.recipe import CAPTION, Recipe, listed
 from evaluator.training.source import Source
 from generator.base.errors import UserError, did_you_mean
-from generator.base.images import MOST_SIDE
-from generator.base.limits import MOST_IN_SCENE, MOST_LIST, read_bytes, read_text
+from generator.base.limits import MOST_IN_SCENE, MOST_LIST, MOST_SIDE, read_bytes, read_text
 from generator.base.paths import file_in
 
 _FORMATS = ("PNG", "JPEG", "WEBP")

@@ -11,9 +11,9 @@ from platformdirs import user_cache_path
 
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import Skeleton, load_skeleton
-from generator.base.arrays import read_npz
 from generator.base.errors import UserError, did_you_mean
-from generator.base.resources import resource
+from generator.base.limits import read_npz
+from generator.base.registry import resource
 
 BUILDER_VERSION = 1
 """Part of the digest of every animal. Raise it whenever a change of the code changes the meshes that it builds."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from generator.assets.shapes import UnitMesh
-from generator.base.arrays import read_npz
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_bytes, write_json
+from generator.base.limits import read_npz
 
 _ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32))
 

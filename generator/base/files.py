@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, reason_of
 from generator.base.limits import MOST_JSON, MOST_LIST, MOST_TOML, check_file, read_text
-from generator.dataset.records import check_shape
 
 SUMS = "SHA256SUMS"
 ROW_GROUP = 50_000
@@ -256,6 +256,25 @@ def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
     if shape is not None:
         check_shape(data, shape, path)
     return data
+
+
+_SHAPES: dict[Any, TypeAdapter[Any]] = {}
+
+
+def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
+    """Raise UserError where the record in the file `path` has a value of another type than `shape`, a TypedDict, says.
+
+    Keys that it lacks are told where they are needed (`generator.base.files.Record`); others are let through.
+    """
+    if shape not in _SHAPES:
+        _SHAPES[shape] = TypeAdapter(shape)
+    try:
+        _SHAPES[shape].validate_python(data, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        told = f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}" if place else first["msg"]
+        raise UserError(f"{path} is damaged ({told}); restore it or make it again.") from None
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from platformdirs import user_cache_path
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from generator.base.errors import UserError
 from generator.base.files import SUMS, check_output, read_json, read_sums, write_bytes, write_text
 from generator.base.limits import read_text
 from generator.base.paths import check_benchmark_name, file_in
-from generator.dataset.records import IndexRecord
 
 ORIGIN = ".origin"
 _LAST = ("manifest.json", "dataset.json")
@@ -234,7 +234,7 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
     """Fetch all files but those of scenes, dataset.json last."""
     draft = root / f"{ORIGIN}.index.{os.getpid()}"
     draft.write_bytes(index)
-    listed = read_json(draft, IndexRecord)
+    listed = read_json(draft, _Index)
     shutil.rmtree(root / "benchmarks", ignore_errors=True)
     for folder in ("world", *(f"benchmarks/{check_benchmark_name(name)}" for name in listed["benchmarks"])):
         fetch(root, f"{folder}/{SUMS}")
@@ -246,6 +246,10 @@ def _fetch_tables(store: Store, root: Path, index: bytes) -> None:
     for card in ("README.md", "croissant.json"):
         fetch(root, card)
     os.replace(draft, root / "dataset.json")
+
+
+class _Index(TypedDict, total=False):
+    benchmarks: dict[str, str]
 
 
 class Mirroring:

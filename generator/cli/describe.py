@@ -109,11 +109,9 @@ def describe(
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import ALREADY, kept_splits
     from generator.describe.benchmark import describe as write
-    from generator.describe.presets import read_text_preset
-    from generator.describe.request import Request, check_request
-    from generator.describe.training.negatives import NEGATIVES
-    from generator.describe.training.positives import POSITIVES
-    from generator.describe.training.statistics import parse_statistics
+    from generator.describe.contrasts import NEGATIVES, POSITIVES
+    from generator.describe.request import Request, check_request, read_text_preset
+    from generator.describe.statistics import parse_statistics
     from generator.holdout.holdout import Holdout
     from generator.holdout.request import design_of
     from generator.language.complexity import LEVELS, parse_complexity, parse_counts

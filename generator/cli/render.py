@@ -133,7 +133,7 @@ def _check_planned(context: click.Context, planned: Path) -> None:
 def finish(root: Path, world: "World", exposed_negatives: bool, as_json: bool) -> None:
     """Write the first benchmarks of a world that has been rendered or merged, and print what they hold."""
     from generator.base.store import settle, shown
-    from generator.describe.first_benchmarks import write_benchmarks
+    from generator.describe.benchmark import write_benchmarks
 
     done = write_benchmarks(root, world, exposed_negatives, Bar())
     for name, described in done.items():

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -24,16 +24,24 @@ from generator.base.files import (
     write_table,
     write_text,
 )
-from generator.base.journal import Journal, Record
 from generator.base.lock import Lock
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.store import ORIGIN, Mirroring, publish, shown
 from generator.dataset.card import write_card
+from generator.dataset.journal import Journal, Record
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import NOTES, Packer
-from generator.dataset.plan_file import PLAN_FILE, plan_request
-from generator.dataset.records import BenchmarkManifest, RequestRecord, WorldManifest
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    FORMAT,
+    PLAN_FILE,
+    SCENES,
+    VERSION,
+    BenchmarkManifest,
+    RequestRecord,
+    WorldManifest,
+    plan_request,
+)
 
 _TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
 _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.jsonl", ".lock", ".index.lock"
@@ -44,11 +52,11 @@ class WorldWriter:
 
     Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that was
     begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes` in the
-    request, the files of scenes are packed into tars of at most that many bytes.
+    request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
     """
 
-    def __init__(self, root: Path, request: Mapping[str, Any]):
-        self._root, self._folder = root, root / "world"
+    def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int], Packer] = Packer):
+        self._root, self._folder, self._packer_of = root, root / "world", packer
         self._request = json.loads(json.dumps(request))
         self._lock = Lock(root / _LOCK, f"Another command is writing {root}; wait for it, or choose another --out.")
         self._journal = Journal(self._folder / _JOURNAL)
@@ -66,7 +74,7 @@ class WorldWriter:
                 self.images.mkdir(parents=True, exist_ok=True)
                 write_json(self._folder / _REQUEST, self._request)
                 if "tar_bytes" in self._request:
-                    self._packer = Packer(self._folder, self._request["tar_bytes"])
+                    self._packer = self._packer_of(self._folder, self._request["tar_bytes"])
                 self._mirroring = Mirroring(self._root)
                 self._journal.resume(self._whole)
         except BaseException as error:
@@ -147,9 +155,8 @@ class WorldWriter:
             self._packer.pack(self._rendered())
         sums = self._write_sums()
         numbers = {"scenes": counts.total(), "failed": counts["failed"]}
-        write_json(
-            self._folder / "manifest.json", {"format": FORMAT, "request": self._request, **numbers, "sums": sums}
-        )
+        made = {"format": FORMAT, "version": VERSION, "request": self._request}
+        write_json(self._folder / "manifest.json", {**made, **numbers, "sums": sums})
         self._forget()
         write_index(self._root)
 
@@ -294,9 +301,8 @@ class BenchmarkWriter:
         if holdout is not None:
             write_json(self._draft / "holdout.json", holdout)
         sums = write_sums(self._draft, {})
-        write_json(
-            self._draft / "manifest.json", {"format": FORMAT, "name": self.folder.name, **manifest, "sums": sums}
-        )
+        made = {"format": FORMAT, "version": VERSION, "name": self.folder.name}
+        write_json(self._draft / "manifest.json", {**made, **manifest, "sums": sums})
         with _index_lock(self._root):
             if self.folder.exists():
                 os.replace(self.folder, self._old)

@@ -2,25 +2,49 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from generator.base.streams import Stream
-from generator.describe.absent_values import AbsentValues
-from generator.describe.complexity_quota import ComplexityQuota
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
-from generator.language.complexity import Cell
+from generator.language.complexity import Cell, ComplexityQuota
 from generator.language.familiarity import count_held_out, equally_familiar, names_triple
-from generator.language.foils import Foil, Foils
-from generator.language.form import Form
+from generator.language.foils import Atom, Foil, Foils, Substitutes
+from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL, TEMPLATES, Grammar, reads_well
-from generator.language.substitutes import Substitutes
 from generator.language.walk import Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
+
+
+class AbsentValues:
+    """Of each attribute kind the values that no object of a scene has.
+
+    Such a value may only replace one that a single object has. Otherwise captions would repeat values and foils would
+    not, and the text alone would tell them apart.
+    """
+
+    def __init__(self, scene: DescribedScene, attributes: dict[str, list[str]]):
+        """`attributes`: the values of each attribute kind of the vocabulary."""
+        self._values = scene.facts.values
+        self._shown = {kind: Counter(values[kind] for values in self._values) for kind in attributes}
+        self._absent = {
+            kind: frozenset(value for value in values if value not in self._shown[kind])
+            for kind, values in attributes.items()
+        }
+
+    def sayable(self, thing: int) -> list[str]:
+        """The attribute kinds of an object of the scene whose value can be replaced by an absent one."""
+        return [
+            kind for kind, shown in self._shown.items() if self._absent[kind] and shown[self._values[thing][kind]] == 1
+        ]
+
+    def among(self, values: list[str], atom: Atom) -> list[str]:
+        """The values that may replace an atom: of an attribute those that are absent, of any other atom all."""
+        return [value for value in values if value in self._absent[atom.kind]] if atom.type == "attribute" else values
 
 
 @dataclass
@@ -132,3 +156,64 @@ class Captioner:
                 if len(found) == n:
                     return found
         return None
+
+
+def name_objects(scene: DescribedScene, objects: Sequence[int], kinds: Sequence[str]) -> Form:
+    """The form that names objects of a scene, in this order, with their values of some attribute kinds."""
+    facts = scene.facts
+    return Form(
+        tuple(
+            Mention(facts.categories[i], tuple(sorted((kind, facts.values[i][kind]) for kind in kinds)))
+            for i in objects
+        )
+    )
+
+
+def draw_tested_pair(scene: DescribedScene, tested: str, stream: Stream) -> tuple[int, int] | None:
+    """A random pair of unique objects that differ in the tested kind and fit the split, left one first; None if there
+    is no such pair."""
+    unique, values = scene.unique_objects, scene.facts.values
+    pairs = [
+        (i, j)
+        for n, i in enumerate(unique)
+        for j in unique[n + 1 :]
+        if values[i][tested] != values[j][tested] and scene.objects_fit_split((i, j))
+    ]
+    return pairs[stream.below(len(pairs))] if pairs else None
+
+
+def draw_related_pair(
+    captioner: Captioner, scene: DescribedScene, stream: Stream, directed: bool = False
+) -> Form | None:
+    """A caption of two random unique objects and a relation in which the first stands to the second.
+
+    The opposite relation is possible too. With `directed` the relation changes its meaning when its ends are exchanged,
+    which `near` and `far` do not. None if the scene has no such pair.
+    """
+    axes, relations = captioner.substitutes.axes, captioner.vocabulary.relations
+    usable = [
+        axis
+        for axis in axes.general
+        if not directed or all(relations[name].converse != name for name in axes.relations[axis])
+    ]
+    options = [
+        (i, axis, j)
+        for i in scene.unique_objects
+        for j in scene.unique_objects
+        if i != j and scene.objects_fit_split((i, j))
+        for axis in usable
+        if scene.held_out_relations is None or _fits_split(captioner, scene, axis, i, j)
+    ]
+    if not options:
+        return None
+    i, axis, j = options[stream.below(len(options))]
+    found = axes.between(scene.facts, axis, i, j)
+    if found is None:
+        return None
+    form = replace(name_objects(scene, (i, j), ()), relations=(Link(0, found[1], 1),))
+    return form if captioner.foils.possible(captioner.foils.flip_relation(form, 0).form) else None
+
+
+def _fits_split(captioner: Captioner, scene: DescribedScene, axis: int, i: int, j: int) -> bool:
+    found = captioner.substitutes.axes.between(scene.facts, axis, i, j)
+    return found is not None and scene.relation_fits_split(i, found[1], j)

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from generator.language.foils import Foil
 from generator.language.form import Form
-from generator.language.grammar import Place
-
-Wording = tuple[tuple[Place, str], ...]
-"""Synonyms, each with its place in the form."""
+from generator.language.wording import Wording
 
 
 @dataclass(frozen=True)

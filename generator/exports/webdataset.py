@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generator.base.progress import SILENT, Progress
-from generator.base.tars import Member, TarWriter
+from generator.dataset.packing import Member, TarWriter
 from generator.exports.samples import Sample, Samples, whole_folder
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.base.files import SUMS, read_sums
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT
+from generator.dataset.records import BENCHMARK_TABLES, FORMAT
 from generator.judge.findings import Finding, finding
 
 _FILES = frozenset({"holdout.json", *(f"{name}.parquet" for name in BENCHMARK_TABLES)})

@@ -32,7 +32,7 @@ class Decided(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The rule of a relation (a name of `RULES`), its margin and, for some rules, its distance, both in metres."""
+    """A relation (a name of `RULES`), its margin and, for some relations, its distance, both in metres."""
 
     name: str
     margin: float
@@ -59,17 +59,17 @@ class Terms:
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
-        """Read the terms from a vocabulary in TOML. Raises UserError if a relation has a rule that is not in `RULES`."""
+        """Read the terms from a vocabulary in TOML. Raises UserError for a relation that is not in `RULES`."""
         data = tomllib.loads(vocabulary_toml)
         relations = {
-            name: Rule(told["rule"], told["margin"], told.get("distance", 0.0))
+            name: Rule(name, told["margin"], told.get("distance", 0.0))
             for name, told in data.get("relations", {}).items()
         }
-        for name, rule in relations.items():
-            if rule.name not in RULES:
+        for name in relations:
+            if name not in RULES:
                 raise UserError(
-                    f"world/vocabulary.toml: the relation '{name}' has the rule '{rule.name}', which this version does not "
-                    f"know; {did_you_mean(rule.name, list(RULES))}"
+                    f"world/vocabulary.toml: this version does not know the relation '{name}'; "
+                    f"{did_you_mean(name, list(RULES))}"
                 )
         tops = {
             name: (kind["top"]["height"], kind["top"]["radius"])
@@ -249,7 +249,14 @@ RULES: dict[str, Callable[[Stand, Stand, float], Any]] = {
     "on": lambda first, second, _: _resting(first, second),
     "beneath": lambda first, second, _: _resting(second, first),
 }
-"""The signed margin in metres of each rule of space, from two objects and the relation's distance."""
+"""The signed margin in metres of each relation, from two objects and the relation's distance."""
+OPPOSITES = {
+    **{"right": "left", "left": "right", "behind": "front", "front": "behind"},
+    **{"near": "far", "far": "near", "on": "beneath", "beneath": "on"},
+}
+"""The relation that cannot hold together with each relation."""
+CONVERSES = {**OPPOSITES, "near": "near", "far": "far"}
+"""What the second object is to the first, for each relation."""
 
 
 def read_scene(record: str, terms: Terms) -> SceneGeometry:

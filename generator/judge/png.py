@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from generator.base.images import MOST_SIDE, read_png
+from generator.base.limits import MOST_SIDE, read_png
 
 Size = tuple[int, int]
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from generator.base.limits import MOST_IN_SCENE
 from generator.base.parquet import read_batches, read_table
 from generator.base.paths import file_in
-from generator.dataset.schema import PACKED, SCENES
+from generator.dataset.records import PACKED, SCENES
 from generator.judge.findings import DAMAGE
 from generator.judge.tars import members_of
 

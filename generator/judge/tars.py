@@ -11,7 +11,7 @@ from typing import Any
 from generator.base.limits import MOST_IN_SCENE, check_file
 from generator.base.parquet import read_table
 from generator.base.paths import file_in
-from generator.dataset.schema import PACKED
+from generator.dataset.records import PACKED
 from generator.judge.findings import DAMAGE
 from generator.judge.png import Size, image_fault
 

@@ -13,8 +13,7 @@ from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums
 from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
-from generator.dataset.records import WorldManifest
-from generator.dataset.schema import SCENES
+from generator.dataset.records import SCENES, WorldManifest
 from generator.judge.components import format_faults
 from generator.judge.failed_scenes import failed_faults
 from generator.judge.files import file_faults, readable_parts, readable_toml

@@ -8,7 +8,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.dataset.outputs import OUTPUTS, output_path
-from generator.dataset.plan_file import PLAN_FILE, plan_request
+from generator.dataset.records import PLAN_FILE, plan_request
 from generator.judge.findings import Finding, finding
 
 _TABLES = frozenset({PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet"})

@@ -1,11 +1,15 @@
 """How complex captions are: levels, and cells of exact numbers of objects, attributes and relations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError, did_you_mean
-from generator.language.axes import Axes
+from generator.base.streams import Stream
+from generator.language.truth import Axes
 from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
@@ -98,3 +102,91 @@ def parse_counts(spec: str | None) -> dict[str, int]:
             raise UserError(f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got '{spec}'.")
         counts[name.strip()] = number
     return counts
+
+
+Offer = tuple[float, int]
+"""A cell on loan: how often it has been filled, raised a little by every failure, and its index."""
+_FAILURE = 0.02
+_EXCESS = 2
+
+
+class ComplexityQuota:
+    """Offers the least filled cells first and counts how often each is filled.
+
+    >>> quota = ComplexityQuota([Cell("L1", 1, 0, 0), Cell("L1", 2, 0, 0)])
+    >>> offers = quota.take(12, 2)
+    >>> quota.put_back(offers, 1, filled=1)
+    >>> quota.to_dict()
+    {'L1 O=2 A=0 R=0': 1}
+    """
+
+    def __init__(self, cells: Sequence[Cell]):
+        self.cells = list(cells)
+        self.filled = [0] * len(self.cells)
+        self._queue: list[Offer] = [(0.0, i) for i in range(len(self.cells))]
+
+    def take(self, most: int, n_objects: int) -> list[Offer]:
+        """Up to `most` of the least filled cells with at most `n_objects` objects. Return them with `put_back`.
+
+        A cell that is filled far more often than the average is held back, so that easy cells do not prevail.
+        """
+        used = sum(n > 0 for n in self.filled)
+        limit = _EXCESS * sum(self.filled) / used + _EXCESS if used else _EXCESS
+        offers: list[Offer] = []
+        unsuitable: list[Offer] = []
+        while self._queue and len(offers) < most:
+            entry = heapq.heappop(self._queue)
+            suitable = self.cells[entry[1]].n_objects <= n_objects and self.filled[entry[1]] <= limit
+            (offers if suitable else unsuitable).append(entry)
+        for entry in unsuitable:
+            heapq.heappush(self._queue, entry)
+        return offers
+
+    def put_back(self, offers: Iterable[Offer], failed: int, filled: int | None) -> None:
+        """Return cells: the first `failed` could not be filled; `filled` is the index of the cell that was, or None."""
+        for n, (weight, i) in enumerate(offers):
+            if i == filled:
+                self.filled[i] += 1
+                weight += 1
+            elif n < failed:
+                weight += _FAILURE
+            heapq.heappush(self._queue, (weight, i))
+
+    def to_dict(self) -> dict[str, int]:
+        """How often each cell was filled, by its description; cells that were never filled are omitted."""
+        return {
+            f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": n
+            for c, n in zip(self.cells, self.filled, strict=True)
+            if n
+        }
+
+
+def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, ComplexityQuota]:
+    """A quota for the cells of each level, or with `by_complexity` of each level and N, by its name: "OA" or "OA 5"."""
+    found: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
+        found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
+    return {name: ComplexityQuota(members) for name, members in found.items()}
+
+
+T = TypeVar("T", bound=Hashable)
+
+
+class LeastUsed:
+    """Counts what it picked.
+
+    >>> used = LeastUsed()
+    >>> sorted(used.pick(["left", "right"], Stream(0)) for _ in range(4))
+    ['left', 'left', 'right', 'right']
+    """
+
+    def __init__(self) -> None:
+        self._used: Counter[Hashable] = Counter()
+
+    def pick(self, options: Sequence[T], stream: Stream) -> T:
+        """One of the options that were picked least often, at random."""
+        fewest = min(self._used[option] for option in options)
+        least = [option for option in options if self._used[option] == fewest]
+        chosen = least[stream.below(len(least))]
+        self._used[chosen] += 1
+        return chosen

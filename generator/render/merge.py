@@ -10,9 +10,8 @@ from generator.base.errors import UserError
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import output_path
-from generator.dataset.plan_file import PLAN_FILE
 from generator.dataset.reader import Dataset, World
-from generator.dataset.schema import SCENES
+from generator.dataset.records import PLAN_FILE, SCENES
 from generator.dataset.writer import WorldWriter, difference
 
 _ADDED_COLUMNS = {"width", "height", "status", "reason"}

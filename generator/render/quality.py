@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from generator.base.errors import UserError, did_you_mean
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 
 class Quality(BaseModel):

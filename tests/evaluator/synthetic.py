@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 Row = dict[str, Any]

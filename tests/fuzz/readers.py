@@ -28,15 +28,15 @@ from generator.assets.process import AssetWorker
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
 from generator.assets.stored import read_asset, read_notes, write_asset
-from generator.base.arrays import map_npy
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums
-from generator.base.journal import Journal
-from generator.base.resources import resource
+from generator.base.limits import map_npy
+from generator.base.registry import resource
+from generator.dataset.journal import Journal
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import NOTES, Packer
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.dataset.reader import Dataset, World
-from generator.dataset.schema import SCENES
+from generator.dataset.records import SCENES
 from generator.dataset.writer import WorldWriter
 
 

@@ -20,8 +20,7 @@ from evaluator.provenance.contamination import mark_of, training_of
 from evaluator.runs.folder import folder_name
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_bytes, write_json
-from generator.base.images import read_png
-from generator.base.limits import MOST_IN_SCENE, read_bytes
+from generator.base.limits import MOST_IN_SCENE, read_bytes, read_png
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream

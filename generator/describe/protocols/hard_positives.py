@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import Literal
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.captions import draw_related_pair, draw_tested_pair, name_objects
-from generator.describe.described_scene import DescribedScene
+from generator.describe.captioner import Captioner, draw_related_pair, draw_tested_pair, name_objects
 from generator.describe.items import Candidate, Item, Text, Wording
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol
+from generator.describe.scenes import DescribedScene
+from generator.language.foils import Atom
 from generator.language.form import Form, Link
 from generator.language.grammar import Place
-from generator.language.substitutes import Atom
 
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.captions import name_objects
-from generator.describe.described_scene import DescribedScene
+from generator.describe.captioner import Captioner, name_objects
 from generator.describe.items import Candidate, Item, Text
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.language.foils import Foil
 from generator.language.form import Form, Link

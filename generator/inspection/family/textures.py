@@ -16,7 +16,7 @@ from skimage.color import rgb2lab
 from generator.inspection.family.colors import decoded, encoded
 from generator.inspection.outlines import Mask, outlines
 from generator.inspection.single_objects import rendered, single_scene
-from generator.vocabulary.attributes import AttributeValue
+from generator.vocabulary.materials import AttributeValue
 from generator.vocabulary.schema import Vocabulary
 
 LEAST_CONTRAST = 3.5

@@ -14,7 +14,7 @@ from PIL import ImageColor
 from skimage.color import deltaE_ciede2000, rgb2lab
 
 from generator.inspection.family.colors import encoded
-from generator.vocabulary.colors import linear_of
+from generator.vocabulary.materials import linear_of
 from generator.vocabulary.schema import Vocabulary
 
 Pixels = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import Any
 import ray
 from filelock import FileLock, Timeout
 
-from generator.base.cluster import connecting
 from generator.base.errors import UserError
+from generator.base.extras import connecting
 from generator.base.files import write_bytes
 from generator.render.farm.attempts import Answer, Attempts, given_up
 from generator.render.farm.local import Limits

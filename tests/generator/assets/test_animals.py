@@ -16,7 +16,7 @@ from generator.assets.animals import animal_digest, animal_names, build_animal
 from generator.assets.importing import import_asset
 from generator.assets.sets import asset_mesh
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 from tests.paths import CHECKOUT
 
 BUILT = Path(__file__).with_name("built_animals.json")

@@ -12,7 +12,7 @@ from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_s
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.assets.stored import write_asset
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.dataset.card import _needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset

@@ -5,7 +5,7 @@ import pytest
 from generator.assets.animals import animal_names
 from generator.assets.skeleton import load_skeleton
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 
 def test_the_built_in_animals_are_declared():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.base.arrays import map_npy, read_npy, read_npz
 from generator.base.errors import UserError
+from generator.base.limits import map_npy, read_npy, read_npz
 from tests.hostile_files import sparse
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.base.cluster import connecting
 from generator.base.errors import UserError
+from generator.base.extras import connecting
 
 
 def test_what_is_connected_runs_outside_the_working_directory() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from generator.base.images import MOST_SIDE, read_png
+from generator.base.limits import MOST_SIDE, read_png
 from tests.hostile_files import measured, pixel_bomb, png, text_bombs
 
 
@@ -48,7 +48,7 @@ def test_a_damaged_file_is_refused_or_read(at: int, other: bytes) -> None:
 def test_bombs_take_little_memory(tmp_path: Path) -> None:
     code = """
 from pathlib import Path
-from generator.base.images import read_png
+from generator.base.limits import read_png
 for path in sys.argv:
     try:
         read_png(Path(path).read_bytes())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.base.journal import Journal
+from generator.dataset.journal import Journal
 
 
 @given(

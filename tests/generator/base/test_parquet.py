@@ -9,7 +9,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.base.parquet import count_rows, read_batches, read_schema, read_table
-from generator.dataset.schema import CANDIDATES
+from generator.dataset.records import CANDIDATES
 from tests.generator.base.test_parquet_pages import TABLE
 from tests.hostile_files import PARQUET, dictionary_bomb, measured, sparse
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generator.base.parquet_pages import Chunk, chunks
+from generator.base.parquet import Chunk, chunks
 
 ROWS = 3_000
 TABLE = pa.table(

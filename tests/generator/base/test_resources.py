@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from generator.base import resources
+from generator.base import registry as resources
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 
 def test_families_and_animals_are_found() -> None:

@@ -12,8 +12,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.store import Store, fetch_all, mirror, publish, publish_file, settle, shown, staging
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import first_request
 from generator.holdout.holdout import Holdout
 from tests.conftest import render_arguments, run_command

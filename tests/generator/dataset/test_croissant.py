@@ -8,9 +8,9 @@ import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 
-from generator.dataset.croissant import MEANING
+from generator.dataset.card import MEANING
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import BENCHMARK_TABLES, PLAN, SCENES
+from generator.dataset.records import BENCHMARK_TABLES, PLAN, SCENES
 from tests.generator.dataset.conftest import FIRST
 
 

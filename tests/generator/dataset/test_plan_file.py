@@ -5,8 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from generator.base.errors import UserError
-from generator.dataset.plan_file import PLAN_FILE, plan_request, plan_schema
-from generator.dataset.schema import PLAN
+from generator.dataset.records import PLAN, PLAN_FILE, plan_request, plan_schema
 
 
 def write(folder: Path, schema: pa.Schema) -> None:

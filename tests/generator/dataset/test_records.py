@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from generator.base.errors import UserError
-from generator.dataset.records import BenchmarkManifest, HoldoutRecord, IndexRecord, WorldManifest, check_shape
+from generator.base.files import check_shape
+from generator.dataset.records import BenchmarkManifest, HoldoutRecord, IndexRecord, WorldManifest
 
 WHOLE: dict[str, Any] = {"sums": "0", "request": {"width": 8, "objects": [2, 2], "seed": 0}, "scenes": 3, "failed": 0}
 

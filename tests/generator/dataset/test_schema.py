@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from generator.base.files import write_table
 from generator.dataset.outputs import ObjectBoxes
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.records import BENCHMARK_TABLES, SCENES
 
 
 def test_objects_survive_parquet(tmp_path: Path) -> None:

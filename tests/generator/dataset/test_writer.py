@@ -15,7 +15,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums, sha256
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCENES
+from generator.dataset.records import SCENES
 from generator.dataset.writer import BenchmarkWriter, WorldWriter, write_benchmark
 
 REQUEST = {"width": 8, "height": 8}

@@ -1,5 +1,5 @@
-from generator.describe.absent_values import AbsentValues
-from generator.language.substitutes import Atom
+from generator.describe.captioner import AbsentValues
+from generator.language.foils import Atom
 from tests.generator.scenes import described, scene_of
 
 COLORS = {"color": ["red", "blue", "green"], "size": ["small", "large"]}

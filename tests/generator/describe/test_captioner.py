@@ -3,10 +3,9 @@ from collections import Counter
 import pytest
 
 from generator.base.streams import Stream
-from generator.describe.complexity_quota import ComplexityQuota
 from generator.describe.items import Item
 from generator.describe.protocols.registry import protocol_names
-from generator.language.complexity import Cell
+from generator.language.complexity import Cell, ComplexityQuota
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import NATURAL
 from tests.generator.describe.samples import WITHOUT_ITEMS, samples

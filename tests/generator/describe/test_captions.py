@@ -1,9 +1,8 @@
 from dataclasses import replace
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.captions import draw_related_pair, draw_tested_pair, name_objects
-from generator.describe.described_scene import DescribedScene
+from generator.describe.captioner import Captioner, draw_related_pair, draw_tested_pair, name_objects
+from generator.describe.scenes import DescribedScene
 from generator.language.form import Form, Mention
 from tests.generator.scenes import HOLDOUT, RELATIONS, captioner, described, facts_of, scene_of
 

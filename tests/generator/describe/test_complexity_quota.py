@@ -1,5 +1,4 @@
-from generator.describe.complexity_quota import ComplexityQuota
-from generator.language.complexity import Cell
+from generator.language.complexity import Cell, ComplexityQuota
 
 CELLS = [Cell("L1", n, 0, 0) for n in (1, 2, 3)]
 

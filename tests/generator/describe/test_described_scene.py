@@ -1,6 +1,6 @@
 from unittest.mock import patch
 
-from generator.describe import described_scene
+from generator.describe import scenes as described_scene
 from generator.language.form import Form, Mention
 from tests.generator.scenes import CATEGORIES, HOLDOUT, described, scene_of
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from bench.worlds import write_planned
 from generator.dataset.reader import Dataset
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import write_benchmarks
 from generator.plan.job import Job, prepare
 
 

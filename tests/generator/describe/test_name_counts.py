@@ -1,4 +1,4 @@
-from generator.describe.name_counts import NameCounts
+from generator.describe.tables import NameCounts
 from tests.generator.scenes import scene_of
 
 

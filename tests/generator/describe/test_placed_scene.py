@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from generator.dataset.reader import Dataset
-from generator.describe.placed_scene import place_scene
-from generator.describe.rendered_scenes import rendered_scenes
+from generator.describe.scenes import place_scene, rendered_scenes
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.vocabulary.schema import parse_vocabulary

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.describe.presets import check_options, read_text_preset, text_preset_names
-from generator.describe.request import Request, check_request
+from generator.describe.request import Request, check_options, check_request, read_text_preset, text_preset_names
 from generator.language.complexity import parse_complexity
 
 

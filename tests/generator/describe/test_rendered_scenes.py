@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe.rendered_scenes import _salience, most_objects, rendered_scenes
+from generator.describe.scenes import _salience, most_objects, rendered_scenes
 
 
 def test_every_rendered_scene_is_read_in_the_order_of_the_table(rendered: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from generator.dataset.reader import Dataset
-from generator.describe.split_size import rendered_size
+from generator.describe.scenes import rendered_size
 from generator.holdout.holdout import Holdout
 
 

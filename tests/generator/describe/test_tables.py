@@ -5,10 +5,9 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item, Text
-from generator.describe.protocols.protocol import Protocol
-from generator.describe.rendered_scenes import RenderedScene
+from generator.describe.protocol import Protocol
+from generator.describe.scenes import DescribedScene, RenderedScene
 from generator.describe.tables import Tables
 from generator.holdout.membership import SplitPlan
 from generator.language.form import Form, Mention

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from generator.base.files import read_json, write_json, write_sums
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, SCENES
+from generator.dataset.records import BENCHMARK_TABLES, FORMAT, SCENES
 from generator.dataset.writer import write_index
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
@@ -96,7 +96,7 @@ cube = {}
 sphere = {}
 cone = {}
 [relations]
-left = { phrase = "to the left of", rule = "left", margin = 0.2 }
+left = { phrase = "to the left of", margin = 0.2 }
 """
 
 HELD = [["red", "cube"], ["red", "sphere"]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bench.worlds import BENCHMARK
 from generator.base.files import read_json, write_json
-from generator.dataset.schema import BENCHMARK_TABLES, SCENES
+from generator.dataset.records import BENCHMARK_TABLES, SCENES
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from tests.generator.judge.datasets import seal

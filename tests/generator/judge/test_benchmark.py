@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from generator.base.files import read_json
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.judge.benchmark import FALSE, TRUE, UNREADABLE, Benchmark
 from generator.judge.world import World
 from tests.generator.judge.datasets import BENCHMARK, ask, edit

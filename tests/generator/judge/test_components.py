@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from generator.base.files import write_sums
-from generator.dataset.schema import FORMAT
+from generator.dataset.records import FORMAT
 from generator.judge.components import benchmark_faults, format_faults
 
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from generator.dataset.schema import SCENES
+from generator.dataset.records import SCENES
 from generator.judge.failed_scenes import failed_faults
 
 

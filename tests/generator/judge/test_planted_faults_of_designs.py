@@ -15,7 +15,7 @@ from bench.worlds import write_planned
 from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.dataset.reader import Dataset
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import write_benchmarks
 from generator.inspection.sheets.contact_sheet import draw_preview
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare

@@ -20,12 +20,10 @@ from PIL import Image
 
 from bench.worlds import write_planned
 from generator.base.files import read_json, sha256, write_json
-from generator.dataset.plan_file import plan_schema
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import PACKED, PLAN
+from generator.dataset.records import PACKED, PLAN, plan_schema
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import describe
-from generator.describe.first_benchmarks import write_benchmarks
+from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.dataset.packing import scene_json
-from generator.dataset.schema import PACKED, SCENES
+from generator.dataset.records import PACKED, SCENES
 from generator.judge.tar_members import member_faults
 
 ROW = {"scene_id": "000000", "status": "ok", "width": 2, "height": 2, "objects": [], "relations": [], "scene": "{}"}

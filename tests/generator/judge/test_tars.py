@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from generator.dataset.schema import PACKED
+from generator.dataset.records import PACKED
 from generator.judge.tars import image_fault, packed_paths, tar_faults
 from tests.hostile_files import sparse
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.judge.lexicon import Lexicon
 
 CLEVR = resource("scenes").joinpath("clevr.toml").read_text(encoding="utf-8")
@@ -24,8 +24,8 @@ pig = { plural = "pigs" }
 unicorn = { article = "a", synonyms = ["ibex"] }
 emu = {}
 [relations]
-left = { phrase = "to the left of", synonyms = ["left of"], rule = "left", margin = 0.2 }
-near = { phrase = "in", rule = "front", margin = 0.2 }
+left = { phrase = "to the left of", synonyms = ["left of"], margin = 0.2 }
+near = { phrase = "in", margin = 0.2 }
 [environments]
 desert = { phrase = "in a desert" }
 sky = { phrase = "in a desert under a cloudy sky" }

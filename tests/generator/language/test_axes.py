@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from generator.language.axes import Axes
+from generator.language.truth import Axes
 from tests.generator.scenes import RELATIONS, VOCABULARY, facts_of, scene_of
 
 AXES = Axes(RELATIONS)

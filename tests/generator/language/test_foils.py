@@ -1,9 +1,8 @@
 import pytest
 
-from generator.language.foils import Foils
+from generator.language.foils import Atom, Foils, Substitutes
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
-from generator.language.substitutes import Atom, Substitutes
 from generator.scene.layouts import can_carry
 from tests.generator.scenes import RELATIONS, VOCABULARY
 

@@ -1,5 +1,5 @@
+from generator.language.foils import Atom, Substitutes
 from generator.language.form import Form, Link, Mention
-from generator.language.substitutes import Atom, Substitutes
 from tests.generator.scenes import CATEGORIES, HOLDOUT, RELATIONS, VOCABULARY, facts_of, scene_of
 
 FORM = Form(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from generator.holdout.designs.base import parse_scenes
 from generator.plan.job import Job, prepare

@@ -93,7 +93,7 @@ def test_a_stopped_packing_continues_to_the_same_files(
 
     with monkeypatch.context() as patched:
         patched.setattr("generator.dataset.packing.Path.unlink", counted(unlink))
-        patched.setattr("generator.base.tars.os.replace", counted(replace))
+        patched.setattr("generator.dataset.packing.os.replace", counted(replace))
         with pytest.raises(KeyboardInterrupt):
             rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
     rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.vocabulary.attributes import AttributeValue, check_inputs
+from generator.vocabulary.materials import AttributeValue, check_inputs
 from generator.vocabulary.schema import read_vocabulary
 
 COLOR = {"red": AttributeValue(srgb="#ff0000"), "blue": AttributeValue(linear=(0, 0, 255))}

@@ -3,7 +3,7 @@
 import pytest
 from skimage.color import rgb2lab
 
-from generator.vocabulary.colors import linear_of
+from generator.vocabulary.materials import linear_of
 
 
 def test_an_srgb_colour_is_the_light_that_an_image_shows_as_it() -> None:

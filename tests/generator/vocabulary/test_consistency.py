@@ -6,8 +6,7 @@ import pytest
 
 from generator.vocabulary import consistency
 from generator.vocabulary.environments import Environment, LampSpec
-from generator.vocabulary.objects import ObjectSpec, Top
-from generator.vocabulary.phrases import Phrasing
+from generator.vocabulary.objects import ObjectSpec, Phrasing, Top
 from generator.vocabulary.schema import read_vocabulary
 
 RELATIONS = read_vocabulary("clevr-relations").relations

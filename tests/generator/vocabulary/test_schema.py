@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,6 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
     pairs = {frozenset(pair) for pair in [("left", "right"), ("front", "behind"), ("near", "far"), ("on", "beneath")]}
     assert {frozenset({name, relation.opposite}) for name, relation in relations.items()} == pairs
     assert {name for name, relation in relations.items() if relation.converse == name} == {"near", "far"}
-    assert all(name == relation.rule for name, relation in relations.items())
     assert all(relations[r.converse].converse == name for name, r in relations.items())
 
 
@@ -33,7 +33,6 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
         ('name = "clevr"', 'name = "clevr"\nflor = 1', "unknown key 'flor'"),
         ("roughness = 0.7", "roughnes = 0.7", "did you mean 'roughness'"),
         ('tested = "color"', 'tested = "colour"', "did you mean 'color'"),
-        ('converse = "right"', 'converse = "rigth"', "converse 'rigth', which is not declared"),
         ("extent = 1.9", "extent = -1", "placement.extent"),
         ("lens = 60.0", "lens = nan", "camera.lens"),
         ('cube = { synonyms = ["block"] }', 'cube = { synonyms = ["ball"] }', "the word 'ball' means both"),
@@ -41,16 +40,13 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
         ("small = { scale = 0.5", "small = { roughness = 0.5", "values of 'size' set different inputs"),
         ("metallic = 0.0, roughness = 0.7", "metallic = 0.0, roughness = 0.7, scale = 1.0", "set different inputs"),
         ("[attributes.size] ", "[attributes.bulk]", "adjectives = ['size', 'color', 'material'] should name every attribute kind"),
-        ('opposite = "right"', 'opposite = "rigth"', "opposite 'rigth', which is not declared"),
         ('phrase = "behind"', 'phrase = "Behind!"', "relations.behind.phrase"),
         ('synonyms = ["left of"', 'synonyms = ["behind"', "the word 'behind' means both"),
         ("[environments]\nstudio = ", "[environments]\n# studio = ", "at least one environment"),
         ('tested = "color"', 'tested = "color"\ngeneric = "cube"', "the word 'cube' means both"),
         ("red = { linear = [173,", "red = { linear = [300,", "attributes.color.red.linear"),
-        ('opposite = "right"', 'opposite = "front"', "opposite 'front', whose opposite is 'behind'"),
-        ('converse = "right", opposite = "right", rule = "left"', 'converse = "right", opposite = "right", rule = "near", distance = 1', "(rule 'near') has the converse 'right'"),
-        ('rule = "left", margin = 0.2', 'rule = "left", margin = 0.3', "differ in margin or distance"),
-        ('rule = "left", margin = 0.2', 'rule = "left", margin = 0.2, distance = 1', "differ in margin or distance"),
+        ('side of"], margin = 0.2', 'side of"], margin = 0.3', "differ in margin or distance"),
+        ('left = { phrase', 'lft = { phrase', "unknown relation 'lft'; did you mean 'left'"),
         ("[relations]", "[relations", "is not valid TOML"),
     ],
 )  # fmt: skip
@@ -62,17 +58,11 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "new", "said"),
     [
-        (r"distance = 2\.5\n", "", "rule 'near' and distance = None"),
+        (r"distance = 2\.5\n", "", "relation 'near' has distance = None"),
         (r"distance = 2\.5\n", "distance = 0.2\n", "side by side are 0.95 m apart, so that they could not be near"),
-        (r'converse = "(near|far)"', 'converse = "right"', "converse 'right', whose converse is 'left'"),
         (
-            r'converse = "near"\nopposite = "far"',
-            'converse = "near"\nopposite = "near"',
-            "opposite 'near' (rule 'near')",
-        ),
-        (
-            r'rule = "(on|beneath)"\nmargin = 0\.1',
-            r'rule = "\1"\nmargin = 0.3',
+            r"margin = 0\.1",
+            r"margin = 0.3",
             "the top of 'cube' has a radius of 0.231 m",
         ),
         (r"\.top\]", ".tip]", "did you mean 'top'"),
@@ -101,3 +91,17 @@ def test_unknown_family_is_suggested() -> None:
         read_vocabulary("clever")
     with pytest.raises(UserError, match="No such file"):
         read_vocabulary("nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('near = { phrase = "near", margin = 0.2, distance = 2.5 }', "the opposite 'far', which is not declared"),
+        ('level = { phrase = "level with", margin = 0.2 }', "unknown relation 'level'"),
+        ("left = { distance = 2.0 }\nright = { distance = 2.0 }", "near and far need a distance, the others have none"),
+    ],
+)
+def test_mistakes_about_relations_are_named(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n[relations]\n{text}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(said)):
+        read_vocabulary(str(tmp_path / "mine.toml"))

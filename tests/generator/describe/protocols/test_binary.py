@@ -4,9 +4,9 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.describe.items import Text, item_of_foils
-from generator.describe.protocols.binary import KINDS, Binary
+from generator.describe.protocols.two_objects import KINDS, Binary
+from generator.language.foils import Atom
 from generator.language.form import Form, Mention
-from generator.language.substitutes import Atom
 from tests.generator.describe.samples import Sample, by_slot, items_of, sizes
 from tests.generator.scenes import captioner, described, scene_of
 

@@ -4,9 +4,8 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
-from generator.describe.protocols.class_labels import TrainingLabels
-from generator.describe.protocols.gzsl import Gzsl
+from generator.describe.protocols.gzsl import Gzsl, TrainingLabels
+from generator.describe.scenes import DescribedScene
 from generator.holdout.class_lists import OBJECTS, TASKS, draw_classes, published_classes
 from generator.holdout.holdout import Binding
 from generator.language.form import Form

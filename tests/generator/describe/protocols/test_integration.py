@@ -1,8 +1,7 @@
 from collections import Counter
 
 from generator.base.streams import Stream
-from generator.describe.protocols.integration import Integration
-from generator.describe.protocols.skill import Skill
+from generator.describe.protocols.compass import Integration, Skill
 from tests.generator.describe.samples import CELLS, Sample, by_slot, scenes
 from tests.generator.scenes import VOCABULARY, captioner, described
 

@@ -1,4 +1,4 @@
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate
-from generator.describe.protocols.binary import KINDS as BINARY_KINDS
 from generator.describe.protocols.registry import find_protocol, protocol_names
-from generator.describe.training.texts import KINDS as TRAINING
-from generator.describe.training.texts import STATISTICS
+from generator.describe.protocols.two_objects import KINDS as BINARY_KINDS
+from generator.describe.scenes import DescribedScene
+from generator.describe.training import KINDS as TRAINING
+from generator.describe.training import STATISTICS
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
 from generator.judge.lexicon import Lexicon

@@ -15,13 +15,13 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
-from generator.describe.captions import name_objects
-from generator.describe.described_scene import DescribedScene
+from generator.describe.captioner import name_objects
 from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocol import Protocol
 from generator.describe.protocols import registry
-from generator.describe.protocols.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names, register
 from generator.describe.request import Request
+from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form
 

@@ -1,5 +1,5 @@
 from generator.base.streams import Stream
-from generator.describe.protocols.retrieval import POOL, Retrieval
+from generator.describe.protocols.two_objects import POOL, Retrieval
 from tests.generator.scenes import captioner, described, scene_of
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
 from generator.describe.items import Item
-from generator.describe.protocols.skill import Skill
+from generator.describe.protocols.compass import Skill
 from generator.holdout.blocks import draw_block
-from generator.language.axes import Axes
 from generator.language.complexity import cells
+from generator.language.truth import Axes
 from tests.generator.describe.samples import CELLS, Sample, by_slot, items_of, scenes, sizes
 from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
 

@@ -4,7 +4,7 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.protocols.systematicity import Systematicity
+from generator.describe.protocols.crepe import Systematicity
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.familiarity import count_triples, names_absent

@@ -3,9 +3,9 @@ from collections import Counter
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
-from generator.describe.training.captions import Captions
-from generator.describe.training.negatives import Negatives
+from generator.describe.contrasts import Negatives
+from generator.describe.scenes import DescribedScene
+from generator.describe.training import Captions
 from generator.holdout.blocks import draw_block
 from generator.language.form import Form
 from tests.generator.describe.samples import CELLS, scenes

@@ -3,10 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from generator.base.streams import Stream
-from generator.describe.training.denials import Caption, Denials
-from generator.language.foils import Foils
+from generator.describe.training import Caption, Denials
+from generator.language.foils import Foils, Substitutes
 from generator.language.form import Form, Link, Mention
-from generator.language.substitutes import Substitutes
 from tests.generator.scenes import VOCABULARY, described, scene_of
 
 SUBSTITUTES = Substitutes(VOCABULARY)

@@ -1,7 +1,7 @@
 from collections import Counter
 
 from generator.base.streams import Stream
-from generator.describe.training.least_used import LeastUsed
+from generator.language.complexity import LeastUsed
 
 
 def test_options_are_used_equally_often() -> None:

@@ -3,8 +3,8 @@ from collections import Counter
 import pytest
 
 from generator.base.streams import Stream
-from generator.describe.captions import name_objects
-from generator.describe.training.negatives import NEGATIVES, Negatives
+from generator.describe.captioner import name_objects
+from generator.describe.contrasts import NEGATIVES, Negatives
 from generator.language.familiarity import count_held_out
 from generator.language.form import Form, Link, Mention, merge_equal_mentions
 from tests.generator.describe.samples import scenes

@@ -1,9 +1,9 @@
 import pytest
 
 from generator.base.streams import Stream
+from generator.describe.contrasts import POSITIVES, Positives
 from generator.describe.items import Text
-from generator.describe.training.least_used import LeastUsed
-from generator.describe.training.positives import POSITIVES, Positives
+from generator.language.complexity import LeastUsed
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from tests.generator.scenes import VOCABULARY, described, scene_of

@@ -4,7 +4,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.describe.training.statistics import MeasuredCaptions, Mentioned, Statistics, parse_statistics
+from generator.describe.statistics import MeasuredCaptions, Mentioned, Statistics, parse_statistics
 from tests.generator.describe.samples import scenes
 from tests.generator.scenes import VOCABULARY, described
 

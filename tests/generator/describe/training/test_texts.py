@@ -8,11 +8,10 @@ from bench.worlds import BENCHMARK, write_world
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.describe.benchmark import describe
+from generator.describe.contrasts import NEGATIVES, POSITIVES
 from generator.describe.request import Request
-from generator.describe.training.negatives import NEGATIVES
-from generator.describe.training.positives import POSITIVES
-from generator.describe.training.statistics import Statistics
-from generator.describe.training.texts import KINDS, TrainingTexts
+from generator.describe.statistics import Statistics
+from generator.describe.training import KINDS, TrainingTexts
 from generator.judge.verify import verify_dataset
 from tests.generator.describe.samples import CELLS, by_slot, scenes
 from tests.generator.scenes import captioner, described

@@ -1,10 +1,10 @@
 import pytest
 
 from generator.base.streams import Stream
-from generator.describe.training.least_used import LeastUsed
-from generator.describe.training.wording import Dialect, rephrased, said, synonyms
+from generator.language.complexity import LeastUsed
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
+from generator.language.wording import Dialect, rephrased, said, synonyms
 from tests.generator.scenes import VOCABULARY
 
 RED, BLUE = (("color", "red"),), (("color", "blue"),)

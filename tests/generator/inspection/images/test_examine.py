@@ -13,8 +13,8 @@ from PIL import Image, PngImagePlugin
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.dataset.plan_file import plan_request, plan_schema
 from generator.dataset.reader import Dataset
+from generator.dataset.records import plan_request, plan_schema
 from generator.inspection.images.examine import Examination, parse_images
 from generator.inspection.images.pixels import box_of
 from generator.inspection.outlines import outlines

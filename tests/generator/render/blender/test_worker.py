@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.schema import SCENES
+from generator.dataset.records import SCENES
 from generator.render.quality import read_quality
 from generator.vocabulary.schema import read_vocabulary
 
