@@ -30,6 +30,11 @@ def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
     return found
 
 
+def unnamed(rows: list[Row]) -> list[Row]:
+    """Rows of results without the names of model and benchmark, to compare runs."""
+    return [{name: value for name, value in row.items() if name not in ("model", "benchmark")} for row in rows]
+
+
 def pool_matrix(folder: Path, pool: str) -> np.ndarray:
     """The scores of a pool of a dual encoder's run, float32 (images, texts), by one product of its embeddings."""
     images, texts = (np.load(folder / "pools" / f"{pool}.{of}.npy") for of in ("images", "texts"))

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.report.cells import p_value, percent
 from evaluator.report.files import latex_tables, write_latex
-from evaluator.report.writers import escape_markdown
+from evaluator.report.writers import escape
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
@@ -85,20 +85,18 @@ def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) ->
         number = rf"${beta['beta']:+.2f}"[:2] + f"${abs(beta['beta']):.2f}{stars}"
         cell = (
             rf"\textbf{{{number}}}" if beta["load"] == "self" else number
-        ) + rf" {{\scriptsize ({beta['error']:.2f}, {escape_markdown(p_value(beta['p']))})}}"
+        ) + rf" {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}"
         assert cell in tables["skill"]
     assert "after Holm (1979) over the table" in tables["skill"]
     assert r"\textbf{$" in tables["skill"]
 
 
 def test_what_latex_would_read_is_escaped(results: Row) -> None:
-    assert escape_markdown(r"\a{b}") == r"\textbackslash{}a\{b\}"
-    assert (
-        escape_markdown("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
-    )
-    assert escape_markdown("naïve\n") == "na?ve?"
-    assert escape_markdown("[x]*") == "{[}x]{*}"  # \\ would take them for its options
-    assert all(escape_markdown(NAME) in text for text in latex_tables(results).values())
+    assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
+    assert escape("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
+    assert escape("naïve\n") == "na?ve?"
+    assert escape("[x]*") == "{[}x]{*}"  # \\ would take them for its options
+    assert all(escape(NAME) in text for text in latex_tables(results).values())
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
@@ -116,7 +114,7 @@ def test_a_table_by_split_has_the_p_of_each_column_and_the_caption_says_of_what(
     columns = ["seen", "partial", "unseen", "seen - partial", "seen - unseen", "partial - unseen"]
     for kind in ("swap", "flip"):
         p = [p_value(find(results, "binary", split, kind=kind)["p"]) for split in columns]
-        assert f" & {escape_markdown('/'.join(p))} & " in text
+        assert f" & {escape('/'.join(p))} & " in text
     assert "p, in the order of the columns: of a split against chance, of a gap against 0, two-sided." in text
     assert "order of the columns" not in latex_tables(results)["gzsl"]
 

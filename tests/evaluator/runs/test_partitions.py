@@ -156,7 +156,7 @@ def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     benchmark = f"winoground:{write_winoground(tmp_path / 'files')}"
     partitions = audited(benchmark, tmp_path / "out", "a red thing\na blue thing\n")
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    rows = {row["split"]: row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
+    rows = {split_of(row): row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
     assert {split: rows[split]["items"] for split in ("full", "seen", "mixed", "unseen")} == {
         "full": 3, "seen": 1, "mixed": 1, "unseen": 1,
     }  # fmt: skip
