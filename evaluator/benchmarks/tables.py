@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from evaluator.protocols.comparison import TOLERANCE
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.items import strings
 from generator.base import parquet
 from generator.base.errors import UserError
