@@ -49,7 +49,7 @@ def options_of(declared: type, *names: str, default: str = "") -> Callable[[Call
     named.
 
     The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least`, the smallest number; `written`, for a folder to write; `several`, for
+    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to write; `several`, for
     an option that is repeated; and `metavar`. default: what is said of it where an option that is not given is None.
     """
     known = {each.name: each for each in fields(declared) if "help" in each.metadata}
@@ -76,7 +76,7 @@ def _option(declared: "Field[Any]", default: str) -> Callable[[Callable[..., Any
     elif choices:
         more |= {"type": click.Choice(choices[0])}
     elif int in types:
-        more |= {"type": click.IntRange(min=about.get("least"))}
+        more |= {"type": click.IntRange(about.get("least"), about.get("most"))}
     elif float in types:
         more |= {"type": float if "least" not in about else Number(min=about["least"])}
     elif Path in types:

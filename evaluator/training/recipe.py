@@ -33,7 +33,7 @@ class Recipe:
     rate: float = option(1e-3, "Learning rate.", least=0)
     decay: float = 0.05
     warmup: float = 0.05
-    seed: int = option(0, "Seed of new weights, of the data order and of what is drawn.", least=0)
+    seed: int = option(0, "Seed of new weights, of the data order and of what is drawn.", least=0, most=2**32 - 1)
     texts: str | None = option(
         None,
         "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and "
