@@ -100,7 +100,7 @@ def _world(world: Manifest) -> str:
         "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
         "resolution": f"{request['width']} x {request['height']} pixels",
         "quality": _quality(request) if "quality" in request else None,
-        "engine": f"{request['engine']} on {request['device']}" if "engine" in request else None,
+        "rendered": f"with Cycles on {request['device']}" if "device" in request else None,
         "beside the images": ", ".join(request.get("outputs", ())) or None,
         "meshes": _meshes(request["assets"]) if "assets" in request else None,
         "part of the scenes": _fraction(request["shard"]) if "shard" in request else None,
@@ -129,8 +129,6 @@ def _objects(request: Manifest) -> str | None:
 
 def _quality(request: Manifest) -> str:
     quality = request["quality"]
-    if request.get("engine") == "eevee":
-        return f"{quality['name']}: {quality['eevee_samples']} samples a pixel"
     denoised = "denoised" if quality["denoise"] else "not denoised"
     most = "up to " if quality.get("noise") else ""
     elsewhere = f" about the objects, {quality['floor']} on a bare floor" if quality.get("floor") else ""
@@ -263,14 +261,13 @@ def _scenes(asked: Mapping[str, int] | str | None) -> list[str]:
 
 def _rendering(request: Manifest) -> list[str]:
     size, tars = f"{request['width']}x{request['height']}", str(request.get("tar_bytes", ""))
-    engine, device = request.get("engine", "cycles"), request.get("device", "cpu")
-    drive = ["--device", device] if engine == "cycles" else ["--engine", engine]
     return [
         "--resolution",
         size,
         "--quality",
         request["quality"]["name"],
-        *drive,
+        "--device",
+        request.get("device", "cpu"),
         *(["--shards", tars] if tars else []),
     ]
 

@@ -163,10 +163,10 @@ def ragged(texts: Sequence[str]) -> Any:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (returns(encode_texts=ragged), r"encode_texts of Mine to give embeddings of one width, got \(3,\) for text 3 of 8 \('.*'\) and \(4,\)"),
+        (returns(encode_texts=ragged), r"encode_texts of Mine to give floating point embeddings of shape \(8, width\), got object of shape \(8,\)"),
         (returns(encode_images=lambda images: np.ones((len(images), 2), int)), r"encode_images of Mine to give floating point embeddings of shape \(8, width\), got int64 of shape \(8, 2\)"),
         (returns(encode_images=lambda images: np.ones((1, 2))), r"of shape \(8, width\), got float64 of shape \(1, 2\)"),
-        (returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]), r"nothing but zeros for text 5 of 8 \('.*'\); such"),
+        (returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]), r"nothing but zeros for input 5 of 8 \('.*'\); such"),
     ],
     ids=["widths", "whole", "one", "zeros"],
 )  # fmt: skip

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.audits.embeddings.maps import RECORD as MAP_RECORD
-from evaluator.audits.generation.generate import RECORD as DRAWING_RECORD
-from evaluator.audits.generation.generate import SHEET
+from evaluator.audits.embeddings import RECORD as MAP_RECORD
+from evaluator.audits.generation import RECORD as DRAWING_RECORD
+from evaluator.audits.generation import SHEET
 from evaluator.report.tables.papers.registry import find_paper
 from evaluator.report.tables.sources import Source, read_sources
 from evaluator.report.tables.write import make_paper, write_paper
