@@ -100,10 +100,9 @@ def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[st
     leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
     exposed = "training negatives may name what is held out, " if manifest.get("exposed_negatives") else ""
     symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
-    balanced = "balance as declared, " if "balance" in manifest else ""
     strange = f"the design '{manifest.get('design')}' in its author's words, "
     return (
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every positive is "
-        f"true, every negative false, {exposed}{symmetric}{balanced}"
+        f"true, every negative false, {exposed}{symmetric}"
         f"{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
     )

@@ -18,7 +18,6 @@ from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch_all, publish_file
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
-from generator.judge.balance import balance_findings
 from generator.judge.benchmark import Benchmark
 from generator.judge.certificate import Examine, Images, Reproduce, Reproduced, certificate
 from generator.judge.class_lists import class_findings
@@ -52,7 +51,6 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     truth_findings,  # true texts are true, false texts are false
     symmetry_findings,  # true and false texts of an item are equally familiar
     pool_findings,  # pools list all their true texts
-    balance_findings,  # values and objects are as balanced as the manifest says
 )
 
 

@@ -1,6 +1,6 @@
 """A catalogue of faults: datasets that someone changed and sealed again, with every digest and card recomputed.
 
-The judge finds those of truth, leaks, membership, familiarity, pools and balance, whoever made the dataset, so that it
+The judge finds those of truth, leaks, membership, familiarity and pools, whoever made the dataset, so that it
 finds mistakes of ours too. Making the dataset again finds the others.
 """
 
@@ -576,12 +576,6 @@ def the_design_is_another(data: Planted) -> Fault:
 @fault()
 def the_manifest_spells_out_a_smaller_holdout(data: Planted) -> Fault:
     return _manifest(data, holdout={**data.block, "bindings": data.block["bindings"][1:]})
-
-
-@fault()
-def the_balance_is_made_even_on_paper(data: Planted) -> Fault:
-    data.manifest["balance"]["unseen"]["color"]["spread"] = 77
-    return "wrong balance", "split unseen: color is listed as"
 
 
 @fault()

@@ -121,7 +121,6 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
             "as declared",
             "training negatives may name what is held out",
         ),
-        ({"balance": {}}, "clean", "balance as declared"),
         ({"design": "mine"}, "clean", "the design 'mine' in its author's words"),
         (
             {},
