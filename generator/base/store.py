@@ -118,7 +118,9 @@ def _url_of(root: Path) -> str | None:
 def _folder_of(url: str) -> Path:
     """The local folder for a URL, which need not exist: its name is a digest of the URL."""
     url = url.rstrip("/")
-    return user_cache_path("jackalope") / "urls" / hashlib.sha256(url.encode()).hexdigest()[:16] / url.rpartition("/")[2]
+    return (
+        user_cache_path("jackalope") / "urls" / hashlib.sha256(url.encode()).hexdigest()[:16] / url.rpartition("/")[2]
+    )
 
 
 def staging(url: str) -> Path:
