@@ -135,15 +135,15 @@ class TableWriter:
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
     """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns its own digest.
 
-    `known` gives digests by relative path that need not be computed again. Hidden files, manifest.json and
-    verify.json are left out.
+    `known` gives digests by relative path that need not be computed again; these files need not exist. Hidden files,
+    manifest.json and verify.json are left out.
     """
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith(".") and path.name not in (SUMS, "manifest.json", "verify.json")
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    names = {name for name in there if not name.rpartition("/")[2].startswith(".")} | known.keys()
+    names -= {SUMS, "manifest.json", "verify.json"}
+    write_text(
+        folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(names))
     )
-    write_text(folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in names))
     return sha256(folder / SUMS)
 
 

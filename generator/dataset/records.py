@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,6 +72,7 @@ class RequestRecord(TypedDict, total=False):
 class WorldManifest(TypedDict, total=False):
     """manifest.json of a world."""
 
+    version: str
     sums: str
     request: RequestRecord
     scenes: int
@@ -88,6 +90,7 @@ class TextsRecord(TypedDict, total=False):
 class BenchmarkManifest(TypedDict, total=False):
     """manifest.json of a benchmark."""
 
+    version: str
     sums: str
     name: str
     world: str
@@ -108,6 +111,8 @@ class IndexRecord(TypedDict, total=False):
 
 
 FORMAT = "jackalope/1"
+VERSION = version("jackalope")
+"""Of the code that writes a component: the same version makes the same bytes again."""
 
 PLAN = pa.schema(
     [

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -36,6 +36,7 @@ from generator.dataset.records import (
     FORMAT,
     PLAN_FILE,
     SCENES,
+    VERSION,
     BenchmarkManifest,
     RequestRecord,
     WorldManifest,
@@ -50,11 +51,12 @@ class WorldWriter:
 
     Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that was
     begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes` in the
-    request, the files of scenes are packed into tars of at most that many bytes.
+    request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
     """
 
-    def __init__(self, root: Path, request: Mapping[str, Any]):
+    def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int, Journal], Packer] = Packer):
         self._root, self.folder, self.images = root, root / "world", root / "world" / "images"
+        self._packer_of = packer
         self._request = json.loads(json.dumps(request))
         self._open = ExitStack()
 
@@ -73,7 +75,7 @@ class WorldWriter:
                 self._journal = Journal(self.folder / _JOURNAL)
                 opened.callback(self._journal.close)
                 size = self._request.get("tar_bytes")
-                self._packer = None if size is None else Packer(self.folder, size, self._journal)
+                self._packer = None if size is None else self._packer_of(self.folder, size, self._journal)
                 self._journal.keep(self._whole)
             self._open = opened.pop_all()
         return self
@@ -128,6 +130,7 @@ class WorldWriter:
             known = {path: digest for each in self._journal.records() for path, digest in each.get("files", {}).items()}
         manifest = {
             "format": FORMAT,
+            "version": VERSION,
             "request": self._request,
             "scenes": counts.total(),
             "failed": counts["failed"],
@@ -246,9 +249,8 @@ class BenchmarkWriter:
         if holdout is not None:
             write_json(self._draft / "holdout.json", holdout)
         sums = write_sums(self._draft, {})
-        write_json(
-            self._draft / "manifest.json", {"format": FORMAT, "name": self.folder.name, **manifest, "sums": sums}
-        )
+        made = {"format": FORMAT, "version": VERSION, "name": self.folder.name}
+        write_json(self._draft / "manifest.json", {**made, **manifest, "sums": sums})
         with locked(self._root / _INDEX_LOCK):
             if self.folder.exists():
                 os.replace(self.folder, self._old)

@@ -116,7 +116,7 @@ def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[st
         made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
     asked = {name: value for name, value in asdict(request).items() if name not in ("strict", "without")}
     if request.without:
-        asked["without"] = hashlib.sha256("\n".join(sorted(request.without)).encode()).hexdigest()
+        asked["without"] = sorted(request.without)
     asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
     normal: dict[str, Any] = json.loads(json.dumps(asked))
     return normal

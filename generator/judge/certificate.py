@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from generator.judge.findings import Findings
 from generator.judge.held_out import DESIGNS
-from generator.judge.levels import Images
+from generator.judge.levels import Images, Reproduced
 from generator.judge.protocols import KNOWN
 
 STATUSES = ("clean", "as declared", "failed")
@@ -19,9 +19,10 @@ def certificate(
     tables: Mapping[str, pa.Table],
     world: str | None,
     images: Images,
+    again: Reproduced,
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level` (levels.Level), `sentence`, `findings` ({fault,
-    what}), `faults` (numbers by fault), `declared_leaks`, `unjudged_protocols`, `counts`, `images` (what the look
+    """The certificate, ready for JSON: `status` (one of STATUSES), `level` (levels.Level), `reproduced`, `sentence`,
+    `findings` ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `unjudged_protocols`, `counts`, `images` (what the look
     at images counted), and the digests `world` and `benchmark`.
 
     `tables`: those that could be read. `world`: digest of the world that was judged.
@@ -35,10 +36,14 @@ def certificate(
     if faults:
         sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
     else:
-        sentence = f"{status}: {_proven(manifest, declared, counts, unjudged)}; at the level of {images.level}: {images.sentence or 'no pixel was compared'}."
+        proven = _proven(manifest, declared, counts, unjudged)
+        made = "made again byte for byte" if again.done else f"not made again, since {again.reason}"
+        pixels = images.sentence or "no pixel was compared"
+        sentence = f"{status}: judged: {proven}; {made}; at the level of {images.level}: {pixels}."
     return {
         "status": status,
         "level": images.level,
+        "reproduced": again.done and not again.findings,
         "sentence": sentence,
         "findings": list(findings.listed()),
         "faults": faults,

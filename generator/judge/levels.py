@@ -31,5 +31,20 @@ class Images:
     sentence: str = ""
 
 
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of making a benchmark and its world again, to compare the bytes of their files.
+
+    `done`: whether both were made again. `reason`: why not.
+    """
+
+    done: bool = False
+    findings: Sequence[Finding] = ()
+    reason: str = "nobody asked for it"
+
+
+Reproduce = Callable[[Path, Sequence[str]], Mapping[str, Reproduced]]
+"""Makes some benchmarks of the dataset in a folder again, and their world."""
+
 Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
 """Looks at images of the dataset in a folder. The scenes are given by id, each with its split in every benchmark."""

@@ -25,18 +25,23 @@ from generator.judge.components import benchmark_faults
 from generator.judge.dataset_index import index_findings
 from generator.judge.files import file_faults, readable_table
 from generator.judge.findings import DAMAGE, Findings, finding, guarded
-from generator.judge.levels import Examine, Images
+from generator.judge.levels import Examine, Images, Reproduce, Reproduced
 from generator.judge.world import World
 
 logger = logging.getLogger(__name__)
 
 
 def verify_dataset(
-    root: Path, name: str | None, progress: Progress = SILENT, examine: Examine | None = None
+    root: Path,
+    name: str | None,
+    progress: Progress = SILENT,
+    examine: Examine | None = None,
+    reproduce: Reproduce | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    `examine`: looks at images; None stays at the level of records. Returns the certificates by benchmark name
+    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again; None
+    leaves it to the judge alone. Returns the certificates by benchmark name
     (certificate.py); where the folder cannot be written, they are returned all the same. Raises UserError if there is no
     dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
     """
@@ -56,10 +61,12 @@ def verify_dataset(
         world.findings += guarded(index_findings(root), "dataset.json")
         images = examine(root, _splits(world, names, root)) if examine else Images()
         for each in names:
-            folder = root / "benchmarks" / check_benchmark_name(each)
-            if not (folder / "manifest.json").exists():
+            if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
                 Dataset.open(root).benchmark(each)
-            certificates[each] = _judge(world, folder, images)
+        again = reproduce(root, names) if reproduce else {}
+        for each in names:
+            folder = root / "benchmarks" / each
+            certificates[each] = _judge(world, folder, images, again.get(each, Reproduced()))
             if _write(folder / "verify.json", certificates[each]):
                 publish_file(root, f"benchmarks/{each}/verify.json")
     return certificates
@@ -98,11 +105,12 @@ def _splits(world: World, names: list[str], root: Path) -> dict[str, tuple[str, 
     return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
 
 
-def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
+def _judge(world: World, folder: Path, images: Images, again: Reproduced) -> dict[str, Any]:
     manifest = read_json(folder / "manifest.json", BenchmarkManifest)
     findings = Findings()
     findings.add(world.findings)
     findings.add(images.findings)
+    findings.add(again.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     findings.add(guarded(benchmark_faults(folder, manifest), "the manifest"))
     tables = {
@@ -118,7 +126,7 @@ def _judge(world: World, folder: Path, images: Images) -> dict[str, Any]:
             benchmark = Benchmark(world, whole, manifest, holdout)
         except DAMAGE as error:
             findings.append(finding("unjudged", f"the benchmark cannot be judged: {error!r}"))
-            return certificate(findings, manifest, whole, world.digest, images)
+            return certificate(findings, manifest, whole, world.digest, images, again)
         for check in CHECKS:
             findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
-    return certificate(findings, manifest, whole, world.digest, images)
+    return certificate(findings, manifest, whole, world.digest, images, again)

@@ -25,8 +25,8 @@ from generator.render.device import Backend
 from generator.render.quality import Quality
 from generator.render.sample_budget import Box
 from generator.scene.planned import Planned
-from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
+from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 if TYPE_CHECKING:
@@ -69,27 +69,8 @@ class Renderer:
         """
         scene, visibility = self._place(planned)
         files = self._write(planned.scene_id, scene, [each.amodal_box for each in visibility])
-        return {
-            "scene_id": planned.scene_id,
-            "cluster_id": planned.cluster_id,
-            "twin_of": planned.twin_of,
-            "objects": [
-                {
-                    "index": i,
-                    "category": thing.category,
-                    "attributes": thing.attributes,
-                    "amodal_box": list(seen.amodal_box),
-                    "visible_fraction_estimate": seen.visible_fraction,
-                }
-                for i, (thing, seen) in enumerate(zip(scene.objects, visibility, strict=True))
-            ],
-            "relations": [
-                {"subject": i, "relation": name, "object": j, **data}
-                for i, j, name, data in scene_graph(scene, self._vocabulary).edges(keys=True, data=True)
-            ],
-            "scene": scene.to_json(),
-            "files": files,
-        }
+        seen = [(each.amodal_box, each.visible_fraction) for each in visibility]
+        return {**scene_row(planned, scene, seen, self._vocabulary), "files": files}
 
     def _place(self, planned: Planned) -> tuple[Scene, "list[Visibility]"]:
         """The scene of a plan, and what is seen of its objects; placements that hide too much are drawn again."""
