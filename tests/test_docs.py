@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluator.benchmarks.score_tables.candidates import COLUMNS
+from evaluator.benchmarks.candidates import COLUMNS
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
-from evaluator.benchmarks.as_read import reading_said
+from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said

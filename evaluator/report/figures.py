@@ -206,7 +206,7 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
     """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of samples, of which `panels`
-    has the shares (evaluator.audits.familiarity.overlap.shares)."""
+    has the shares (evaluator.audits.familiarity.samples.shares)."""
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         figure.suptitle(title)

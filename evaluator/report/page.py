@@ -15,8 +15,7 @@ from PIL import Image
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.pictures import Pictures
-from evaluator.benchmarks.registry import read_external
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.results import Results
 from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said

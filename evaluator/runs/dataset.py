@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.registry import external_source, open_external
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.registry import Source, external_source, open_external
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.dataset import reader

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.benchmarks.score_tables.candidates import COLUMNS, benchmark_tables
-from evaluator.benchmarks.score_tables.layouts import one_row_a_candidate
-from evaluator.benchmarks.score_tables.table import read_table, require
+from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
+from evaluator.benchmarks.tables import read_table, require
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.registry import protocol_names
 from evaluator.protocols.results import Results

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING, filters_said
+from evaluator.benchmarks.reading import READING, filters_said
 from evaluator.protocols.candidates import Candidates
 from evaluator.protocols.comparison import TOLERANCE
 from evaluator.protocols.items import Items, positions

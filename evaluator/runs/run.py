@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING
+from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory

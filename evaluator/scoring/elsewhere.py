@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.score_tables.table import require, scores, texts
+from evaluator.benchmarks.tables import require, scores, texts
 from evaluator.protocols.items import positions
 from evaluator.scoring.needs import Needs, collect_needs
 from generator.base.errors import UserError

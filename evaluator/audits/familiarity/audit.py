@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.familiarity.overlap import (
+from evaluator.audits.familiarity.counting import Counted
+from evaluator.audits.familiarity.pair_counts import Shown
+from evaluator.audits.familiarity.reading import Synonyms
+from evaluator.audits.familiarity.samples import (
     BUCKETS,
     CLOSE_ONLY,
     MIXED,
@@ -22,9 +25,6 @@ from evaluator.audits.familiarity.overlap import (
     rates,
     shares,
 )
-from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.part_counts import Counted
-from evaluator.audits.familiarity.synonyms import Synonyms
 from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
 from generator.base.files import write_text
 

@@ -1,6 +1,6 @@
 """Words, and how two texts differ in them."""
 
-from evaluator.audits.words import ngram_differences, word_overlap, words
+from evaluator.audits.features import ngram_differences, word_overlap, words
 
 
 def test_words_and_how_texts_differ() -> None:

@@ -188,9 +188,9 @@ def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path
     )]  # fmt: skip
     table.write_text("\n".join(lines) + "\n")
     partitions = audited(f"table:{table}", tmp_path / "out")
+    from evaluator.benchmarks.candidates import benchmark_tables
     from evaluator.benchmarks.registry import write_questions
-    from evaluator.benchmarks.score_tables.candidates import benchmark_tables
-    from evaluator.benchmarks.score_tables.table import read_table
+    from evaluator.benchmarks.tables import read_table
     from generator.dataset.reader import Benchmark
 
     written = write_questions(tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False)))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evaluator.audits.familiarity.audit import audit
-from evaluator.audits.familiarity.overlap import BUCKETS, Sample
+from evaluator.audits.familiarity.counting import Counted
 from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.part_counts import Counted
+from evaluator.audits.familiarity.samples import BUCKETS, Sample
 
 COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
 SAMPLES = [

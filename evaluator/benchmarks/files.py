@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from evaluator.benchmarks.score_tables.table import read_table
+from evaluator.benchmarks.question import Box, Cell, Question, Shown
+from evaluator.benchmarks.tables import read_table
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, read_text
@@ -16,15 +17,6 @@ from generator.base.parquet import read_batches, read_schema
 
 _KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 _ROWS = 64  # with images in them
-
-
-@dataclass(frozen=True)
-class Cell:
-    """An image in a cell of a Parquet file: its row, from 0, and the SHA-256 of its bytes."""
-
-    file: Path
-    row: int
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -126,13 +118,13 @@ def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
 def _parquet(file: Path) -> Iterator[Record]:
     number = 0
     for batch in read_batches(file, read_schema(file).names, _ROWS):
-        columns = [_column(batch, name, file, number) for name in batch.schema.names]
+        columns = [_cells_of(batch, name, file, number) for name in batch.schema.names]
         for values in zip(*columns, strict=True):
             yield Record(file, str(number), dict(zip(batch.schema.names, values, strict=True)))
             number += 1
 
 
-def _column(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[Any]:
+def _cells_of(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[Any]:
     column = batch.column(name)
     if not pa.types.is_struct(column.type) or column.type.get_field_index("bytes") < 0:
         return list(column.to_pylist())
@@ -141,3 +133,67 @@ def _column(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[A
         None if image is None else Cell(file, before + row, hashlib.sha256(image).hexdigest())
         for row, image in enumerate(images)
     ]
+
+
+BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """images, texts: columns; of one image the first text is true, of two text k of image k. slots: those of the texts of one
+    image; `n` alone is false.
+
+    kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id, of
+    files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the image in the
+    columns `bbox_…` is shown.
+    """
+
+    images: tuple[str, ...]
+    texts: tuple[str, ...]
+    kind: tuple[str, ...] = ()
+    item: str | None = None
+    boxed: bool = False
+    protocol: str = "binary"
+    slots: tuple[str, ...] = ("c", "n")
+
+    def __call__(self, path: Path) -> Iterator[Question]:
+        """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and columns that
+        are missing."""
+        for record in read_records(path):
+            yield self._question(record)
+
+    def _question(self, record: Record) -> Question:
+        box = box_of(record, BOX) if self.boxed else None
+        shown = tuple(_shown(record, column, box) for column in self.images)
+        stem, one = record.file.stem, len(shown) == 1
+        texts = tuple(record.text(column) for column in self.texts)
+        key = record.text(self.item) if self.item else record.key
+        return Question(
+            key if self.item and self.kind else f"{stem}/{key}",
+            shown,
+            texts,
+            (tuple(slot != "n" for slot in self.slots),) if one else ((True, False), (False, True)),
+            record.place,
+            record.file,
+            kind=" ".join(record.text(column) for column in self.kind) or stem,
+            protocol=self.protocol,
+            slots=self.slots if one else (),
+        )
+
+
+def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
+    """The box that four columns give as left and upper edge, width and height, in pixels; None where a column is empty.
+
+    Raises UserError for a box without pixels.
+    """
+    if not all(record.has(name) for name in names):
+        return None
+    left, upper, width, height = (record.number(name) for name in names)
+    if width < 1 or height < 1:
+        raise UserError(f"{record.place} has a box of {width}x{height} pixels; expected at least one.")
+    return left, upper, left + width, upper + height
+
+
+def _shown(record: Record, column: str, box: Box | None) -> Shown:
+    value = record.value(column)
+    return Shown(cell=value, column=column, box=box) if isinstance(value, Cell) else Shown((str(value),), box=box)

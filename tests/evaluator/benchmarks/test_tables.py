@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.benchmarks.score_tables.table import log_odds, numbers, read_table, scores, texts, truths
+from evaluator.benchmarks.tables import log_odds, numbers, read_table, scores, texts, truths
 from evaluator.protocols.comparison import tied
 from generator.base.errors import UserError
 

@@ -135,10 +135,10 @@ def _json_lines(path: Path) -> pa.Table:
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("expected an object in each line")
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    return pa.table({name: _typed([row.get(name) for row in rows]) for name in names})
 
 
-def _column(values: list[Any]) -> pa.Array:
+def _typed(values: list[Any]) -> pa.Array:
     """Values as they are where they have one type, else as strings."""
     try:
         return pa.array(values)
