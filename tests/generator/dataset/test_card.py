@@ -16,10 +16,10 @@ import yaml
 
 from generator.base.files import write_json
 from generator.cli.main import main
-from generator.dataset.card import MEANING, write_card
+from generator.dataset.card import write_card
 from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
-from generator.dataset.records import BENCHMARK_TABLES, PLAN, SCENES
+from generator.dataset.records import BENCHMARK_TABLES, PLAN
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
 from generator.holdout.request import parse_seeds, read_holdout
 from generator.plan.job import Job, parse_resolution, prepare
@@ -181,11 +181,6 @@ def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) 
     shutil.copy(copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet")
     with pytest.raises(Exception, match=rf"Download\(benchmarks/{FIRST}/texts.parquet\)"):
         next(iter(mlcroissant.Dataset(str(copy / "croissant.json")).records(f"{FIRST}/texts")))
-
-
-@pytest.mark.parametrize(("table", "schema"), [("plan", PLAN), ("scenes", SCENES), *BENCHMARK_TABLES.items()])
-def test_every_column_has_a_meaning(table: str, schema: object) -> None:
-    assert {name for name in MEANING[table] if "/" not in name} == set(schema.names)  # type: ignore[attr-defined]
 
 
 def test_croissant_describes_the_plan(made: Path) -> None:
