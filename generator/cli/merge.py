@@ -19,6 +19,6 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
 
     The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows it.
     """
-    from generator.render.merge import merge_worlds
+    from generator.render.shards import merge_worlds
 
     finish(out, merge_worlds(shards, out, Bar()), exposed_negatives, as_json)

@@ -12,10 +12,9 @@ from generator.cli.plan import CONTENT, content_options, prepare_content, say_he
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
-    from generator.render.device import Backend
-    from generator.render.farm.choice import Farm
+    from generator.render.farm.pool import Farm
 
-_WITH_FROM = {"source", "resolution", "quality", "engine", "device", "outputs", "workers", "farm_name", "address", "shards",
+_WITH_FROM = {"source", "resolution", "quality", "device", "outputs", "workers", "farm_name", "address", "shards",
               "out", "as_json"}  # fmt: skip
 
 
@@ -34,11 +33,10 @@ _WITH_FROM = {"source", "resolution", "quality", "engine", "device", "outputs", 
     help="draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast as CLEVR's "
     "own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); docs/engines.md.",
 )
-@click.option("--engine", default="cycles", help="cycles (ray tracing) or eevee (OpenGL); docs/engines.md.")
 @click.option(
     "--device",
     default="auto",
-    help="What cycles renders on: auto (a GPU if there is one), cpu, optix, cuda, hip, metal or oneapi.",
+    help="What to render on: auto (a GPU if there is one), cpu, optix, cuda, hip, metal or oneapi.",
 )
 @click.option(
     "--with",
@@ -63,7 +61,7 @@ _WITH_FROM = {"source", "resolution", "quality", "engine", "device", "outputs", 
 @JSON
 @click.pass_context
 def render(
-    context: click.Context, planned: Path | None, source: Path | None, quality: str, engine: str, device: str, outputs: str | None,
+    context: click.Context, planned: Path | None, source: Path | None, quality: str, device: str, outputs: str | None,
     workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, exposed_negatives: bool,
     out: Path | None, as_json: bool, **content: Any,
 ) -> None:  # fmt: skip
@@ -76,11 +74,10 @@ def render(
     from generator.dataset.outputs import parse_outputs
     from generator.plan.job import plan_world
     from generator.plan.store import StoredPlan, is_planned
-    from generator.render.device import find_backend
     from generator.render.estimate import check_space
-    from generator.render.farm.choice import Farm
-    from generator.render.farm.local import default_workers
+    from generator.render.farm.pool import Farm, default_workers
     from generator.render.run import Rendering, render_work, work_of
+    from generator.render.settings import find_device
     from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
 
     if address and farm_name == "local":
@@ -92,8 +89,8 @@ def render(
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
     storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
-    backend = find_backend(engine, device)
-    rendering = Rendering(quality, parse_outputs(outputs), storage, backend).request
+    device = find_device(device)
+    rendering = Rendering(quality, parse_outputs(outputs), storage, device).request
     part = "-shard-{}-of-{}".format(*storage.shard) if storage.shard else ""
     if planned is not None:
         _check_planned(context, planned)
@@ -111,7 +108,7 @@ def render(
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     say(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({quality}{each}) into {shown(root)}, "
-        f"{_time(work.seconds(farm.workers), backend, farm)}."
+        f"{_time(work.seconds(farm.workers), device, farm)}."
     )
     say_held_out(plan)
     world = render_work(work, plan.root, root, farm, Bar())
@@ -154,8 +151,8 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     from generator.dataset.outputs import parse_outputs
     from generator.dataset.reader import Dataset
     from generator.plan.job import parse_resolution
-    from generator.render.device import find_backend
     from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
+    from generator.render.settings import find_device
     from generator.render.shards import parse_size
 
     options = given(context)
@@ -164,9 +161,8 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
             raise UserError(f"--from {source} renders the recorded scenes, so {option} has no effect; leave it out.")
     asked = {name: context.params[name] for name in options}
     opened = Dataset.open(source)
-    engine = asked.get("engine", opened.world.manifest["request"].get("engine", "cycles"))
     changes = Changes(
-        find_backend(engine, context.params["device"]),
+        find_device(context.params["device"]),
         parse_resolution(asked["resolution"]) if "resolution" in asked else None,
         asked.get("quality"),
         parse_outputs(asked["outputs"]) if "outputs" in asked else None,
@@ -176,7 +172,7 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     work = prepare_rerender(opened, changes)
     say(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({work.request['quality']['name']}) into "
-        f"{shown(root)}, scenes and benchmarks of {shown(source)}, {_time(work.seconds(farm.workers), changes.backend, farm)}."
+        f"{shown(root)}, scenes and benchmarks of {shown(source)}, {_time(work.seconds(farm.workers), changes.device, farm)}."
     )
     rerender(opened, work, root, farm, Bar())
     names = Dataset.open(root).benchmark_names()
@@ -185,10 +181,10 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     result({"dataset": dataset, "benchmarks": names}, as_json, dataset)
 
 
-def _time(seconds: float, backend: "Backend", farm: "Farm") -> str:
+def _time(seconds: float, device: str, farm: "Farm") -> str:
     from generator.render.estimate import duration
 
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
-    if backend.timed:
+    if device == "cpu":
         return f"about {duration(seconds)} {workers}"
-    return f"with {backend.engine} on {backend.device}, which has not been timed, {workers}"
+    return f"on {device}, which has not been timed, {workers}"

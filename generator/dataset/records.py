@@ -282,7 +282,6 @@ class RequestRecord(TypedDict, total=False):
     objects: list[int]
     outputs: list[str]
     quality: dict[str, Any]
-    engine: str
     device: str
     blender: str
     design: str

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from generator.assets.lookup import mesh_height
+from generator.assets.sets import mesh_height
 from generator.base.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
 from generator.exports.samples import whole_folder

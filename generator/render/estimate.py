@@ -7,7 +7,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.vocabulary.schema import parse_vocabulary
 
 _BYTES_A_PIXEL = 1.2

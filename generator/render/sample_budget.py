@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from generator.dataset.outputs import Box
-from generator.render.quality import Quality
+from generator.render.settings import Quality
 
 FIRST_NOISE_CHECK = 16  # samples after which Cycles first estimates the noise of a pixel
 _RENDER_COST = 6000  # cost of starting one more render, in samples of one pixel

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from generator.assets.lookup import unknown_mesh
-from generator.assets.sets import BUILTIN, NAME
+from generator.assets.sets import BUILTIN, NAME, unknown_mesh
 from generator.assets.shapes import SHAPES, reach
 from generator.base.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean

@@ -22,12 +22,10 @@ from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, write_splits
-from generator.assets.finite_coordinates import check_obj, check_ply
-from generator.assets.importing import check_file
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker, check_file
+from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
-from generator.assets.stored import read_asset, read_notes, write_asset
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums
 from generator.base.limits import map_npy
@@ -41,6 +39,7 @@ from generator.holdout.request import read_holdout
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
+from generator.render.blender.asset_worker import read_file
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
 from tests.evaluator.audits.familiarity.test_webdataset import tar
@@ -104,11 +103,11 @@ def _judge(root: Path) -> dict[str, Any]:
     return verify_dataset(root, None)
 
 
-def _mesh_files(check: Callable[[str], None], *names: str) -> Read:
+def _mesh_files(*names: str) -> Read:
     def read(root: Path) -> None:
         for name in names:
             check_file(root / name)
-            check(str(root / name))
+            read_file(root / name)
 
     return read
 
@@ -238,8 +237,8 @@ READERS: dict[str, Reader] = {
     "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
     "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
-    "obj": Reader(("a.obj",), _mesh_files(check_obj, "a.obj")),
-    "ply": Reader(("a.ply", "b.ply"), _mesh_files(check_ply, "a.ply", "b.ply")),
+    "obj": Reader(("a.obj",), _mesh_files("a.obj")),
+    "ply": Reader(("a.ply", "b.ply"), _mesh_files("a.ply", "b.ply")),
     "glb": Reader(("a.glb",), _Blender().read),
     "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),

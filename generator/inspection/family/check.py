@@ -14,7 +14,7 @@ from generator.inspection.family.colors import too_close
 from generator.inspection.family.silhouettes import alike
 from generator.inspection.family.textures import LEAST_CONTRAST, faint
 from generator.inspection.family.words import misspelt, unreadable
-from generator.render.farm.local import default_workers
+from generator.render.farm.pool import default_workers
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, mistakes_of
 

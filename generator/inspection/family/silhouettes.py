@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.assets.lookup import find_mesh
+from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
 from generator.scene.projection import project
 from generator.scene.scene import Camera

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from generator.assets.lookup import check_assets
+from generator.assets.sets import check_assets
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
@@ -20,7 +20,7 @@ from generator.inspection.images.sample import sample_scenes
 from generator.judge.findings import Finding, finding
 from generator.judge.levels import Images, Level
 from generator.judge.png import image_fault
-from generator.render.farm.choice import Farm
+from generator.render.farm.pool import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 

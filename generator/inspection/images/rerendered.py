@@ -16,10 +16,10 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
-from generator.render.device import Backend, find_backend
-from generator.render.farm.choice import Farm
+from generator.render.farm.pool import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
+from generator.render.settings import find_device
 from generator.scene.planned import Planned
 
 LEAST_DECIBELS = 38.0
@@ -47,7 +47,7 @@ def render_again(
     `rows`: rows of scenes.parquet. `compared` counts. Raises UserError if Blender cannot render here.
     """
     world = dataset.world
-    work = prepare_rerender(dataset, Changes(_backend(world.manifest["request"])))
+    work = prepare_rerender(dataset, Changes(_device(world.manifest["request"])))
     by_id = {row["scene_id"]: row for row in rows}
     jobs = [Planned(scene_id, row["cluster_id"], (), (), "", record=row["scene"]) for scene_id, row in by_id.items()]
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
@@ -69,15 +69,12 @@ def render_again(
                 (folder / path).unlink()
 
 
-def _backend(request: Mapping[str, Any]) -> Backend:
-    """The recorded engine, on the recorded kind of device if it is here."""
-    engine, device = request.get("engine", "cycles"), request.get("device", "cpu")
-    if engine != "cycles":
-        return find_backend(engine, "auto")
+def _device(request: Mapping[str, Any]) -> str:
+    """The recorded kind of device if it is here."""
     try:
-        return find_backend(engine, device)
+        return find_device(request["device"])
     except UserError:
-        return find_backend(engine, "auto")
+        return find_device("auto")
 
 
 def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mathutils import noise
 
-from generator.render.blender.mesh_builder import Color, PolygonMesh
+from generator.render.blender.meshes import Color, PolygonMesh
 from generator.vocabulary.environments import Environment, ReliefSpec, color_of
 
 _COLUMNS = 72

@@ -16,21 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from generator.assets.lookup import check_assets
+from generator.assets.sets import check_assets
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.render.device import Backend
-from generator.render.quality import Quality
 from generator.render.sample_budget import Box
+from generator.render.settings import Quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 if TYPE_CHECKING:
-    from generator.render.blender.visibility import Visibility
+    from generator.render.blender.passes import Visibility
 
 _PLACEMENTS = 200
 
@@ -39,8 +38,7 @@ class Renderer:
     """Renders planned scenes into the folder of a world, at one size and quality."""
 
     def __init__(self, setup: dict[str, Any]):
-        from generator.render.blender.flat_tops import check_flat_tops
-        from generator.render.blender.rays import RayCaster
+        from generator.render.blender.rays import RayCaster, check_flat_tops
         from generator.render.blender.stage import Stage
 
         check_assets(setup.get("assets"))
@@ -53,7 +51,7 @@ class Renderer:
             Quality.model_validate(setup["quality"]),
             *self._size,
             len(setup["cores"]),
-            Backend(setup["engine"], setup["device"]),
+            setup["device"],
         )
         self._caster = RayCaster(self._vocabulary, self._stage.meshes, self._stage.ground, *self._size)
         check_flat_tops(self._vocabulary, self._caster.meshes)
@@ -95,7 +93,7 @@ class Renderer:
         )
 
     def _estimate(self, scene: Scene) -> "list[Visibility]":
-        from generator.render.blender.visibility import estimate_visibility
+        from generator.render.blender.passes import estimate_visibility
 
         return estimate_visibility(self._caster.objects(scene), self._size)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from generator.assets.lookup import find_mesh
+from generator.assets.sets import find_mesh
 from generator.inspection.family.silhouettes import SIDE, mask, surface_points
 from generator.scene.scene import Camera
 

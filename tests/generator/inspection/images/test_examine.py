@@ -19,7 +19,7 @@ from generator.inspection.images.examine import Examination, parse_images
 from generator.inspection.images.pixels import box_of
 from generator.inspection.outlines import outlines
 from generator.judge.verify import verify_dataset
-from generator.render.farm.choice import Farm
+from generator.render.farm.pool import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from tests.generator.judge.datasets import BENCHMARK, edit, said, scene_in, seal

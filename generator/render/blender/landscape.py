@@ -7,15 +7,19 @@ import bpy
 from mathutils import Matrix
 
 from generator.base.streams import Stream
-from generator.render.blender.floor import build_floor
-from generator.render.blender.ground_materials import ground_material, painted_material, water_material
-from generator.render.blender.mesh_builder import MeshBuilder
-from generator.render.blender.primitives import moved
-from generator.render.blender.props import FACING_CAMERA, build_prop
-from generator.render.blender.room import build_room
-from generator.render.blender.sky import build_sky
+from generator.render.blender.materials import (
+    ground_material,
+    new_material,
+    painted_material,
+    set_inputs,
+    water_material,
+)
+from generator.render.blender.meshes import MeshBuilder, moved
+from generator.render.blender.scenery import FACING_CAMERA, build_prop, build_room
 from generator.render.blender.terrain import Terrain
-from generator.vocabulary.environments import Environment, PropSpec
+from generator.render.blender.textures import Nodes, Socket
+from generator.vocabulary.environments import Environment, PropSpec, SkySpec, color_of
+from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import Vocabulary
 
 _GROUND, _PAINTED, _WATER = range(3)
@@ -103,3 +107,91 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: 
 def _world_from_view(x: float, y: float) -> Matrix:
     """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit direction to the camera."""
     return Matrix(((-y, -x, 0.0, 0.0), (x, -y, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+
+
+_TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of the zenith
+_WHITE = (1.0, 1.0, 1.0)
+
+
+def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
+    """A world with even white light of strength `light`; without a `look` the camera sees that light."""
+    world = bpy.data.worlds.new(name)
+    world.use_nodes = True
+    tree = world.node_tree
+    even = tree.nodes["Background"]
+    even.inputs["Color"].default_value = (*_WHITE, 1.0)
+    even.inputs["Strength"].default_value = light
+    if look is not None:
+        world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
+        nodes = Nodes(tree)
+        visible = nodes.add("Background", Color=_color(nodes, look))
+        mix = nodes.add("MixShader", Fac=nodes.add("LightPath").outputs["Is Camera Ray"])
+        nodes.set(mix.inputs[1], even.outputs[0])
+        nodes.set(mix.inputs[2], visible.outputs[0])
+        nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
+    return world
+
+
+def _color(nodes: Nodes, look: SkySpec) -> Socket:
+    direction = nodes.add("TexCoord").outputs["Generated"]
+    up = nodes.add("SeparateXYZ", Vector=direction).outputs["Z"]
+    color = nodes.mix(nodes.between(up, 0.0, _TOP), color_of(look.horizon), color_of(look.zenith))
+    if look.clouds:
+        color = nodes.mix(_clouds(nodes, direction, look.clouds), color, _WHITE)
+    if look.stars:
+        stars = nodes.add("TexVoronoi", Vector=direction, Scale=45.0)
+        color = nodes.mix(nodes.between(stars.outputs["Distance"], 0.2, 0.1), color, _WHITE)
+    return color
+
+
+def _clouds(nodes: Nodes, direction: Socket, share: float) -> Socket:
+    """Flat clouds that cover about a share of the sky: 0..1 by direction."""
+    edge = 0.75 - 0.5 * share
+    shapes = nodes.noise(nodes.stretched(direction, (5.0, 5.0, 16.0)), 1.0, 5.0)
+    return nodes.between(shapes, edge - 0.08, edge + 0.14)
+
+
+_SIDE = 100.0
+_STEPS = 24  # faces along the bend, shaded smoothly
+
+
+def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
+    """The floor's mesh in world coordinates (metres), with its material."""
+    mesh = bpy.data.meshes.new("floor")
+    if spec.wall is None:
+        half = _SIDE / 2
+        mesh.from_pydata([(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)], [], [(0, 1, 2, 3)])
+    else:
+        _build_sheet(mesh, spec.wall)
+    material = new_material("floor")
+    set_inputs(material, spec.inputs())
+    if not spec.specular:
+        _simplify(material)
+    mesh.materials.append(material)
+    return mesh
+
+
+def _simplify(material: bpy.types.Material) -> None:
+    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 0.9 of the time."""
+    tree = material.node_tree
+    matt = tree.nodes.new("ShaderNodeBsdfDiffuse")
+    matt.inputs["Color"].default_value = tree.nodes["Principled BSDF"].inputs["Base Color"].default_value
+    tree.links.new(matt.outputs["BSDF"], tree.nodes["Material Output"].inputs["Surface"])
+
+
+def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:
+    along = (math.cos(math.radians(wall.direction)), math.sin(math.radians(wall.direction)))
+    edges = [
+        (away * along[0] - side * along[1], away * along[1] + side * along[0], up)
+        for away, up in _profile(wall)
+        for side in (-wall.breadth / 2, wall.breadth / 2)
+    ]
+    mesh.from_pydata(edges, [], [(i, i + 2, i + 3, i + 1) for i in range(0, len(edges) - 2, 2)])
+    mesh.shade_smooth()
+
+
+def _profile(wall: WallSpec) -> list[tuple[float, float]]:
+    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to the wall, the wall."""
+    bend = [step / _STEPS for step in range(_STEPS + 1)]
+    curve = [(wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t) for t in bend]
+    return [(-_SIDE / 2, 0.0), *curve, (wall.distance, wall.rise + wall.height)]

@@ -1,16 +1,22 @@
 """Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python instead of Blender."""
 
+import ast
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from generator.base.errors import UserError
-from generator.render.farm.local import Limits, render_scenes
+from generator.base.process import AnsweringProcess, ProcessEndError
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
 from generator.scene.planned import Planned
+from tests.hostile_folder import make_hostile
+from tests.paths import CHECKOUT
 
 WORKER = """
 import json, os, signal, sys, time
@@ -34,6 +40,9 @@ for line in sys.stdin:
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "fail":
             print(json.dumps({"failed": "no luck"}), flush=True)
+            continue
+        if what == "broken":
+            print(json.dumps({"broken": "The disk is full"}), flush=True)
             continue
         if what == "final":
             print(json.dumps({"failed": "no room", "final": True}), flush=True)
@@ -59,7 +68,7 @@ def jobs(*what: str) -> list[Planned]:
 
 def run(log: Path, *what: str, workers: int = 2, limits: Limits | None = None, **more: Any) -> dict[str, str | None]:
     """The reason of failure of every scene, None for a rendered one."""
-    answers = list(render_scenes(iter(jobs(*what)), {"log": str(log), **more}, workers, limits))
+    answers = list(Farm(workers).render(iter(jobs(*what)), len(what), {"log": str(log), **more}, limits))
     found = {a["scene"]["scene_id"] if "scene" in a else a["scene_id"]: a.get("failed") for a in answers}
     assert len(found) == len(answers) == len(what)
     return found
@@ -119,10 +128,39 @@ def test_workers_that_never_start_end_it(farm: Path) -> None:
         run(farm, "", "", **{"die early": True})
 
 
+def test_a_broken_disk_ends_everything_in_one_sentence(farm: Path) -> None:
+    with pytest.raises(UserError, match=r"The disk is full\. Finished images are kept"):
+        run(farm, "", "broken", "")
+
+
 def test_no_worker_outlives_the_farm(farm: Path) -> None:
-    rendering = render_scenes(iter(jobs(*[""] * 50)), {"log": str(farm)}, 2)
+    rendering = Farm(2).render(iter(jobs(*[""] * 50)), 50, {"log": str(farm)})
     next(rendering)
     rendering.close()
     for process in {each for tried in processes(farm).values() for each in tried}:
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
+
+
+@pytest.mark.parametrize("module", ["worker", "asset_worker", "system"])
+def test_nothing_is_imported_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """The card of a dataset tells people to run commands in its folder."""
+    trace = make_hostile(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with AnsweringProcess(f"generator.render.blender.{module}") as process, suppress(ProcessEndError):
+        process.ask({"nonsense": True}, 60)  # it ends over its settings, or prints the devices
+    assert not trace.exists()
+
+
+def test_every_process_of_ours_leaves_the_working_directory_out() -> None:
+    started = [
+        ast.unparse(node)
+        for package in ("generator", "evaluator")
+        for path in (CHECKOUT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.List) and "sys.executable" in ast.unparse(node)
+    ]
+    assert len(started) == 3
+    assert all(each.startswith("[sys.executable, '-P', ") for each in started)

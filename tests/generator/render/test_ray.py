@@ -12,8 +12,8 @@ import pytest
 import generator
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
-from generator.render.farm.choice import Farm
-from generator.render.farm.local import Limits
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
 from generator.render.run import Rendering, worker_setup
 from tests.conftest import run_command, run_process
 from tests.hostile_folder import make_hostile

@@ -16,8 +16,8 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from generator.base.errors import UserError
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
-from generator.render.farm.local import render_scenes
-from generator.render.quality import read_quality
+from generator.render.farm.pool import Farm
+from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.materials import Pattern
@@ -41,9 +41,9 @@ def render(
     """Render scenes one after another in one worker."""
     setup: dict[str, Any] = {
         "vocabulary": vocabulary.toml(), "seed": 0, "width": side, "height": side, "folder": str(folder), "outputs": outputs,
-        "quality": read_quality("draft").model_dump(), "engine": "cycles", "device": "cpu",
+        "quality": read_quality("draft").model_dump(), "device": "cpu",
     }  # fmt: skip
-    answers = list(render_scenes(scenes, setup, workers=1))
+    answers = list(Farm(1).render(scenes, len(scenes), setup))
     assert all("scene" in answer for answer in answers), answers
 
 
@@ -122,12 +122,6 @@ def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
             turns.append(math.remainder(thing.heading - math.atan2(y, x), 2 * math.pi))
     assert all(math.radians(65) - 1e-6 <= abs(turn) <= math.radians(115) + 1e-6 for turn in turns)
     assert 160 <= sum(turn > 0 for turn in turns) <= 240
-
-
-def test_the_kinds_of_pug_spare_in_the_order_of_its_labels() -> None:
-    assert ANIMALS == ["crow", "fox", "deer stag", "deer doe", "wolf", "crocodile", "elephant", "hippopotamus", "lion",
-                       "lioness", "rhinoceros", "zebra"]  # fmt: skip
-    assert COLORS == ["red", "blue", "green", "yellow", "brown", "purple", "cyan", "gray"]
 
 
 @pytest.mark.parametrize(
