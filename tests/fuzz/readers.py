@@ -16,7 +16,7 @@ from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.pair_counts import read_counts, read_table
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import recorded_exposure
-from evaluator.report.latex import write_latex
+from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
 from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results

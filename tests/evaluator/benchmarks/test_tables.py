@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.benchmarks.tables import log_odds, numbers, read_table, scores, texts, truths
-from evaluator.protocols.comparison import tied
+from evaluator.metrics.comparison import tied
 from generator.base.errors import UserError
 
 ROWS = [
