@@ -322,7 +322,6 @@ class BenchmarkManifest(TypedDict, total=False):
     held_out: str
     scenes: dict[str, int]
     texts: TextsRecord
-    balance: dict[str, dict[str, dict[str, int]]]
     request: dict[str, Any]
     declared_leaks: list[str]
 

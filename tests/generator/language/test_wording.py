@@ -4,7 +4,7 @@ from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
-from generator.language.wording import Dialect, rephrased, said, synonyms
+from generator.language.wording import Dialect, rephrased, synonyms, words_of
 from tests.generator.scenes import VOCABULARY
 
 RED, BLUE = (("color", "red"),), (("color", "blue"),)
@@ -12,7 +12,7 @@ FORM = Form((Mention("cube", RED), Mention("sphere", BLUE)), (Link(0, "left", 1)
 
 
 def test_what_a_form_says_and_by_which_words_else() -> None:
-    assert [(kind, name) for _, kind, name in said(FORM, VOCABULARY)] == [
+    assert [(kind, name) for _, kind, name in words_of(FORM, VOCABULARY)] == [
         ("shape", "cube"), ("color", "red"), ("shape", "sphere"), ("color", "blue"), ("relation", "left"),
     ]  # fmt: skip
     assert synonyms("color", "red", VOCABULARY) == ("crimson",)
@@ -24,7 +24,7 @@ def test_what_a_form_says_and_by_which_words_else() -> None:
 def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
     dialect = Dialect(VOCABULARY, LeastUsed(), Stream(seed))
     swapped = Form((Mention("cube", BLUE), Mention("sphere", RED)), FORM.relations)
-    one, other = ({name: dict(dialect.wording(form)).get(place) for place, _, name in said(form, VOCABULARY)} for form in (FORM, swapped))  # fmt: skip
+    one, other = ({name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)} for form in (FORM, swapped))  # fmt: skip
     assert one == other
 
 
@@ -46,9 +46,9 @@ def test_one_word_is_said_otherwise(seed: int) -> None:
 
 
 def test_a_declared_plural_has_no_synonym() -> None:
-    assert [name for _, _, name in said(Form((Mention("cross", count=2), Mention("sphere", count=2))), VOCABULARY)] == [
-        "sphere"
-    ]
+    assert [
+        name for _, _, name in words_of(Form((Mention("cross", count=2), Mention("sphere", count=2))), VOCABULARY)
+    ] == ["sphere"]
 
 
 def test_words_without_synonyms_stay() -> None:

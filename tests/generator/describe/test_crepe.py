@@ -4,15 +4,16 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
+from generator.describe.items import Candidate
 from generator.describe.protocols.crepe import Systematicity
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.familiarity import count_triples, names_absent
-from tests.generator.describe.samples import Sample, by_slot, items_of, scenes, sizes
+from tests.generator.describe.samples import Sample, by_slot, items_of, samples, scenes, sizes
 from tests.generator.scenes import HOLDOUT, VOCABULARY, described
 
 
-def test_sets_have_the_published_sizes(sampled: list[Sample]) -> None:
+def test_sets_of_systematicity_have_the_published_sizes(sampled: list[Sample]) -> None:
     assert sizes(sampled, "systematicity") == {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}
 
 
@@ -82,3 +83,35 @@ def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
             assert (item.kind, len(item.candidates)) == ("raw", 1)
             assert names_absent(item.candidates[0].text.form, holdout)
     assert found > 10
+
+
+def test_sets_have_the_published_sizes(sampled: list[Sample]) -> None:
+    assert sizes(sampled, "productivity") == {"atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}
+
+
+def test_the_set_of_all_has_five_foils_of_each_kind(sampled: list[Sample]) -> None:
+    found = items_of(sampled, "productivity", "all")
+    assert found
+    for item in found:
+        assert Counter(c.kind for c in by_slot(item, "n")) == {"atom": 5, "neg": 5, "swap": 5}
+
+
+def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
+    forms = [by_slot(item, "c")[0].text.form for item in items_of(sampled, "productivity")]
+    atoms = {form.n_objects + form.n_attributes + form.n_relations for form in forms}
+    assert min(atoms) == 4
+    assert max(atoms) == 12
+
+
+def denials(candidate: Candidate) -> int:
+    form = candidate.text.form
+    mentions = sum(bool(m.without) + (m.count == 0) for m in form.objects)
+    return mentions + sum(not link.holds for link in form.relations)
+
+
+def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
+    more = Counter[int]()
+    for item in items_of(list(samples(800, 3, least=4, names=["productivity"])), "productivity", "neg"):
+        more[denials(by_slot(item, "c")[0]) - denials(by_slot(item, "n")[0])] += 1
+    assert more.total() > 150
+    assert abs(sum(difference * n for difference, n in more.items())) / more.total() < 0.3
