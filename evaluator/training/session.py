@@ -26,9 +26,8 @@ from evaluator.training.presets import Origin
 from evaluator.training.processes import join, wait
 from evaluator.training.source import Source
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
+from generator.base.files import locked, read_json, write_json
 from generator.base.limits import MOST_LIST
-from generator.base.lock import Lock
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
@@ -59,7 +58,7 @@ def train(
     if not Process.from_environment().is_main:
         return _train(method, data, source, out, model, device, SILENT, (), origin)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
+    with locked(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
         asked = asdict(method)
         del asked["precision"]  # the device decides it
         finished(out, {**source.record, "recipe": asked})  # refuses another training before a model is loaded
