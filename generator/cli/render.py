@@ -14,8 +14,19 @@ if TYPE_CHECKING:
     from generator.dataset.reader import World
     from generator.render.farm.pool import Farm
 
-_WITH_FROM = {"source", "resolution", "quality", "device", "outputs", "workers", "farm_name", "address", "shards",
-              "out", "as_json"}  # fmt: skip
+_WITH_FROM = {
+    "source",
+    "resolution",
+    "quality",
+    "device",
+    "outputs",
+    "workers",
+    "farm_name",
+    "address",
+    "shards",
+    "out",
+    "as_json",
+}
 
 
 @click.command()
@@ -25,13 +36,19 @@ _WITH_FROM = {"source", "resolution", "quality", "device", "outputs", "workers",
     "--from",
     "source",
     type=DatasetFolder(),
-    help="Render the scenes of this dataset again, with another --resolution, --quality or --with, and copy its benchmarks.",
+    help=(
+        "Render the scenes of this dataset again, with another --resolution, --quality or --with, and copy its "
+        "benchmarks."
+    ),
 )
 @click.option(
     "--quality",
     default="standard",
-    help="draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast as CLEVR's "
-    "own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); docs/engines.md.",
+    help=(
+        "draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast "
+        "as CLEVR's own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); "
+        "docs/engines.md."
+    ),
 )
 @click.option(
     "--device",
@@ -61,14 +78,26 @@ _WITH_FROM = {"source", "resolution", "quality", "device", "outputs", "workers",
 @JSON
 @click.pass_context
 def render(
-    context: click.Context, planned: Path | None, source: Path | None, quality: str, device: str, outputs: str | None,
-    workers: int | None, farm_name: str, address: str | None, shard: str | None, shards: str | None, exposed_negatives: bool,
-    out: Path | None, as_json: bool, **content: Any,
-) -> None:  # fmt: skip
+    context: click.Context,
+    planned: Path | None,
+    source: Path | None,
+    quality: str,
+    device: str,
+    outputs: str | None,
+    workers: int | None,
+    farm_name: str,
+    address: str | None,
+    shard: str | None,
+    shards: str | None,
+    exposed_negatives: bool,
+    out: Path | None,
+    as_json: bool,
+    **content: Any,
+) -> None:
     """Render a world and write a benchmark for each holdout.
 
-    Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options. If the
-    command is stopped, run it again to continue.
+    Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options.
+    If the command is stopped, run it again to continue.
     """
     from generator.base.store import settle, shown
     from generator.dataset.outputs import parse_outputs
@@ -107,7 +136,8 @@ def render(
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     say(
-        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({quality}{each}) into {shown(root)}, "
+        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({quality}{each}) into "
+        f"{shown(root)}, "
         f"{_time(work.seconds(farm.workers), device, farm)}."
     )
     say_held_out(plan)
@@ -171,8 +201,10 @@ def _render_again(context: click.Context, source: Path, out: Path | None, farm: 
     root = out or default_folder(opened, changes)
     work = prepare_rerender(opened, changes)
     say(
-        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({work.request['quality']['name']}) into "
-        f"{shown(root)}, scenes and benchmarks of {shown(source)}, {_time(work.seconds(farm.workers), changes.device, farm)}."
+        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "
+        f"({work.request['quality']['name']}) into "
+        f"{shown(root)}, scenes and benchmarks of {shown(source)}, "
+        f"{_time(work.seconds(farm.workers), changes.device, farm)}."
     )
     rerender(opened, work, root, farm, Bar())
     names = Dataset.open(root).benchmark_names()
