@@ -46,8 +46,8 @@ _WITH_FROM = {
     default="standard",
     help=(
         "draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast "
-        "as CLEVR's own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); "
-        "docs/engines.md."
+        "as CLEVR's own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples "
+        "(47.4 dB); docs/engines.md."
     ),
 )
 @click.option(

@@ -100,14 +100,14 @@ def _estimate(i: int, objects: Sequence[PosedMesh], bounds: Sequence[_Bounds], s
     if box[0] >= box[2] or box[1] >= box[3]:
         return Visibility(box, 0.0, 0.0)
     points, step = _grid(bounds[i])
-    depths, _ = objects[i].hits(points)
-    hit = np.isfinite(depths)
-    points, depths = points[hit], depths[hit]
+    distances = objects[i].distances(points)
+    hit = np.isfinite(distances)
+    points, distances = points[hit], distances[hit]
     visible = np.ones(len(points), bool)
     for j, other in enumerate(objects):
         asked = visible & _near(points, bounds[j], step)
         if j != i and asked.any():
-            visible[asked] = depths[asked] <= other.hits(points[asked])[0]
+            visible[asked] = distances[asked] <= other.distances(points[asked])
     n = int(visible.sum())
     fraction = round(n / len(points), 3) if len(points) else 0.0
     return Visibility(box, round(n * step * step, 1), fraction)

@@ -38,6 +38,15 @@ class RayMesh:
         self._corners = self.vertices[corners]
         self._normals = _read(mesh.corner_normals, "vector", np.float32)[_read(triangles, "loops", np.int32)]
 
+    def distances(self, origin: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """How far rays from `origin` [3] along `directions` [n, 3] go until they meet the mesh: float64 [n].
+
+        To single precision, in units of the mesh; infinite for a miss. Four fifths of the time of `hits`.
+        """
+        cast, start = self.tree.ray_cast, Vector(origin)
+        found = [cast(start, direction)[3] for direction in directions.tolist()]
+        return np.array([math.inf if distance is None else distance for distance in found])
+
     def hits(self, origin: np.ndarray, directions: np.ndarray) -> Hits:
         """Where rays from `origin` [3] along `directions` [n, 3] meet the mesh, to double precision.
 
@@ -100,6 +109,11 @@ class PosedMesh:
         middle = z + self._scale * float(self._mesh.vertices[:, 2].max()) / 2
         column, row, _ = project(self._camera, x, y, middle, *self._size)
         return column, row
+
+    def distances(self, points: np.ndarray) -> np.ndarray:
+        """Metres from the camera to the mesh along the rays through points of the image: float64 [n], to single
+        precision; infinite for a miss."""
+        return self._mesh.distances(self._origin, self._directions(points)) * self._scale
 
     def hits(self, points: np.ndarray) -> Hits:
         """Depths in metres along the viewing axis (not along the ray), and normals in world axes, of what the rays
