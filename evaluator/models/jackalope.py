@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evaluator.models.contracts import Model
-from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
+from evaluator.models.open_clip import CONFIG, check_plain_sizes
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import RECORD
 from generator.base.errors import UserError

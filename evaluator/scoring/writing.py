@@ -13,7 +13,7 @@ from generator.base.files import draft_of, write_table
 from generator.base.paths import check_name
 from generator.dataset.records import SCORES
 
-_ROWS = 4096
+WRITTEN_AT_ONCE = 4096
 """Rows of an array that are written at once."""
 
 
@@ -51,8 +51,8 @@ def _write(path: Path, array: np.ndarray, rows: np.ndarray) -> None:
     with draft.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, len(rows), _ROWS):
-            file.write(np.ascontiguousarray(array[rows[start : start + _ROWS]], np.float32).tobytes())
+        for start in range(0, len(rows), WRITTEN_AT_ONCE):
+            file.write(np.ascontiguousarray(array[rows[start : start + WRITTEN_AT_ONCE]], np.float32).tobytes())
     os.replace(draft, path)
 
 

@@ -7,11 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.device import autocast, training_precision
-from evaluator.models.diffusion.conditions import ConditionCache
-from evaluator.models.diffusion.networks import Condition
+from evaluator.models.diffusion.networks import Condition, ConditionCache
 from evaluator.models.diffusion.noising import Diffusion
 from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
-from evaluator.models.quiet import quiet
+from evaluator.models.hub import quiet
 from evaluator.training.data import TrainingData
 from evaluator.training.prepared import PreparedImages
 from evaluator.training.processes import gather, share

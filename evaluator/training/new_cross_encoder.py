@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from evaluator.models.pretrained.loading import describe_pretrained
+from evaluator.models.pretrained import describe_pretrained
 from evaluator.models.vilt import ViltScorer
 from evaluator.training.networks import SMALL, TINY, check_size
 from evaluator.training.words import word_tokenizer

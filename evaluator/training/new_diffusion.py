@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from evaluator.models.diffusion.loading import classifier_of
 from evaluator.models.diffusion.networks import StableDiffusion
 from evaluator.models.diffusion.schedules import DEFAULT, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
@@ -71,7 +70,7 @@ def new_diffusion(texts: Sequence[str], device: torch.device, size: str = TINY) 
         scheduler=DDIMScheduler(beta_start=1e-4, beta_end=0.02, beta_schedule="linear", clip_sample=False, steps_offset=1),
         safety_checker=None, feature_extractor=None, requires_safety_checker=False,
     )  # fmt: skip
-    return classifier_of(StableDiffusion(pipe.to(device)), "untrained", parse_preset(DEFAULT), device)
+    return DiffusionClassifier(StableDiffusion(pipe.to(device)), parse_preset(DEFAULT), device, "untrained")
 
 
 def identity_autoencoder(side: int) -> Any:

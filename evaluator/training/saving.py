@@ -9,8 +9,7 @@ from safetensors.torch import save
 
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
-from evaluator.models.open_clip import OpenClipEncoder, activation_of
-from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
 from generator.base.errors import UserError
 from generator.base.files import write_json

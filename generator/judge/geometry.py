@@ -251,8 +251,14 @@ RULES: dict[str, Callable[[Stand, Stand, float], Any]] = {
 }
 """The signed margin in metres of each relation, from two objects and the relation's distance."""
 OPPOSITES = {
-    **{"right": "left", "left": "right", "behind": "front", "front": "behind"},
-    **{"near": "far", "far": "near", "on": "beneath", "beneath": "on"},
+    "right": "left",
+    "left": "right",
+    "behind": "front",
+    "front": "behind",
+    "near": "far",
+    "far": "near",
+    "on": "beneath",
+    "beneath": "on",
 }
 """The relation that cannot hold together with each relation."""
 CONVERSES = {**OPPOSITES, "near": "near", "far": "far"}

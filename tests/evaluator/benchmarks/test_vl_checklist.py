@@ -14,7 +14,7 @@ ROW = ["1.jpg", {"POS": ["a"], "NEG": ["b"]}]
 
 
 def test_capabilities_are_those_that_the_authors_chart(tmp_path: Path) -> None:
-    asked = [each for each in read_vl_checklist(write_vl_checklist(tmp_path) / "data")]
+    asked = list(read_vl_checklist(write_vl_checklist(tmp_path) / "data"))
     assert Counter((each.kind, each.skill) for each in asked) == {
         ("Attribute color", "vg"): 4, ("Attribute color", "vaw"): 1, ("Object Size large", "swig/agent"): 2,
         ("Object Size large", "swig/item"): 1, ("Object Size large", "vg/subj"): 3,

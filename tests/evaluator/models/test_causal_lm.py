@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.models.causal_lm import CausalLikelihood
+from evaluator.models.blind import CausalLikelihood
 from evaluator.models.memory import BatchSize
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (

@@ -32,12 +32,6 @@ def test_a_model_is_of_one_kind(vilt: Path) -> None:
         ]
 
 
-def test_what_a_model_does_not_say_of_itself_has_a_value() -> None:
-    reader, bag = Reader(), TorchBag()
-    assert (reader.contested, reader.reads_images, reader.evaluations) == (False, True, None)
-    assert (bag.fits_texts, bag.exposure, bag.prepare("an image")) == (False, None, "an image")  # type: ignore[arg-type]
-
-
 def test_only_models_that_say_so_are_fitted() -> None:
     assert load_model("blind:ngram", "cpu").fits_texts
     assert not load_model("blind:length", "cpu").fits_texts
@@ -62,7 +56,7 @@ def _made_blip_vqa(folder: Path) -> Path:
         (make_blip, "blip:{}", lambda model: model._loaded.model.itm_head),
         (make_llava, "vqa:{}", lambda model: model._model.lm_head),
         (_made_blip_vqa, "vqa:{}", lambda model: model._loaded.model.text_encoder),
-        (stable_diffusion, "diffusion:{}@fixed,samples=2", lambda model: model._network.model.conv_in),
+        (stable_diffusion, "diffusion:{}@fixed,samples=2", lambda model: model.adapter.model.conv_in),
         (make_gpt2, "blind:lm:{}", lambda model: model._likelihood._model.lm_head),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.cross_encoder import padded_tokens
+from evaluator.models.bases import padded_tokens
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import TEXTS, cramped, pictures, scored

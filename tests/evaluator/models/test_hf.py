@@ -14,9 +14,9 @@ import transformers as hf
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
-from evaluator.protocols.comparison import beats
 from generator.base.errors import UserError
 
 TEXTS = [
@@ -388,7 +388,7 @@ def test_a_pickle_of_tensors_is_read_and_one_with_code_refused(copied: Callable[
     torch.load(folder / "pytorch_model.bin", weights_only=False)
     assert trace.exists()
     trace.unlink()
-    with pytest.raises(UserError, match=r"not tensors alone .*; give a model\.safetensors\.$"):
+    with pytest.raises(UserError, match=r"not tensors alone .*; give hf: "):
         load_model(f"hf:{folder}", "cpu")
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({**state, "more": Malice(trace)}))
     with pytest.raises(UserError, match="not tensors alone"):
@@ -429,7 +429,7 @@ def _without(*names: str) -> Callable[[Path], None]:
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "other weights": (_without_projection, r"do not fit CLIPModel: text_projection\.weight would be random"),
     "fewer layers": (_fewer_layers, r"they also hold text_model\.encoder\.layers\.1\..* layers that it does not have"),
-    "wider": (_wider, r"do not fit its config\.json \(tensors of other shapes\)"),
+    "wider": (_wider, r"do not fit its configuration \(tensors of other names or shapes\)"),
     "no weights": (_without("model.safetensors"), r"cannot be loaded \(.*model\.safetensors"),
     "cut weights": (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:900]) and None, "is damaged"),
     "no configuration": (_without("config.json"), r"has no config\.json; give hf: a folder that save_pretrained wrote"),
@@ -437,9 +437,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "no preprocessing": (_without("preprocessor_config.json", "processor_config.json"), "cannot be loaded .*image processor"),
     "no tokenizer": (_without("tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"), "has no tokenizer files"),
     "larger tokenizer": (_of_a_larger_tokenizer, "The tokenizer of .* has ids up to 64, its text model only 64 words"),
-    "a cross encoder": (lambda f: _config(f, model_type="vilt"), "is a vilt model, which reads image and text together and is no dual encoder"),
-    "a speaker": (lambda f: _config(f, model_type="llava"), "is a llava model, which answers in words"),
-    "half a model": (lambda f: _config(f, model_type="clip_vision_model"), "an image tower alone"),
+    "a cross encoder": (lambda f: _config(f, model_type="vilt"), "is a model of type 'vilt', which is none of the dual encoders of hf: .*; score it as vilt:"),
+    "a speaker": (lambda f: _config(f, model_type="llava"), "is a model of type 'llava', .*; score it as vqa:"),
+    "half a model": (lambda f: _config(f, model_type="clip_vision_model"), "is a model of type 'clip_vision_model'"),
     "something else": (lambda f: _config(f, model_type="bert"), r"of type 'bert', which is none of the dual encoders of hf: \(clip, "),
 }  # fmt: skip
 

@@ -73,17 +73,6 @@ def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ..
             np.testing.assert_allclose(one, other, atol=0.05)
 
 
-def test_the_key_follows_weights_and_preprocessing(clip: tuple[tuple[Any, ...], str]) -> None:
-    (network, preprocess, tokenizer), _ = clip
-    key = from_memory((network, preprocess, tokenizer), "m").key
-    assert from_memory((network, preprocess, tokenizer), "m").key == key
-    lambdas = [from_memory((network, lambda image: preprocess(image), tokenizer), "m").key for _ in range(2)]
-    assert len({key, *lambdas}) == 3  # what cannot be hashed is never taken for the same
-    with torch.no_grad():
-        network.logit_scale += 1
-    assert from_memory((network, preprocess, tokenizer), "m").key != key
-
-
 class Nothing:
     """Has no method to score with."""
 

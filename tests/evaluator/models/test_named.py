@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.models.named import name_and_spec
+from evaluator.models.arguments import name_and_spec
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,9 @@ def test_quickgelu_against_the_tag_is_refused(published: None) -> None:
 
 def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises(UserError, match=r"'gone' cannot be downloaded .* check the network, or give a local file"):
+    with pytest.raises(
+        UserError, match=r"'gone' is not on this machine and cannot be downloaded .*; check the name and the network"
+    ):
         load_model("open_clip:tiny@gone", "cpu")
     with pytest.raises(UserError, match="no weights 'quik' for tiny: did you mean 'quick'"):
         load_model("open_clip:tiny@quik", "cpu")
@@ -266,7 +268,7 @@ def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
 def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
     path = tiny("tiny-wide", embed_dim=24).save(tmp_path / "wide.pt")
     done = score_command("run", drawn, "--model", f"open_clip:{tiny().name}@{path}", "--out", tmp_path / "run")
-    assert_one_sentence(done, str(path), "do not fit tiny", "name the architecture they were trained with")
+    assert_one_sentence(done, str(path), "do not fit its configuration", "give a checkpoint of tiny saved by open_clip")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.scoring.distinct import Distinct
+from evaluator.scoring.needs import Distinct
 
 
 @given(st.lists(st.sampled_from("abcd")))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.models.diffusion.drawing import draw_image, seen_image
+from evaluator.audits.generation import draw_image, seen_image
 from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.training.new_diffusion import new_diffusion
 from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 
-KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "aura_flow", "flux")
+KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,7 +8,7 @@ import pytest
 from torch import nn
 from transformers import AutoTokenizer
 
-from evaluator.models.pretrained.checks import check_tokenizer, check_weights
+from evaluator.models.pretrained import check_tokenizer, check_weights
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import WORDS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transformers import AutoTokenizer, CLIPImageProcessor, GPT2LMHeadModel, ViltImageProcessor
 
-from evaluator.models.pretrained.record import (
+from evaluator.models.pretrained import (
     activations,
     describe_preprocessing,
     tokenizer_digest,
