@@ -37,7 +37,7 @@ def evaluate(
     Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type than
     is expected. Of several processes (torchrun) only the first has results.
     """
-    from evaluator.report.latex import write_latex
+    from evaluator.report.files import write_latex
     from evaluator.runs.run import run
     from evaluator.scoring.distributed import Process
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
-from evaluator.provenance.records import ResultsRecord, RunRecord
+from evaluator.protocols.records import ResultsRecord, RunRecord
 from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError

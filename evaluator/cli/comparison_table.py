@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from evaluator.cli.console import print_line, print_table
-from evaluator.report.tables.cells import signed
+from evaluator.report.cells import signed
 
 SHORT = 10
 _LABELS = ("protocol", "metric", "kind", "split")

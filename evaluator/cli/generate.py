@@ -36,8 +36,8 @@ def generate(
     MODEL is one of diffusion:, or a jackalope: one of that kind; NAME is what it is called on the sheet. All models start from the same
     noise. The sheet also has what each model sees of the true image as a classifier. Images that are there are not drawn again.
     """  # fmt: skip
+    from evaluator.audits import generation as draw
     from evaluator.audits.generation import Drawing
-    from evaluator.audits.generation import generate as draw
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)

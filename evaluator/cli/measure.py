@@ -47,8 +47,8 @@ def measure(
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """
     from evaluator.analysis.pooling import pool_runs
-    from evaluator.cli.results_table import print_table
-    from evaluator.report.latex import write_latex
+    from evaluator.cli.results_table import print_results
+    from evaluator.report.files import write_latex
     from evaluator.runs.folder import split_run
     from evaluator.runs.item_rows import write_items
     from evaluator.runs.measure import measure as compute
@@ -89,4 +89,4 @@ def measure(
     if as_json:
         result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:
-        print_table(results, full)
+        print_results(results, full)

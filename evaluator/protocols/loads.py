@@ -7,7 +7,8 @@ import numpy as np
 from scipy import stats
 
 from evaluator.protocols.items import COUNTS, Items
-from evaluator.protocols.results import Outcome, Row
+from evaluator.protocols.records import Row
+from evaluator.protocols.results import Outcome
 from evaluator.statistics.multiple import holm
 from evaluator.statistics.pooled import pool
 from evaluator.statistics.regression import clustered_least_squares

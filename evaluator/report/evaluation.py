@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols.results import Results
+from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.overview import read_lines, shown_splits
-from evaluator.report.short import short_table
-from evaluator.report.tables.cells import confidence
+from evaluator.report.cells import confidence
+from evaluator.report.overview import read_lines, side_by_side
+from evaluator.report.table import plain
 from evaluator.runs.folder import open_run
 from evaluator.runs.item_rows import COLUMNS, item_rows
 from evaluator.runs.limit import limit_said
@@ -32,8 +32,7 @@ class Evaluation:
     results: Results
 
     def to_pandas(self) -> pd.DataFrame:
-        """Every row of the results: a metric of a protocol for a group of items and a split, with `value`, `low` and `high` as
-        shares (0..1) or in the `unit` of the row."""
+        """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and split or gap."""
         return pd.DataFrame(self.results["rows"])
 
     @cached_property
@@ -48,10 +47,13 @@ class Evaluation:
         if protocol not in (None, *known):
             raise UserError(f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}")
         entries = pool_runs([self.results])
-        groups = read_lines(entries, lambda row: protocol in (None, row["protocol"]))
-        lines = [line for group in groups for line in group]
-        found = short_table(lines, entries, shown_splits(lines))
-        return pd.DataFrame(found.rows, columns=[*found.labels, *found.numbers])
+        table = side_by_side(entries, read_lines(entries, lambda row: protocol in (None, row["protocol"])))
+        letters = table.letters()
+        rows = [
+            [*line.labels, *(f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells)]
+            for line in table.lines
+        ]
+        return pd.DataFrame(rows, columns=[*table.labels, *(column.head for column in table.columns)])
 
     def __repr__(self) -> str:
         if not self.results:

@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
 from evaluator.benchmarks.tables import read_table, require
-from evaluator.protocols.comparison import TOLERANCE
+from evaluator.metrics.comparison import TOLERANCE
+from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
-from evaluator.protocols.results import Results
 from evaluator.provenance.certificate import found_certificate
-from evaluator.provenance.records import RunRecord
 from evaluator.runs.folder import folder_name, split_run
 from evaluator.runs.measure import check_level, measure
 from evaluator.runs.partitions import forget_splits

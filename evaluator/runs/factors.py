@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from evaluator.provenance.records import FactorsRecord
+from evaluator.protocols.records import FactorsRecord
 from evaluator.runs.folder import Run
 from generator.dataset.reader import Benchmark, World
 

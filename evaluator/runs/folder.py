@@ -6,7 +6,7 @@ from typing import (
     Any,  # pydantic takes no other before Python 3.12
 )
 
-from evaluator.provenance.records import ResultsRecord, RunRecord
+from evaluator.protocols.records import ResultsRecord, RunRecord
 from evaluator.runs.limit import in_splits, limited
 from evaluator.runs.partitions import Splits, read_splits, splits_of, with_splits, write_splits
 from generator.base.errors import UserError

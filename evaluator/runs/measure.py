@@ -4,20 +4,21 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.benchmarks.reading import READING, filters_said
-from evaluator.protocols.candidates import Candidates
-from evaluator.protocols.comparison import TOLERANCE
+from evaluator.metrics.comparison import TOLERANCE
+from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.items import Items, positions
-from evaluator.protocols.pool_scores import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.pools import Pool, item_pools
+from evaluator.protocols.records import Results, Row
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import Outcome, ProtocolResults, Results, Row
-from evaluator.protocols.scores import Scores
+from evaluator.protocols.results import Outcome, ProtocolResults
+from evaluator.protocols.scores import Candidates, Scores
 from evaluator.provenance.contamination import MARK, mark_of, unknown_training
 from evaluator.runs.factors import factors_of
 from evaluator.runs.folder import Run, open_run, tables_folder
@@ -83,9 +84,6 @@ def write_results(
 ) -> Results:
     """Write and return the results of a run from those of its protocols."""
 
-    def collected(part: str) -> list[Row]:
-        return [{"protocol": name, **row} for name, each in measured.items() for row in getattr(each, part)]
-
     record = run.record
     rules = {"tie_tolerance": _tolerance(run, tolerance), "level": _level(run, level), "interval": _INTERVAL}
     limit = record.get("limit")
@@ -96,13 +94,24 @@ def write_results(
     reading = run.benchmark.manifest.get(READING) or {}
     if filters := reading.get("filters"):  # nor are other parts
         rules["filters"] = filters
+    name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
+    name += f" ({filters_said(filters)})" if filters else ""
+
+    def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
+        of = {"model": record["model"], "benchmark": name}
+        return [
+            {**of, "protocol": protocol, "is_main": row["metric"] == each.outcomes[0].metric, **row}
+            for protocol, each in measured.items()
+            for row in getattr(each, part)
+        ]
+
     results: Results = {
-        "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else "") + (f" ({filters_said(filters)})" if filters else ""), "reading": reading, "certificate": record["certificate"],
+        "model": record["model"], "benchmark": name, "reading": reading, "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
-        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "fits", "cells")},
+        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "cells")}, "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]

@@ -16,11 +16,10 @@ from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
+from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import Results
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
-from evaluator.provenance.records import RunRecord
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols

@@ -17,10 +17,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from generator.base.errors import UserError
-from generator.base.files import SumsWriter, read_json, read_sums, sha256, write_json
+from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
 from generator.base.limits import read_bytes
 from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
+from generator.dataset.journal import Journal
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -126,11 +127,7 @@ def _adopt_encoding(given: Path, made: Path) -> None:
         if other.exists() and sha256(other) != sha256(path) and next(_rows(other, path), None) is None:
             shutil.copyfile(other, path)
             sums[path.name] = sha256(path)
-    with SumsWriter(made) as writer:
-        for name, digest in sums.items():
-            writer.add(name, digest)
-        digest = writer.finish()
-    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": digest})
+    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)})
 
 
 def _joined(*parts: Reproduced) -> Reproduced:
@@ -229,16 +226,19 @@ def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
 class _Repacker(Packer):
     """Packs the given files of scenes into tars again, and keeps of each tar only its digest."""
 
-    def __init__(self, source: World, folder: Path, size: int):
-        super().__init__(folder, size)
+    def __init__(self, source: World, folder: Path, size: int, journal: Journal):
+        super().__init__(folder, size, journal)
         self._source = source
 
     def read(self, path: str) -> bytes:
         return self._source.read(path)
 
-    def _note(self, note: dict[str, Any]) -> None:
-        super()._note(note)
-        (self._folder / note["tar"]).unlink()
+    def _fill(
+        self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
+    ) -> Mapping[str, Any] | None:
+        following = super()._fill(tar, scene, rest)
+        (self._folder / tar).unlink()
+        return following
 
 
 # Benchmarks

@@ -23,10 +23,16 @@ FACTORS: Row = {
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row."""
-    wanted = {"protocol": protocol, "split": split, **labels}
+    """The one row of results with these labels; of a protocol with one metric, that metric's row. A gap is "first - second"."""
+    first, _, minus = split.partition(" - ")
+    wanted = {"protocol": protocol, "split": first, "minus": minus or None, **labels}
     (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
     return found
+
+
+def unnamed(rows: list[Row]) -> list[Row]:
+    """Rows of results without the names of model and benchmark, to compare runs."""
+    return [{name: value for name, value in row.items() if name not in ("model", "benchmark")} for row in rows]
 
 
 def pool_matrix(folder: Path, pool: str) -> np.ndarray:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluator.provenance.records import FactorsRecord
+from evaluator.protocols.records import FactorsRecord
 from evaluator.runs.factors import factors_of
 from evaluator.runs.folder import Run
 from generator.cli.main import main as gen

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator.metrics.comparison import tied
 from evaluator.models.contracts import Group
 from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
-from evaluator.protocols.comparison import tied
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command

@@ -14,9 +14,9 @@ import transformers as hf
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
-from evaluator.protocols.comparison import beats
 from generator.base.errors import UserError
 
 TEXTS = [

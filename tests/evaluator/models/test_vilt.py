@@ -8,8 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
+from evaluator.metrics.comparison import tied
 from evaluator.models.registry import load_model
-from evaluator.protocols.comparison import tied
 from tests.evaluator.tiny_models import (
     LENGTH,
     TEXTS,

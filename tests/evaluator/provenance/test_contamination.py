@@ -110,7 +110,7 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Pat
     report = score_command("report", out, "--out", page, "--full")
     assert report.stdout.count(said) >= 3  # above the tables, and on each of at least two
     html = page.read_text()
-    assert html.count(said) == 2 + html.count("<table>") + html.count("<svg")
+    assert html.count(said) == 2 + html.count('<table class="rows">') + html.count("<svg")
     assert "no training image" not in html
     for path in out.rglob("*"):
         if path.suffix in (".csv", ".tex", ".json") and path.name not in ("run.json",):

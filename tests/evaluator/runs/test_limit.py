@@ -68,7 +68,7 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
         assert rows
         assert {row["limit"] for row in rows} == {"2"}
     of_limit = evaluate(spec, drawn, protocols="binary", limit=2).results
-    assert sum(row["items"] for row in of_limit["rows"] if " - " not in row["split"]) == 2
+    assert sum(row["items"] for row in of_limit["rows"] if not row["is_gap"]) == 2
     assert of_limit["factors"]["design"] != whole["factors"]["design"]  # so that they are never pooled
     refused = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--out", out)
     assert refused.exit_code == 2

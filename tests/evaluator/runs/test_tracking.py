@@ -10,6 +10,7 @@ import pytest
 
 from evaluator import evaluate
 from evaluator.cli.run import run
+from evaluator.protocols.records import split_of
 from evaluator.runs.tracking import TRACKERS, log_results
 from evaluator.training.recipe import Recipe
 from evaluator.training.scratch import train_scratch
@@ -34,7 +35,7 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
     assert len(scalars) == len(rows)  # no two rows share a name
     (row,) = [
         row for row in rows
-        if (row["protocol"], row["metric"], row["split"], row["kind"], row["n"]) == ("binary", "accuracy", "seen", "swap", None)
+        if (row["protocol"], row["metric"], split_of(row), row["kind"], row["n"]) == ("binary", "accuracy", "seen", "swap", None)
     ]  # fmt: skip
     assert scalars["binary/accuracy/swap/seen"] == pytest.approx(row["value"])
     assert sorted(scalars.values()) == pytest.approx(sorted(row["value"] for row in rows))
@@ -125,7 +126,7 @@ def test_names_are_those_of_rows(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    from tests.evaluator.report.tables.test_cells import ROW
+    from tests.evaluator.report.conftest import ROW
 
     rows = [ROW | {"kind": "swap", "n": 3, "value": 0.25}, ROW | {"value": None, "split": "unseen"}]
     log_results({"model": "a", "benchmark": "b", "rows": rows}, tmp_path, "tensorboard")

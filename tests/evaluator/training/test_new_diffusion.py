@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from evaluator.training import new_diffusion
-from evaluator.training.new_diffusion import NETWORKS, identity_autoencoder
+from evaluator.training.new_diffusion import UNET, identity_autoencoder
 from generator.base.errors import UserError
 
 TINY: dict[str, Any] = {
-    **NETWORKS["tiny"], "sample_size": 16, "block_out_channels": (8, 16),
+    **UNET["tiny"], "sample_size": 16, "block_out_channels": (8, 16),
     "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"), "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
 }  # fmt: skip
 """A U-Net of two levels over 16×16 pixels."""

@@ -263,14 +263,6 @@ def unseen_atoms_are_asked_by_more_than_raw_retrieval(planted: Planted) -> Fault
     return "wrong form of item", f"item {item['item_id']}: it is over a scene with unseen atoms"
 
 
-@ATOMS
-def the_balance_is_listed_otherwise(planted: Planted) -> Fault:
-    split = planted.choose(sorted(planted.manifest["balance"]))
-    name = planted.choose(sorted(planted.manifest["balance"][split]))
-    planted.manifest["balance"][split][name][planted.choose(["names", "spread"])] += 1
-    return "wrong balance", f"split {split}: {name} is listed as"
-
-
 @TWO
 def a_distractor_of_class_lists_is_true(planted: Planted) -> Fault:
     row = planted.choose(planted.candidates(protocol="gzsl", truth=False))

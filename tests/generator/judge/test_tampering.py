@@ -238,12 +238,6 @@ def the_manifest_lacks_the_counts_of_items(data: Tampered) -> Fault:
 
 
 @tampering()
-def the_balance_is_made_even_on_paper(data: Tampered) -> Fault:
-    data.manifest["balance"]["unseen"]["color"]["spread"] = 77
-    return "wrong balance", "split unseen: color is listed as"
-
-
-@tampering()
 def a_flag_of_the_manifest_is_neither_true_nor_false(data: Tampered) -> Fault:
     data.manifest["exposed_negatives"] = None
     return "wrong manifest", "the manifest says exposed_negatives: None"
