@@ -9,7 +9,6 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.metrics.comparison import tied
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
