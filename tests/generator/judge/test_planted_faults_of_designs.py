@@ -16,7 +16,7 @@ from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import write_benchmarks
-from generator.inspection.sheets.contact_sheet import draw_preview
+from generator.inspection.sheets import draw_preview
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
 from tests.generator.designs import THINGS, family
