@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from generator.base.errors import UserError
 from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
 from generator.base.limits import read_bytes
-from generator.base.parquet import read_table
+from generator.base.parquet import read_schema, read_table
 from generator.base.progress import SILENT, Progress
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import output_path
@@ -29,10 +29,10 @@ from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
-from generator.holdout.holdout import Holdout
+from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
+from generator.judge.certificate import Reproduced
 from generator.judge.findings import DAMAGE, Finding, finding
-from generator.judge.levels import Reproduced
 from generator.plan.job import MOST_OBJECTS, Job, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
@@ -50,7 +50,7 @@ _MOST_FILE = 1 << 30
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Makes benchmarks and their world again, as `generator.judge.levels.Reproduce`."""
+    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`."""
 
     progress: Progress = field(default=SILENT)
 
@@ -93,6 +93,8 @@ class Reproduction:
             return reason
         world = World(again / "world")
         holdout = Holdout.from_dict(source.holdout_block())
+        if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
+            raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
         asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
         request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
         assigned = _assigned(source, again, asked, world.manifest["request"]["holdouts"] if with_world else None)
@@ -155,7 +157,7 @@ def _stand_in(given: Path, made: Path) -> None:
 def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """The job that a world's manifest records, prepared with the recorded vocabulary.
 
-    Raises UserError where it asks for more scenes than the world has, or for larger ones than can be asked for.
+    Raises UserError where it asks for many more scenes than the world has, or for larger ones than can be asked for.
     """
     size = request
     while "from" in size:  # scenes are placed for the size at which they were first rendered
@@ -172,7 +174,7 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     parts = asked.parts(holdouts, vocabulary)
     planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
     _, n_shards = request.get("shard", (1, 1))
-    if planned > (n_scenes + 1) * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
+    if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
             f"its manifest asks for {planned:,} scenes of {least} to {most} objects, and it has {n_scenes:,}"
         )
@@ -309,10 +311,11 @@ def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
 
 def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
     """The first value of a table that differs, with the first column of its row; or other columns."""
-    one, other = read_table(given), read_table(made)
-    if not one.schema.equals(other.schema, check_metadata=True):
-        yield f"the columns {', '.join(one.column_names)}", f"{', '.join(other.column_names)}, or other metadata"
+    schemas = [read_schema(path) for path in (given, made)]
+    if not schemas[0].equals(schemas[1], check_metadata=True):
+        yield "other columns, types or metadata", "those of the format and the request"
         return
+    one, other = read_table(given), read_table(made)
     for start in range(0, max(len(one), len(other)), 1_000):
         parts = [table.slice(start, 1_000) for table in (one, other)]
         if parts[0].equals(parts[1]):

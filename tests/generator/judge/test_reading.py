@@ -1,4 +1,4 @@
-"""Texts that the judge reads, and texts that it refuses."""
+"""Words of several words, synonyms and words with two meanings."""
 
 import gc
 import json
@@ -10,8 +10,127 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.judge.lexicon import Lexicon, UnreadableError
-from generator.judge.text_reader import read_text
-from tests.generator.judge.vocabularies import CLEVR, FARM, FARM_LEXICON, LEXICON, form, thing
+from generator.judge.meaning import Meaning, Thing
+from generator.judge.text_reader import FragmentReader, Reader, SentenceReader, definite_keys, read_text
+from tests.generator.judge.hand_made_scenes import CLEVR, FARM, FARM_LEXICON, LEXICON, form, thing
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("a black and white guinea pig and an emu", [("guinea pig", {"coat": "black and white"}), ("emu", {})]),
+        ("a pale grey piebald cavy", [("guinea pig", {"coat": "black and white", "shade": "pale grey"})]),
+        ("black and white pig and pig", [("pig", {"coat": "black and white"}), ("pig", {})]),
+        ("dark and black and white pig and an emu", [("pig", {"coat": "black and white", "shade": "dark"}), ("emu", {})]),
+        ("a unicorn and an orange thing", [("unicorn", {}), (None, {"coat": "orange"})]),
+        ("two guinea pigs and three cavies", [("guinea pig", {}), ("guinea pig", {})]),
+    ],
+)  # fmt: skip
+def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
+    said = read_text(text, FARM_LEXICON)
+    assert [(each.category, dict(each.attributes)) for each in said.things] == things
+
+
+def test_a_synonym_of_an_object_with_an_article_of_its_own_may_have_either() -> None:
+    assert read_text("an ibex", FARM_LEXICON) == read_text("a ibex", FARM_LEXICON)
+    with pytest.raises(UnreadableError, match="expected 'a unicorn'"):
+        read_text("an unicorn", FARM_LEXICON)
+
+
+def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
+    longer = read_text("an emu in a desert under a cloudy sky", FARM_LEXICON)
+    assert longer == Meaning((Thing("emu"),), environment="sky")
+    assert read_text("an emu that is in a pig", FARM_LEXICON).links == ((0, "near", 1, True),)
+
+
+def test_a_word_with_two_meanings_is_not_read() -> None:
+    twice = Lexicon.of(FARM.replace('["piebald"]', '["brown"]'))
+    with pytest.raises(UnreadableError):
+        read_text("a brown pig", twice)
+
+
+def reader(text: str) -> Reader:
+    return Reader(text, next(LEXICON.divide(text)), LEXICON)
+
+
+def test_a_noun_phrase_is_a_mention() -> None:
+    read = reader("two red cubes")
+    assert read.mention() == 0
+    assert read.things == [Thing("cube", (("color", "red"),), number=2)]
+    with pytest.raises(UnreadableError, match="expected 'an arch'"):
+        reader("a arch").mention()
+
+
+def test_the_shortest_definite_phrase_of_each_mention() -> None:
+    red, blue = (("color", "red"),), (("color", "blue"),)
+    keys = definite_keys([Thing("cube", red), Thing("cube", blue), Thing("cone"), Thing("cube", blue)], LEXICON.rank)
+    assert keys == {("cube", ("color", "red")): 0, ("cube", 2): 1, ("cone", None): 2, ("cube", 3): 3}
+
+
+def test_a_definite_phrase_takes_up_an_earlier_mention() -> None:
+    read = reader("a red cube, a blue cube")
+    read.mention()
+    read.take(",")
+    read.mention()
+    assert read.place((("cube", ("color", "blue")), 2)) == 1
+    with pytest.raises(UnreadableError, match="in the shortest way"):
+        read.place((("cube", None), 2))
+
+
+def fragment_reader(text: str) -> FragmentReader:
+    return FragmentReader(text, next(LEXICON.divide(text)), LEXICON)
+
+
+def test_each_way_reads_its_own_fragments() -> None:
+    listed = fragment_reader("a red cube and a cone").phrases()
+    assert [thing.category for thing in listed.things] == ["cube", "cone"]
+    assert fragment_reader("a cube that is to the left of a cone").phrases().links == ((0, "left", 1, True),)
+    assert fragment_reader("a photo of a red cube").photo() == fragment_reader("a red cube").phrases()
+    assert fragment_reader("red cube and cone").spare() == listed
+    assert fragment_reader("large and red cube and a cone").crepe().things[0].attributes == (
+        ("color", "red"),
+        ("size", "large"),
+    )
+
+
+@pytest.mark.parametrize("way", ["spare", "crepe"])
+def test_no_counts_of_none(way: str) -> None:
+    with pytest.raises(UnreadableError, match="no counts of none"):
+        getattr(fragment_reader("no cube"), way)()
+
+
+def read(text: str) -> Meaning:
+    return SentenceReader(text, next(LEXICON.divide(text)), LEXICON).sentences()
+
+
+def test_templates_that_say_the_same_mean_the_same() -> None:
+    same = [
+        "There is a cube that is to the left of a cone.",
+        "A cube is to the left of a cone.",
+        "There is a cube and a cone. The cube is to the left of the cone.",
+    ]
+    assert len({read(text) for text in same}) == 1
+    assert read(same[0]).links == ((0, "left", 1, True),)
+
+
+def test_denial_of_the_whole_and_environments() -> None:
+    assert read("It is not true that there is a cube.").denied
+    assert read("In a bright studio with a plain floor, there is a cube.").environment == "studio"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("There are a cube.", "'is'"),
+        ("There is a red cube and a cone. The cube is blue.", "a list without attributes"),
+        ("A cube is to the left of a cone. The cube is behind the cone.", "joined by 'and'"),
+        ("there is a cube.", "begins with 'There'"),
+    ],
+)
+def test_what_breaks_a_template_is_refused(text: str, expected: str) -> None:
+    with pytest.raises(UnreadableError, match=expected):
+        read(text)
+
 
 READ = {
     "a red cube": form("red cube"),
@@ -436,3 +555,24 @@ def test_reading_leaves_no_cycles_behind() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_counts_and_level_are_those_of_the_words() -> None:
+    two, none = Thing("cube", number=2), Thing("cone", number=0)
+    assert (Meaning((two, none)).n_objects, Meaning((two, none)).level) == (3, "L1")
+    red = Thing("cube", (("color", "red"),), without=("size", "large"))
+    assert (Meaning((red,)).n_attributes, Meaning((red,)).level) == (2, "OA")
+    plain = (Thing("cube"), Thing("cone"))
+    assert Meaning(plain, ((0, "left", 1, True),)).level == "OR"
+    assert Meaning((red, Thing("cone")), ((0, "left", 1, False),)).level == "OAR"
+
+
+def test_the_json_has_only_what_is_asserted() -> None:
+    assert Meaning((Thing("cube"),)).to_json() == '{"objects":[{"category":"cube","attributes":{}}]}'
+    denied = Meaning((Thing(None, without=("color", "red")), Thing("cone", number=2)), (), True, "studio")
+    full = json.loads(denied.to_json())
+    assert full["objects"] == [
+        {"category": None, "attributes": {}, "without": {"color": "red"}},
+        {"category": "cone", "attributes": {}, "count": 2},
+    ]
+    assert (full["negated"], full["environment"]) == (True, "studio")
