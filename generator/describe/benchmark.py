@@ -104,7 +104,7 @@ def describe(
             tables.unknown_words(),
         )
         manifest = _manifest(world, holdout, request, summary, [training, *protocols])
-        manifest |= {"balance": tables.name_counts.to_dict(), "with_world": with_world, "request": asked}
+        manifest |= {"with_world": with_world, "request": asked}
         writer.finish(holdout.to_dict(), manifest)
     return summary
 

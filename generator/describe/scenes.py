@@ -114,9 +114,11 @@ class DescribedScene:
 
     def decide(self, form: Form) -> Truth:
         """Whether a form is true of the scene: True, False, or None for undecided."""
-        if form not in self.truths:
-            self.truths[form] = decide(form, self.facts)
-        return self.truths[form]
+        try:
+            return self.truths[form]
+        except KeyError:
+            truth = self.truths[form] = decide(form, self.facts)
+            return truth
 
     def objects_fit_split(self, objects: Sequence[int]) -> bool:
         """Whether a caption about these objects is as familiar as the scene's split.

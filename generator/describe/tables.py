@@ -11,8 +11,8 @@ from generator.describe.items import Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts
+from generator.language.familiarity import count_held_out
 from generator.plan.store import Assigned
-from generator.scene.scene import SceneObject
 
 TRAIN = "train"
 """The protocol of training texts, and the split of their scenes."""
@@ -45,7 +45,6 @@ class Tables:
         self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
         self.items: Counter[str] = Counter()
         self._words: defaultdict[str, set[str]] = defaultdict(set)
-        self.name_counts = NameCounts(captioner.holdout.kind, captioner.holdout.category)
 
     @property
     def n_texts(self) -> int:
@@ -73,7 +72,6 @@ class Tables:
         if split is None:
             return
         self.scenes[split] += 1
-        self.name_counts.add(split, scene.objects)
         described = self._last = DescribedScene(
             scene_id,
             facts,
@@ -93,8 +91,6 @@ class Tables:
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
             fitting = self._fitting_split(items, described)
             for n, item in enumerate(self._kept(fitting, f"{protocol.name}-{scene_id}")):
-                if item.protocol != protocol.name or item.kind not in protocol.kinds:
-                    raise AssertionError(f"'{protocol.name}' does not declare items '{item.protocol} {item.kind}'")
                 self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
 
     def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
@@ -134,7 +130,7 @@ class Tables:
             if shown.decide(form) is not candidate.truth:
                 raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}")
             if candidate.slot in ("c", "n", "p", "0", "1"):
-                familiarity[candidate.truth].add(self._captioner.count_held_out(form))
+                familiarity[candidate.truth].add(count_held_out(form, self._captioner.holdout))
             of = text_ids[id(candidate.of)] if candidate.of is not None else None
             self._writer.add(
                 "candidates",
@@ -159,54 +155,3 @@ class Tables:
             counts = form.level, form.n_objects, form.n_attributes, form.n_relations
             self._writer.add("texts", (text_id, words, form.to_json(), text.template, *counts))
         return text_id
-
-
-Table = dict[tuple[str, object], dict[str, int]]
-"""How often each name occurs, by (what is counted, where): a place from the left, a value under test, or None."""
-
-
-class NameCounts:
-    """Counts the names in scenes, by split. `kind` is the attribute kind under test, `category` the category word."""
-
-    def __init__(self, kind: str, category: str):
-        self._kind, self._category = kind, category
-        self._tables: dict[str, Table] = {}
-
-    def add(self, split: str, objects: Sequence[SceneObject]) -> None:
-        """Count the objects of a scene, left one first."""
-        table = self._tables.setdefault(split, {})
-        for place, thing in enumerate(objects):
-            tested = thing.attributes[self._kind]
-            for name, word in ((self._kind, tested), (self._category, thing.category)):
-                _count(table, name, None, word)
-                _count(table, f"{name} by place", place, word)
-            for name, word in thing.attributes.items():
-                if name != self._kind:
-                    _count(table, f"{name} x {self._kind}", tested, word)
-
-    def to_dict(self) -> dict[str, dict[str, dict[str, int]]]:
-        """The balance by split and by what is counted.
-
-        `names` is the number of different names in the split; `spread` is how much more often the most frequent name
-        occurs than the least frequent one, at the worst place or value.
-        """
-        return {split: _spreads(table) for split, table in self._tables.items()}
-
-
-def _count(table: Table, name: str, where: object, word: str) -> None:
-    counts = table.setdefault((name, where), {})
-    counts[word] = counts.get(word, 0) + 1
-
-
-def _spreads(table: Table) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for what in dict.fromkeys(name for name, _ in table):
-        rows = [counts for (name, _), counts in table.items() if name == what]
-        names = list(dict.fromkeys(word for counts in rows for word in counts))
-        found[what] = {"names": len(names), "spread": max(_range(counts, names) for counts in rows)}
-    return found
-
-
-def _range(counts: Mapping[str, int], names: Sequence[str]) -> int:
-    numbers = [counts.get(name, 0) for name in names]
-    return max(numbers) - min(numbers)

@@ -1,43 +1,53 @@
-"""Training texts: the items of the protocol `train`, over the scenes of the split `train`."""
+"""Training texts: the items of the protocol `train`, over the scenes of the split `train` (docs/language.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, name_objects
-from generator.describe.contrasts import NEGATIVES, POSITIVES, Negatives, Positives
+from generator.describe.captioner import Captioner, Draft
+from generator.describe.contrasts import (
+    MAKE,
+    NEGATIVES,
+    POSITIVES,
+    Caption,
+    TrainingCaptioner,
+    asserted,
+    asserted_whole,
+    denied,
+    denied_whole,
+    positive,
+)
 from generator.describe.items import Candidate, Item, Text
-from generator.describe.protocol import Protocol
-from generator.describe.scenes import DescribedScene
+from generator.describe.protocol import Protocol, Recipe
 from generator.describe.statistics import MeasuredCaptions, Statistics
-from generator.language.complexity import Cell, ComplexityQuota, LeastUsed
-from generator.language.foils import Atom, Foil, Foils, Substitutes
-from generator.language.form import Form, Link, merge_equal_mentions
-from generator.language.grammar import NATURAL, TEMPLATES
+from generator.language.complexity import Cell, LeastUsed, Quota
+from generator.language.form import Form, merge_equal_mentions
+from generator.language.grammar import NATURAL, NEGATED, TEMPLATES
 from generator.language.wording import Dialect
-from generator.vocabulary.schema import Vocabulary
 
 KINDS = ("plain", "relations", "graded", "synonyms")
 """The kinds of training captions that are written by default."""
 STATISTICS = "statistics"
 """The kind of captions of known density, completeness and saliency."""
-_NEGATED = "not-true"
 _FIXED = ("a-and-a", "there-is", "clauses", "that-is", "photo", "this-photo", "in-image")
 """Templates that evaluation uses whichever is requested, beside that of a caption denied as a whole."""
-
-
-class Caption(NamedTuple):
-    """A caption, and the negative that differs from it by a denial; None where it has none."""
-
-    form: Form
-    neg: Foil | None = None
+_WAYS: dict[str, Callable[[Draft, Form], Iterator[Caption]]] = {
+    "asserted": asserted,
+    "denied": denied,
+    "asserted whole": asserted_whole,
+    "denied whole": denied_whole,
+}
 
 
 class TrainingTexts(Protocol):
     """One item for each caption (slot c), with its negatives (slot n) and its positives (slot p).
 
-    Nothing that is held out is named in any of them, in any words; negatives may with `exposed_negatives`.
+    `plain`: all objects with their tested values, in both orders. `relations`: two objects and a relation between them.
+    `graded`: a random walk of the least filled complexity, asserted, or with a true denial of an atom or of the whole.
+    `synonyms`: one of these without denials, said in synonyms. Nothing that is held out is named in any of them, in any
+    words; negatives may with `exposed_negatives`.
     """
 
     name = "train"
@@ -53,57 +63,122 @@ class TrainingTexts(Protocol):
         exposed_negatives: bool = False,
     ):
         """`cells` are the complexities of graded captions. With `statistics` captions that have them are written too."""
-        super().__init__(captioner)
+        language = TrainingCaptioner(captioner, exposed_negatives)
+        super().__init__(language)
         self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
-        self._with_neg = "neg" in negatives
-        self._negatives = Negatives(captioner, negatives, exposed_negatives)
-        self._captions = Captions(captioner, cells, self._negatives)
+        self._may_be_shown = language.may_be_shown
+        self._negatives, self._positives = negatives, positives
+        self._quota = Quota(cells)
+        self._ways, self._synonyms, self._templates = LeastUsed(), LeastUsed(), LeastUsed()
+        self._environments: set[str] = set()
         self._measured = MeasuredCaptions(statistics, captioner.vocabulary) if statistics else None
-        self._synonyms, self._templates = LeastUsed(), LeastUsed()
-        self._positives = Positives(captioner.vocabulary, positives, self._synonyms)
-        self._draw: dict[str, Callable[[DescribedScene, Stream], Iterator[Caption]]] = {
-            "plain": self._captions.plain,
-            "relations": self._captions.relations,
-            "graded": self._captions.graded,
-            "synonyms": self._captions.any,
+        draw = {
+            "plain": self._plain,
+            "relations": self._relation,
+            "graded": self._graded,
+            "synonyms": self._any,
             STATISTICS: self._of_statistics,
         }
+        self.recipes = {kind: Recipe(draw[kind], self._writer(kind)) for kind in self.kinds}
 
     def report(self) -> Mapping[str, Any]:
-        graded = {"graded": filled} if (filled := self._captions.filled()) else {}
+        graded = {"graded": filled} if (filled := self._quota.to_dict()) else {}
         return {**graded, **(self._measured.mentioned.to_dict() if self._measured else {})}
 
-    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        for kind in self.kinds:
-            made = [self._item(kind, caption, scene, stream) for caption in self._draw[kind](scene, stream)]
-            if not made:
-                self.captioner.dropped[f"{self.name} {kind}"] += 1
-            yield from made
+    def _plain(self, draft: Draft) -> list[Caption]:
+        places = range(len(draft.facts))
+        forms = (draft.name_objects(order, (draft.tested,)) for order in (places, places[::-1]))
+        return [Caption(form) for form in dict.fromkeys(map(merge_equal_mentions, forms))]
 
-    def _of_statistics(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        if self._measured is not None:
-            yield Caption(self._measured.draw(scene, stream))
+    def _relation(self, draft: Draft) -> list[Caption]:
+        """Every relation of the family about equally often.
 
-    def _item(self, kind: str, caption: Caption, scene: DescribedScene, stream: Stream) -> Item:
-        foils = list(self._negatives.of(caption.form, scene, stream))
-        if caption.neg is not None and self._with_neg:
-            foils.append(caption.neg)
-        dialect = Dialect(self.captioner.vocabulary, self._synonyms, stream) if kind == "synonyms" else None
-        template = self._template(kind, [caption.form, *(foil.form for foil in foils)], stream)
+        A relation is left out where its opposite is impossible between the two, since its text alone would tell the truth.
+        """
+        holding: dict[str, list[tuple[int, int]]] = {}
+        for name, relation in draft.vocabulary.relations.items():
+            holds = draft.facts.holds[name]
+            found = [
+                (i, j)
+                for i, j in permutations(draft.scene.unique_objects, 2)
+                if holds[i][j] and draft.foils.possible(draft.related(i, relation.opposite, j))
+            ]
+            if found:
+                holding[name] = found
+        if not holding:
+            return []
+        name = self._ways.pick([*holding], draft.stream)
+        i, j = holding[name][draft.stream.below(len(holding[name]))]
+        return [Caption(draft.related(i, name, j))]
+
+    def _walk(self, draft: Draft) -> list[Caption]:
+        def make(cell: Cell) -> list[Caption]:
+            form = draft.walk(cell)
+            return [Caption(form)] if form else []
+
+        return self._quota.fill(len(draft.scene.unique_objects), make)
+
+    def _graded(self, draft: Draft) -> list[Caption]:
+        """Each way is as frequent as the others, and half of the captions without a denial of the whole name the
+        environment. Each environment is named as soon as it is shown."""
+        walked = self._walk(draft)
+        if not walked:
+            return []
+        form, environment = walked[0].form, draft.facts.environment
+        new = environment is not None and environment not in self._environments
+        ways = [*_WAYS][:2]
+        way = self._ways.pick(ways if new else [*_WAYS], draft.stream)
+        if environment is not None and way in ways and (new or draft.stream.below(2)):
+            self._environments.add(environment)
+            form = replace(form, environment=environment)
+        captions = (caption for make in (_WAYS[way], asserted) for caption in make(draft, form))
+        return [next((caption for caption in captions if self._may_stand(draft, caption)), Caption(form))]
+
+    def _may_stand(self, draft: Draft, caption: Caption) -> bool:
+        """Whether a caption is true, its negative false, and both may be shown."""
+        form, neg = caption
+        return (
+            neg is not None
+            and draft.scene.decide(form) is True
+            and self._may_be_shown(form)
+            and draft.foils.possible(form)
+            and draft.accepts(neg.form, form)
+        )
+
+    def _any(self, draft: Draft) -> list[Caption]:
+        draws = {"any plain": self._plain, "any relation": self._relation, "any graded": self._walk}
+        way = self._ways.pick([*draws], draft.stream)
+        return (draws[way](draft) or self._plain(draft))[:1]
+
+    def _of_statistics(self, draft: Draft) -> list[Caption]:
+        return [Caption(self._measured.draw(draft.scene, draft.stream))] if self._measured else []
+
+    def _writer(self, kind: str) -> Callable[[Draft, list[Caption]], Iterator[Item]]:
+        return lambda draft, captions: (self._item(kind, draft, caption) for caption in captions)
+
+    def _item(self, kind: str, draft: Draft, caption: Caption) -> Item:
+        form, neg = caption
+        made = (
+            draft.accepted(MAKE[each](draft, form), form)
+            for each in self._negatives
+            if each in MAKE and not form.negated
+        )
+        foils = [foil for found in made for foil in found]
+        if neg is not None and "neg" in self._negatives:
+            foils.append(neg)
+        dialect = Dialect(draft.vocabulary, self._synonyms, draft.stream) if kind == "synonyms" else None
+        template = self._template(kind, [form, *(foil.form for foil in foils)], draft.stream)
 
         def text(form: Form) -> Text:
-            return Text(form, _NEGATED if form.negated else template, dialect.wording(form) if dialect else ())
+            return Text(form, NEGATED if form.negated else template, dialect.wording(form) if dialect else ())
 
-        true = text(caption.form)
+        true = text(form)
         candidates = [Candidate(true, "c", True)]
         candidates += [Candidate(text(foil.form), "n", False, foil.kind, foil.changed, true) for foil in foils]
-        for way, positive in self._positives.of(true, dialect, stream):
-            if (
-                TEMPLATES[positive.template].fits(positive.form)
-                and scene.decide(positive.form) is True
-                and positive != true
-            ):
-                candidates.append(Candidate(positive, "p", True, way, (), true))
+        for way in self._positives:
+            said = positive(way, true, draft.vocabulary, dialect, self._synonyms, draft.stream)
+            if said and said != true and TEMPLATES[said.template].fits(said.form) and draft.scene.decide(said.form):
+                candidates.append(Candidate(said, "p", True, way, (), true))
         return Item(self.name, kind, None, tuple(candidates))
 
     def _template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
@@ -120,156 +195,3 @@ class TrainingTexts(Protocol):
                     self._templates.pick(fitting, stream) if kind == "graded" else fitting[stream.below(len(fitting))]
                 )
         raise AssertionError(f"no template says {told}")
-
-
-_WAYS = ("asserted", "denied", "asserted whole", "denied whole")
-
-
-class Captions:
-    """Draws the captions of a scene, by kind."""
-
-    def __init__(self, captioner: Captioner, cells: Sequence[Cell], negatives: Negatives):
-        self._captioner, self._negatives = captioner, negatives
-        self._quota, self._used = ComplexityQuota(cells), LeastUsed()
-        self._environments: set[str] = set()
-        self._denials = Denials(captioner.vocabulary, negatives.substitutes, negatives.foils)
-        vocabulary = captioner.vocabulary
-        self._opposites = {name: relation.opposite for name, relation in vocabulary.relations.items()}
-
-    def filled(self) -> dict[str, Any]:
-        """How often each cell of complexity was filled."""
-        return self._quota.to_dict()
-
-    def plain(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """All objects with their tested values, in both orders."""
-        places = range(len(scene.facts))
-        forms = (name_objects(scene, order, (self._captioner.holdout.kind,)) for order in (places, places[::-1]))
-        yield from map(Caption, dict.fromkeys(map(merge_equal_mentions, forms)))
-
-    def relations(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """Two objects and a relation between them, every relation of the family about equally often.
-
-        A relation is left out where its opposite is impossible between the two, since its text alone would tell the truth.
-        """
-        facts, unique = scene.facts, scene.unique_objects
-        pairs = [(i, j) for i in unique for j in unique if i != j]
-        holding: dict[str, list[tuple[int, int]]] = {}
-        for name, opposite in self._opposites.items():
-            found = [(i, j) for i, j in pairs if facts.holds[name][i][j] and self._possible(scene, i, opposite, j)]
-            if found:
-                holding[name] = found
-        if holding:
-            name = self._used.pick(list(holding), stream)
-            i, j = holding[name][stream.below(len(holding[name]))]
-            yield Caption(_related(scene, i, name, j))
-
-    def graded(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """A random walk of the least filled complexity: asserted, or with a true denial of an atom or of the whole.
-
-        Half of those without a denial of the whole name the environment, and each environment is named as soon as it is shown.
-        """
-        for caption in self._walked(scene, stream):
-            yield self._varied(caption.form, scene, stream)
-
-    def _varied(self, form: Form, scene: DescribedScene, stream: Stream) -> Caption:
-        environment = scene.facts.environment
-        new = environment is not None and environment not in self._environments
-        way = self._used.pick(_WAYS[:2] if new else _WAYS, stream)
-        if environment is not None and way in _WAYS[:2] and (new or stream.below(2)):
-            self._environments.add(environment)
-            form = replace(form, environment=environment)
-        denials = self._denials
-        ways = {
-            "denied": denials.denied,
-            "asserted whole": denials.asserted_whole,
-            "denied whole": denials.denied_whole,
-        }
-        for make in (ways.get(way, denials.asserted), denials.asserted):
-            for caption in make(form, scene, stream):
-                if self._may_stand(caption, scene):
-                    return caption
-        return Caption(form)
-
-    def any(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """A caption of one of these kinds without denials: what is said in synonyms."""
-        ways = {"any plain": self.plain, "any relation": self.relations, "any graded": self._walked}
-        for make in (ways[self._used.pick(list(ways), stream)], self.plain):
-            for caption in make(scene, stream):
-                yield caption
-                return
-
-    def _walked(self, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        yield from map(Caption, self._captioner.fill_cell(scene, self._quota, stream, self._walk))
-
-    def _walk(self, scene: DescribedScene, cell: Cell, stream: Stream) -> list[Form]:
-        found = self._captioner.walker.walk(scene.facts, cell, scene.unique_objects, stream)
-        return [] if found is None else [found.form]
-
-    def _possible(self, scene: DescribedScene, i: int, relation: str, j: int) -> bool:
-        return self._negatives.foils.possible(_related(scene, i, relation, j))
-
-    def _may_stand(self, caption: Caption, scene: DescribedScene) -> bool:
-        """Whether a caption is true, its negative false, and both may be shown."""
-        return (
-            caption.neg is not None
-            and scene.decide(caption.form) is True
-            and self._negatives.may_be_shown(caption.form, truth=True)
-            and self._negatives.foils.possible(caption.form)
-            and self._negatives.accepts(caption.neg, scene)
-        )
-
-
-def _related(scene: DescribedScene, i: int, relation: str, j: int) -> Form:
-    return replace(name_objects(scene, (i, j), ()), relations=(Link(0, relation, 1),))
-
-
-_WHOLE = "caption:denied"
-
-
-class Denials:
-    """Denies atoms of true forms, or all of a false one."""
-
-    def __init__(self, vocabulary: Vocabulary, substitutes: Substitutes, foils: Foils):
-        self._vocabulary, self._substitutes, self._foils = vocabulary, substitutes, foils
-
-    def asserted(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """The form itself; the negative denies an atom."""
-        for atom in stream.shuffled(self._deniable(form)):
-            change = _change(atom, self._substitutes.value(form, atom), denied=False)
-            yield Caption(form, Foil(self._foils.deny(form, atom), (change,), "neg"))
-
-    def denied(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """A false atom denied; the negative asserts it."""
-        for atom, value in self._false(self._deniable(form), form, scene, stream):
-            base = self._foils.replace_atom(form, atom, value).form
-            yield Caption(self._foils.deny(base, atom), Foil(base, (_change(atom, value, denied=True),), "neg"))
-
-    def asserted_whole(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """The form itself; the negative denies all of it."""
-        yield Caption(form, Foil(replace(form, negated=True), (_WHOLE,), "neg"))
-
-    def denied_whole(self, form: Form, scene: DescribedScene, stream: Stream) -> Iterator[Caption]:
-        """The form with a false atom, denied as a whole; the negative asserts it."""
-        for atom, value in self._false(self._substitutes.atoms(form), form, scene, stream):
-            base = self._foils.replace_atom(form, atom, value).form
-            yield Caption(replace(base, negated=True), Foil(base, (_WHOLE,), "neg"))
-
-    def _deniable(self, form: Form) -> list[Atom]:
-        """The atoms that can be denied; an object only at the end, where "and no cube" has one reading."""
-        last = len(form.objects) - 1
-        return [atom for atom in self._foils.deniable(form) if atom.type != "object" or atom.place == last]
-
-    def _false(
-        self, atoms: list[Atom], form: Form, scene: DescribedScene, stream: Stream
-    ) -> Iterator[tuple[Atom, str]]:
-        """Atoms in random order, each with a random value that is not its own."""
-        for atom in stream.shuffled(atoms):
-            if atom.type == "relation":
-                yield atom, self._vocabulary.relations[form.relations[atom.place].relation].opposite
-            elif values := self._substitutes.of(form, atom, scene.facts):
-                yield atom, values[stream.below(len(values))]
-
-
-def _change(atom: Atom, value: str, denied: bool) -> str:
-    before, after = (f"not {value}", value) if denied else (value, f"not {value}")
-    return f"{atom.place}:{atom.kind}:{before}>{after}"

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -104,72 +104,66 @@ def parse_counts(spec: str | None) -> dict[str, int]:
     return counts
 
 
-Offer = tuple[float, int]
-"""A cell on loan: how often it has been filled, raised a little by every failure, and its index."""
 _FAILURE = 0.02
 _EXCESS = 2
+_TRIES = 12
+Made = TypeVar("Made")
+Option = TypeVar("Option", bound=Hashable)
 
 
-class ComplexityQuota:
-    """Offers the least filled cells first and counts how often each is filled.
+class Quota:
+    """Fills the least filled cells first and counts how often each is filled.
 
-    >>> quota = ComplexityQuota([Cell("L1", 1, 0, 0), Cell("L1", 2, 0, 0)])
-    >>> offers = quota.take(12, 2)
-    >>> quota.put_back(offers, 1, filled=1)
+    >>> quota = Quota([Cell("L1", 1, 0, 0), Cell("L1", 2, 0, 0)])
+    >>> quota.fill(2, lambda cell: ["a text"] if cell.n_objects == 2 else [])
+    ['a text']
     >>> quota.to_dict()
     {'L1 O=2 A=0 R=0': 1}
     """
 
     def __init__(self, cells: Sequence[Cell]):
         self.cells = list(cells)
-        self.filled = [0] * len(self.cells)
-        self._queue: list[Offer] = [(0.0, i) for i in range(len(self.cells))]
+        self._filled = Counter[Cell]()
+        self._failed = dict.fromkeys(self.cells, 0.0)
 
-    def take(self, most: int, n_objects: int) -> list[Offer]:
-        """Up to `most` of the least filled cells with at most `n_objects` objects. Return them with `put_back`.
+    def fill(self, n_objects: int, make: Callable[[Cell], list[Made]], enough: int = 1) -> list[Made]:
+        """What `make` makes for the least filled cell with at most `n_objects` objects.
 
-        A cell that is filled far more often than the average is held back, so that easy cells do not prevail.
+        Twelve cells are tried until one gives `enough`, else the one that gave most is filled. A failure counts a
+        little as if the cell was filled. A cell that is filled far more often than the average is held back, so that
+        easy cells do not prevail.
         """
-        used = sum(n > 0 for n in self.filled)
-        limit = _EXCESS * sum(self.filled) / used + _EXCESS if used else _EXCESS
-        offers: list[Offer] = []
-        unsuitable: list[Offer] = []
-        while self._queue and len(offers) < most:
-            entry = heapq.heappop(self._queue)
-            suitable = self.cells[entry[1]].n_objects <= n_objects and self.filled[entry[1]] <= limit
-            (offers if suitable else unsuitable).append(entry)
-        for entry in unsuitable:
-            heapq.heappush(self._queue, entry)
-        return offers
-
-    def put_back(self, offers: Iterable[Offer], failed: int, filled: int | None) -> None:
-        """Return cells: the first `failed` could not be filled; `filled` is the index of the cell that was, or None."""
-        for n, (weight, i) in enumerate(offers):
-            if i == filled:
-                self.filled[i] += 1
-                weight += 1
-            elif n < failed:
-                weight += _FAILURE
-            heapq.heappush(self._queue, (weight, i))
+        filled, failed = self._filled, self._failed
+        limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
+        suitable = (cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit)
+        best: list[Made] = []
+        chosen = None
+        for cell in heapq.nsmallest(_TRIES, suitable, key=lambda cell: filled[cell] + failed[cell]):
+            made = make(cell)
+            if len(made) > len(best):
+                best, chosen = made, cell
+                if len(made) >= enough:
+                    break
+            failed[cell] += _FAILURE
+        if chosen is not None:
+            filled[chosen] += 1
+        return best
 
     def to_dict(self) -> dict[str, int]:
         """How often each cell was filled, by its description; cells that were never filled are omitted."""
         return {
-            f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": n
-            for c, n in zip(self.cells, self.filled, strict=True)
-            if n
+            f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": self._filled[c]
+            for c in self.cells
+            if c in self._filled
         }
 
 
-def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, ComplexityQuota]:
+def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
     """A quota for the cells of each level, or with `by_complexity` of each level and N, by its name: "OA" or "OA 5"."""
     found: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
         found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
-    return {name: ComplexityQuota(members) for name, members in found.items()}
-
-
-T = TypeVar("T", bound=Hashable)
+    return {name: Quota(members) for name, members in found.items()}
 
 
 class LeastUsed:
@@ -183,7 +177,7 @@ class LeastUsed:
     def __init__(self) -> None:
         self._used: Counter[Hashable] = Counter()
 
-    def pick(self, options: Sequence[T], stream: Stream) -> T:
+    def pick(self, options: Sequence[Option], stream: Stream) -> Option:
         """One of the options that were picked least often, at random."""
         fewest = min(self._used[option] for option in options)
         least = [option for option in options if self._used[option] == fewest]

@@ -22,6 +22,8 @@ from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
+WHOLE = "caption:denied"
+"""The change of a foil that denies a whole caption, or takes such a denial back."""
 
 
 TYPES = ("object", "attribute", "relation")
@@ -114,10 +116,9 @@ class Substitutes:
 
     def _fills(self, form: Form, place: int, slot: int) -> bool:
         """Whether an object of the relation at `place` is in another relation of the slot."""
-        link = form.relations[place]
-        ends = {link.subject, link.object}
+        ends = {*form.relations[place].ends}
         return any(
-            self.axes.slots[self.axes.axis_of(other.relation)] == slot and ends & {other.subject, other.object}
+            self.axes.slots[self.axes.axis_of(other.relation)] == slot and ends & {*other.ends}
             for k, other in enumerate(form.relations)
             if k != place
         )
@@ -164,13 +165,13 @@ class Foils:
         """HN-SWAP: the values of one attribute kind exchanged between two mentions."""
         a, b = form.objects[i], form.objects[j]
         new = {i: a.with_value(kind, b.values[kind]), j: b.with_value(kind, a.values[kind])}
-        return self._with_mentions(form, new, "swap")
+        return self.change_mentions(form, new, "swap")
 
     def exchange_ends(self, form: Form, relation: int) -> Foil:
         """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a sphere left of a cube"."""
         link = form.relations[relation]
         new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
-        return replace(self._with_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
+        return replace(self.change_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
         """`flip`: a relation replaced by its opposite."""
@@ -187,10 +188,7 @@ class Foils:
         true = mention.values[atom.kind]
         second = Mention(category, ((atom.kind, true),))
         objects = (*form.objects[:place], mention.with_value(atom.kind, value), second, *form.objects[place + 1 :])
-        links = tuple(
-            replace(link, subject=link.subject + (link.subject > place), object=link.object + (link.object > place))
-            for link in form.relations
-        )
+        links = tuple(link.moved(lambda end: end + (end > place)) for link in form.relations)
         changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
         return Foil(replace(form, objects=objects, relations=links), changed, "comp")
 
@@ -202,9 +200,7 @@ class Foils:
         """
         parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]
         n = len(form.objects)
-        links = tuple(
-            replace(each, subject=each.subject + n, object=each.object + n) for each in parts[1].form.relations
-        )
+        links = tuple(each.moved(lambda end: end + n) for each in parts[1].form.relations)
         joined = Form(parts[0].form.objects + parts[1].form.objects, parts[0].form.relations + links)
         return Foil(joined, parts[0].changed + parts[1].changed, "comp")
 
@@ -222,7 +218,7 @@ class Foils:
 
     def deniable(self, form: Form) -> list[Atom]:
         """The atoms that `deny` can take without touching anything else; of one object at most one may be denied."""
-        related = {end for link in form.relations for end in (link.subject, link.object)}
+        related = {end for link in form.relations for end in link.ends}
         return [atom for atom in self._substitutes.atoms(form) if atom.type != "object" or atom.place not in related]
 
     def all_swaps(self, form: Form) -> list[Foil]:
@@ -267,7 +263,7 @@ class Foils:
         a, b = form.objects[i], form.objects[j]
         if a.category != b.category:
             new = {i: replace(a, category=b.category), j: replace(b, category=a.category)}
-            yield self._with_mentions(form, new, "swap")
+            yield self.change_mentions(form, new, "swap")
         for kind in a.values:
             if kind in b.values and a.values[kind] != b.values[kind]:
                 yield self.exchange_values(form, kind, i, j)
@@ -276,7 +272,7 @@ class Foils:
         a, b = form.objects[i], form.objects[j]
         for kind, value in a.attributes:
             if kind not in b.values and all(denied != kind for denied, _ in b.without):
-                yield self._with_mentions(form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap")
+                yield self.change_mentions(form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap")
 
     def _permutations(self, form: Form, single: list[int]) -> Iterator[Foil]:
         for order in permutations(single):
@@ -286,10 +282,10 @@ class Foils:
                 if i != j
             }
             if new:
-                yield self._with_mentions(form, new, "swap")
+                yield self.change_mentions(form, new, "swap")
 
-    def _with_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
-        """The form with some mentions replaced."""
+    def change_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
+        """The form with some mentions replaced, by their places."""
         objects = tuple(new.get(i, mention) for i, mention in enumerate(form.objects))
         changed = tuple(
             f"{i}:{name}:{before}>{after}"
@@ -309,3 +305,9 @@ class Foils:
 
 def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
     return (*items[:place], new, *items[place + 1 :])
+
+
+def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
+    """The change of a foil that denies an atom, or with `taken_back` asserts what its caption denies."""
+    before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
+    return f"{atom.place}:{atom.kind}:{before}>{after}"

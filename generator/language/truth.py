@@ -192,6 +192,7 @@ class Axes:
         self.relations: list[Axis] = list(
             dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in declared.items())
         )
+        self._symmetric = [declared[names[0]].axis.symmetric for names in self.relations]
         planned_by = [declared[names[0]].axis.planned_by for names in self.relations]
         self._is_direction = [each in ORDERS for each in planned_by]
         stacking = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
@@ -204,6 +205,10 @@ class Axes:
     def general(self) -> list[int]:
         """The axes that apply to any two objects: all but stacking."""
         return [axis for axis in range(len(self.relations)) if axis != self._stacking]
+
+    def is_symmetric(self, axis: int) -> bool:
+        """Whether each relation of an axis is its own converse, such as near."""
+        return self._symmetric[axis]
 
     def most_false(self) -> int:
         """How many relations can be false of a pair of which one holds: of each axis one, of stacking both."""

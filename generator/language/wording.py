@@ -14,7 +14,7 @@ _RELATION = "relation"
 _SYNONYM = 2 / 3  # how often a word that has synonyms is said by one
 
 
-def said(form: Form, vocabulary: Vocabulary) -> Iterator[tuple[Place, str, str]]:
+def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[tuple[Place, str, str]]:
     """The places of a form that a synonym may fill: each with its kind and name, such as color and red.
 
     A declared plural stands for all synonyms of its noun.
@@ -50,7 +50,7 @@ class Dialect:
 
     def wording(self, form: Form) -> Wording:
         """The synonyms of a form's words, each with its place."""
-        words = ((place, self._word(kind, name)) for place, kind, name in said(form, self._vocabulary))
+        words = ((place, self._word(kind, name)) for place, kind, name in words_of(form, self._vocabulary))
         return tuple((place, word) for place, word in words if word is not None)
 
     def _word(self, kind: str, name: str) -> str | None:
@@ -66,7 +66,7 @@ def rephrased(form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastU
     words: dict[Place, str | None] = dict(wording)
     options = {
         other or name: (place, other)
-        for place, kind, name in said(form, vocabulary)
+        for place, kind, name in words_of(form, vocabulary)
         for other in (None, *synonyms(kind, name, vocabulary))
         if other != words.get(place)
     }

@@ -17,9 +17,9 @@ from generator.dataset.reader import Dataset
 from generator.inspection.images.pixels import PixelCheck
 from generator.inspection.images.rerendered import Compared, render_again
 from generator.inspection.images.sample import sample_scenes
+from generator.judge.certificate import Images, Level
 from generator.judge.findings import Finding, finding
-from generator.judge.levels import Images, Level
-from generator.judge.png import image_fault
+from generator.judge.images import image_fault
 from generator.render.farm.pool import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
@@ -48,7 +48,7 @@ def blender_here() -> str | None:
 
 @dataclass
 class Examination:
-    """Looks at images of a dataset, as `generator.judge.levels.Examine`.
+    """Looks at images of a dataset, as `generator.judge.certificate.Examine`.
 
     `number`: how many scenes, drawn from every split; None for all. `render`: whether they are rendered again. `seed`:
     which are drawn; by default one that nobody can foresee.

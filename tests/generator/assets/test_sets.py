@@ -25,7 +25,7 @@ from generator.assets.sets import (
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.base.errors import UserError
 from generator.base.registry import resource
-from generator.dataset.card import _needed
+from generator.dataset.card import asset_sets_needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
@@ -129,8 +129,8 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     assert recorded is not None
     assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
-    assert _needed({"assets": recorded}).endswith("in the asset sets `other` and `toys` (`gen assets list`)")
-    assert _needed({"assets": {**recorded, "meshes": ["fox"]}}) == ""
+    assert asset_sets_needed({"assets": recorded}) == ["other", "toys"]
+    assert asset_sets_needed({"assets": {**recorded, "meshes": ["fox"]}}) == []
     assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
     assert prepare(job).planned
     check_assets(recorded)

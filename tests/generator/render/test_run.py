@@ -1,6 +1,5 @@
 """Real renders in real processes: same bytes whatever the workers, kills and interruptions."""
 
-import json
 import os
 import signal
 import subprocess
@@ -125,16 +124,13 @@ def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> 
 
 
 @pytest.mark.full
-def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_torn_image_is_rendered_again(undisturbed: Path, tmp_path: Path) -> None:
     root = tmp_path / "torn"
     process = start(*render_arguments(root, *FEW))
     wait_for_images(root, 6, process)
     process.kill()
     process.communicate()
-    journal = root / "world/.journal.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
-    image = root / "world/images" / f"{json.loads(lines[0])['scene_id']}.png"
+    image = min((root / "world/images").glob("[0-9]*.png"))
     image.write_bytes(image.read_bytes()[:50])
     done = run_command(*render_arguments(root, *FEW))
     assert done.returncode == 0, done.stderr
