@@ -57,8 +57,7 @@ def distributions(requirements: list[str]) -> set[str]:
 
 def test_every_imported_package_is_of_the_base_or_of_a_named_extra() -> None:
     base, found = distributions(PROJECT["dependencies"]), packages_distributions()
-    of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER | {"torchao"}
-    # torchao is the user's own (evaluator/models/pretrained.py)
+    of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER
     for name in imported() - of_extras:
         assert {each.lower().replace("_", "-") for each in found[name]} & base, f"{name} is of no extra in extras.py"
 

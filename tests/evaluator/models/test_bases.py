@@ -8,7 +8,6 @@ from PIL import Image
 
 from evaluator.models.bases import padded_tokens
 from evaluator.models.registry import load_model
-from generator.base.errors import UserError
 from tests.evaluator.tiny_models import TEXTS, cramped, pictures, scored
 
 
@@ -26,13 +25,6 @@ def test_an_image_is_embedded_once_also_when_memory_runs_out(vilt: Path, monkeyp
     assert max(sizes) == 4
     scored(model, images, TEXTS)
     assert max(sizes) == 4
-
-
-def test_no_memory_for_one_pair_is_said(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model(f"vilt:{vilt}", "cpu")
-    cramped(model, "_score", 0, monkeypatch)
-    with pytest.raises(UserError, match=r"no memory for one pair of image and text; choose --device cpu"):
-        scored(model, pictures(), TEXTS)
 
 
 def test_tokens_are_cut_and_padded(vilt: Path) -> None:
