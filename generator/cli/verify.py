@@ -11,7 +11,7 @@ from generator.base.errors import UserError
 from generator.cli.options import FILE, JSON
 
 if TYPE_CHECKING:
-    from generator.inspection.images.examine import Examination
+    from generator.inspection.examination import Examination
 
 
 @click.command()
@@ -102,7 +102,7 @@ def verify(
 
 
 def _examination(spec: str, again: bool | None, seed: int | None) -> "Examination":
-    from generator.inspection.images.examine import Examination, blender_here, parse_images
+    from generator.inspection.examination import Examination, blender_here, parse_images
 
     render = blender_here() is not None if again is None else again
     number = parse_images(spec)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from generator.inspection.family.colors import encoded
+from generator.inspection.appearance import encoded
 from generator.inspection.outlines import outlines
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, read_vocabulary

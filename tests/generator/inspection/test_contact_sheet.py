@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.inspection.sheets.contact_sheet import draw_preview
+from generator.inspection.sheets import draw_preview
 
 
 def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) -> None:

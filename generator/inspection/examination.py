@@ -1,6 +1,7 @@
 """The look at images behind `gen verify --images`: which scenes, how, and what the certificate says of it."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -13,10 +14,10 @@ from generator.assets.sets import check_assets
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
+from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.inspection.images.pixels import PixelCheck
-from generator.inspection.images.rerendered import Compared, render_again
-from generator.inspection.images.sample import sample_scenes
+from generator.inspection.pixels import PixelCheck
+from generator.inspection.rerendered import Compared, render_again
 from generator.judge.certificate import Images, Level
 from generator.judge.findings import Finding, finding
 from generator.judge.images import image_fault
@@ -126,3 +127,20 @@ def _said(compared: Compared) -> str:
     if not compared.others:
         return f"all {compared.identical:,} are the same bytes"
     return f"{compared.identical:,} are the same bytes, the others have {compared.least:.1f} dB or more"
+
+
+def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
+    """Sorted ids of `number` scenes, or of all if there are fewer.
+
+    `splits`: by scene_id, the split in every benchmark. Scenes with the same splits are a stratum; the strata give one scene
+    each in turn, so that none is left out while another gives two more than it.
+    """
+    strata = defaultdict[tuple[str, ...], list[str]](list)
+    for scene_id in sorted(splits):
+        strata[splits[scene_id]].append(scene_id)
+    order = [
+        (turn, name, scene_id)
+        for name, scenes in strata.items()
+        for turn, scene_id in enumerate(Stream("images", seed, *name).shuffled(scenes))
+    ]
+    return sorted(scene_id for _, _, scene_id in sorted(order)[:number])

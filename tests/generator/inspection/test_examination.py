@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import plan_request, plan_schema
-from generator.inspection.images.examine import Examination, parse_images
-from generator.inspection.images.pixels import box_of
+from generator.inspection.examination import Examination, parse_images, sample_scenes
 from generator.inspection.outlines import outlines
+from generator.inspection.pixels import box_of
 from generator.judge.verify import verify_dataset
 from generator.render.farm.pool import Farm
 from generator.scene.scene import Scene
@@ -178,3 +181,29 @@ def test_a_number_or_all(spec: str) -> None:
 
 def test_without_a_seed_nobody_can_foresee_which_images_are_drawn() -> None:
     assert len({Examination(1, render=False).seed for _ in range(10)}) > 5
+
+
+NAMES = st.tuples(st.sampled_from(["train", "val", "unseen", ""]))
+
+
+@given(st.lists(NAMES, min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 2**32))
+def test_splits_are_drawn_from_evenly(names: list[tuple[str]], number: int, seed: int) -> None:
+    splits = {f"{i:06d}": each for i, each in enumerate(names)}
+    drawn = sample_scenes(splits, number, seed)
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == min(number, len(splits))
+    taken, there = Counter(splits[scene_id] for scene_id in drawn), Counter(names)
+    most = max(taken.values())
+    assert all(taken[name] >= min(most - 1, there[name]) for name in there)
+    assert drawn == sample_scenes(splits, number, seed)
+
+
+def test_seeds_draw_other_scenes() -> None:
+    splits = {f"{i:06d}": ("train",) for i in range(1000)}
+    assert len({scene_id for seed in range(5) for scene_id in sample_scenes(splits, 10, seed)}) > 40
+
+
+def test_all_are_drawn_in_time() -> None:
+    splits = {f"{i:06d}": ("train",) for i in range(1000)}
+    counts = Counter(scene_id for seed in range(200) for scene_id in sample_scenes(splits, 100, seed))
+    assert len(counts) == 1000  # none can be sure to be spared

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from generator.inspection.family.textures import LEAST_CONTRAST, contrast_of, contrasts, faint
+from generator.inspection.appearance import LEAST_CONTRAST, contrast_of, contrasts, faint
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 MARKED = """

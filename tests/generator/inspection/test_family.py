@@ -1,12 +1,19 @@
 """`gen vocab check`: every mistake at once, and warnings about what people could confuse."""
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from generator.inspection.family.check import check_family
+from generator.assets.sets import find_mesh
+from generator.inspection.appearance import SIDE, light_on_ball, mask, surface_points, too_close
+from generator.inspection.family_check import check_family, misspelt, unreadable
+from generator.scene.scene import Camera
 from generator.vocabulary.families import shipped_families
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import run_command
 
 MISTAKEN = """
@@ -71,3 +78,61 @@ def test_unknown_keys_are_all_named(tmp_path: Path) -> None:
     said = [each.message for each in check_family(str(tmp_path / "mine.toml"))]
     assert any("did you mean 'srgb'" in message for message in said)
     assert any("did you mean 'floor'" in message for message in said)
+
+
+CLEVR = read_vocabulary("clevr")
+
+
+def with_object(name: str, **keys: str) -> list[str]:
+    return list(misspelt(CLEVR.model_copy(update={"objects": {name: ObjectSpec(mesh="cube", **keys)}})))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wolf", 'plural = "wolves"'), ("polar ox", 'plural = "polar oxen"'), ("unicorn", 'article = "a"'), ("hourglass", 'article = "an"'),
+    ],
+)  # fmt: skip
+def test_irregular_words_are_named(name: str, said: str) -> None:
+    assert [said in message for message in with_object(name)] == [True]
+
+
+def test_words_that_are_declared_or_regular_pass() -> None:
+    assert (
+        with_object("wolf", plural="wolves")
+        == with_object("fox")
+        == with_object("unimpressive cube", article="an")
+        == []
+    )
+
+
+def test_a_caption_that_reads_otherwise_is_named() -> None:
+    vocabulary = CLEVR.model_copy(
+        update={"objects": {"cube": ObjectSpec(), "cube and a cone": ObjectSpec(mesh="cone"), "cone": ObjectSpec()}}
+    )
+    assert any("cube and a cone" in message for message in unreadable(vocabulary, vocabulary.toml()))
+    assert not list(unreadable(CLEVR, CLEVR.toml()))
+
+
+def test_light_from_the_camera_falls_on_a_ball_as_lambert_says() -> None:
+    clevr = read_vocabulary("clevr")
+    sun = clevr.lamps["sun"].model_copy(update={"energy": math.pi, "color": (1.0, 1.0, 1.0)})
+    away = tuple(p - t for p, t in zip(clevr.camera.position, clevr.camera.target, strict=True))
+    lit = clevr.model_copy(update={"sky": 0.0, "lamps": {"sun": sun.model_copy(update={"position": away})}})
+    assert light_on_ball(lit, "studio").mean() == pytest.approx(2 / 3, rel=0.02)
+
+
+def test_colours_are_closer_in_the_dark() -> None:
+    clevr = read_vocabulary("clevr")
+    assert not list(too_close(clevr))
+    dark = clevr.model_copy(update={"sky": 0.001, "lamps": {}})
+    assert len(list(too_close(dark))) > 20
+
+
+def test_the_mask_of_a_sphere_is_a_disc_without_holes() -> None:
+    far = Camera((500.0, 0.0, 1.0), (0.0, 0.0, 1.0), 35.0, 32.0)
+    found = mask(surface_points(find_mesh("sphere", "builtin")), 0.3, far)
+    row, column = np.mgrid[:SIDE, :SIDE]
+    disc = np.hypot(row - (SIDE - 1) / 2, column - (SIDE - 1) / 2) <= SIDE / 2
+    assert (found != disc).mean() < 0.02
+    assert found[disc & (np.hypot(row - 31.5, column - 31.5) < 29)].all()
