@@ -27,8 +27,8 @@ BENCHMARKS = (
     "pairs",
     "familiarity",
 )
-# hours; half an hour; an installed asset set; hours; minutes
-ON_REQUEST = ("quality", "proof", "animals", "coverage", "power")
+# hours; half an hour; an installed asset set; hours; minutes; minutes; seconds
+ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "size")
 
 
 @click.command()
@@ -36,7 +36,7 @@ ON_REQUEST = ("quality", "proof", "animals", "coverage", "power")
     "--only",
     type=click.Choice([*BENCHMARKS, *ON_REQUEST]),
     multiple=True,
-    help="Only this; may be given again.  [default: all but quality, proof, animals, coverage and power]",
+    help="Only this; may be given again.  [default: all but quality, proof, animals, coverage, comparing, power and size]",
 )
 def main(only: tuple[str, ...]) -> None:
     """Measure how fast Jackalope is on this machine; some ten minutes and more."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.dataset.outputs import png
+from generator.render.blender.passes import estimate_visibility
 from generator.render.blender.rays import RayCaster
 from generator.render.blender.stage import Stage
-from generator.render.blender.visibility import estimate_visibility
 from generator.scene.scene import Scene
 
 _stage: Stage
@@ -21,7 +21,7 @@ _caster: RayCaster
 def begin(point: Point, threads: int) -> None:
     """Build the stage of a process."""
     global _stage, _caster
-    _stage = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads, point.backend)
+    _stage = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads)
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:

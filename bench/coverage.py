@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from bench.figures import Figure
-from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import LEVEL, Estimate, cluster_mean
 from evaluator.statistics.pooled import pool
@@ -111,14 +110,22 @@ def case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> list
             for first in range(0, study.blocks - blocks + 1, blocks):
                 ours[blocks].append(_pooled(each[first : first + blocks]))
                 rows = np.concatenate(parts[first : first + blocks])
-                means = bootstrap_means(*cluster_totals(outcomes[rows], clusters.codes[rows]), seed)
-                others[blocks].append(tuple(np.quantile(means, [0.025, 0.975])))
+                others[blocks].append(bootstrap(outcomes[rows], clusters.codes[rows], seed))
     return [
         Covered(
             mean, effects, blocks, *_summary(np.array(ours[blocks]), mean), *_summary(np.array(others[blocks]), mean)
         )
         for blocks in study.pooled
     ]
+
+
+def bootstrap(outcomes: np.ndarray, codes: np.ndarray, seed: int) -> tuple[float, float]:
+    """The percentile interval over 10,000 draws of whole clusters."""
+    code = np.unique(codes, return_inverse=True)[1]
+    sums, sizes = np.bincount(code, weights=outcomes), np.bincount(code)
+    drawn = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), 10_000)
+    low, high = np.quantile((drawn @ sums) / (drawn @ sizes), [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _pooled(each: list[Estimate]) -> tuple[float, float]:
@@ -146,7 +153,7 @@ def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
             cells.append((block * study.clusters + code, *shown, block))
     table = np.array(cells)
     items = np.repeat(table, EACH, axis=0)
-    shown = [f"{one}|{other}" for one, other in items[:, 1:3]]
+    shown = [f"{one};{other}" for one, other in items[:, 1:3]]
     return table, Clusters.of(items[:, 0], shown)
 
 

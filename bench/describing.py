@@ -15,8 +15,8 @@ from bench.worlds import BENCHMARK, write_texts, write_world
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.benchmark import describe
-from generator.describe.described_scene import DescribedScene
 from generator.describe.request import Request
+from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts

@@ -14,8 +14,8 @@ from PIL import Image
 
 from bench.naming import Shown, learn, named, report
 from generator.base.streams import Stream
-from generator.render.farm.local import default_workers, render_scenes
-from generator.render.quality import read_quality
+from generator.render.farm.pool import Farm
+from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
@@ -45,13 +45,13 @@ def render(vocabulary: Vocabulary, scenes: list[Planned], side: int, folder: Pat
     """Images of scenes, those that are not yet in the folder rendered into it. Raises RuntimeError for one that cannot be."""
     setup: dict[str, Any] = {
         "vocabulary": vocabulary.toml(), "seed": 0, "width": side, "height": side, "folder": str(folder), "outputs": [],
-        "quality": read_quality("draft").model_dump(), "engine": "cycles", "device": "cpu",
+        "quality": read_quality("draft").model_dump(), "device": "cpu",
     }  # fmt: skip
     # Beside its image each scene has its box, written last, so that what has a box is done.
     boxes = [folder / "boxes" / f"{scene.scene_id}.json" for scene in scenes]
     boxes[0].parent.mkdir(parents=True, exist_ok=True)
     missing = [scene for scene, path in zip(scenes, boxes, strict=True) if not path.exists()]
-    for done, answer in enumerate(render_scenes(missing, setup, default_workers()), start=1):
+    for done, answer in enumerate(Farm().render(missing, len(missing), setup), start=1):
         if "scene" not in answer:
             raise RuntimeError(answer["failed"])
         record = answer["scene"]

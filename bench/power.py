@@ -36,7 +36,7 @@ class Unseen:
             mixed = [block[i] for i in np.random.default_rng(0).permutation(len(block))]
             order = [cell for cells in zip(*mixed, strict=True) for cell in cells]
             dealt += [order[i % len(order)] for i in range(scenes)]
-        self.clusters = Clusters.of([cell[0] for cell in dealt], ["|".join(cell[1:]) for cell in dealt])
+        self.clusters = Clusters.of([cell[0] for cell in dealt], [";".join(cell[1:]) for cell in dealt])
         self._bindings = np.unique([cell[1:] for cell in dealt], return_inverse=True)[1].reshape(-1, 2)
         n_clusters, n_bindings = (int(codes.max()) + 1 for codes in (self.clusters.codes, self._bindings))
         self.size = SplitSize("unseen", len(dealt), n_clusters, n_bindings, 2.0)

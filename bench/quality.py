@@ -27,8 +27,7 @@ from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.base.commands import say
 from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.render.device import Backend
-from generator.render.quality import Quality, qualities, read_quality
+from generator.render.settings import Quality, qualities, read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 
@@ -57,12 +56,11 @@ CURVE = {
     ),
     **{f"{n} samples, denoised well": Point(_like(n, bounces=4), well=True) for n in (16, 8, 4, 2)},
 }
-EEVEE = {f"{name}, EEVEE": Point(point.quality, Backend("eevee", "opengl-software")) for name, point in OURS.items()}
 
 
 def figures() -> list[Figure]:
     """For each point PSNR and seconds of every scene; for our own qualities also how many times faster than CLEVR's they are."""
-    return [*_measured("", scenes(), SHORT), *_measured("crowded: ", crowded(), {**CURVE, **EEVEE})]
+    return [*_measured("", scenes(), SHORT), *_measured("crowded: ", crowded(), CURVE)]
 
 
 def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:

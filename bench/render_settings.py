@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from generator.render.device import Backend
-from generator.render.quality import Quality
+from generator.render.settings import Quality
 from generator.vocabulary.schema import read_vocabulary
 
 WIDTH, HEIGHT = 320, 240
@@ -16,9 +15,8 @@ TimedImage = tuple[np.ndarray, float]
 
 
 class Point(NamedTuple):
-    """One way of rendering: a quality, what drives it, whether it is denoised as well as can be, settings of Cycles."""
+    """One way of rendering: a quality, whether it is denoised as well as can be, settings of Cycles."""
 
     quality: Quality
-    backend: Backend = Backend()
     well: bool = False
     settings: Mapping[str, Any] = {}

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bench.figures import Figure
 from generator.plan.job import Job, Prepared, prepare
-from generator.render.farm.local import Limits, render_scenes
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3
@@ -27,7 +28,8 @@ def _rates() -> list[Figure]:
     for width, height, quality, images in ((64, 64, "draft", 60), (320, 240, "standard", 12)):
         for workers in sorted({1, cores}):
             threads = cores // workers
-            what = f"{width}x{height} {quality}, {workers} worker{'s' * (workers > 1)} x {threads} thread{'s' * (threads > 1)}"
+            many = ("s" * (workers > 1), "s" * (threads > 1))
+            what = f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
             found.append(Figure(what, "images/s", tuple(rate for rate, _ in runs)))
             if workers == 1:
@@ -42,7 +44,7 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
         planned = prepared.planned
         start = time.perf_counter()
-        answered = [time.perf_counter() for answer in render_scenes(planned, setup, workers) if "scene" in answer]
+        answered = [time.perf_counter() for answer in Farm(workers).render(planned, images, setup) if "scene" in answer]
     return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
 
 
@@ -89,7 +91,7 @@ def _resident(limits: Limits) -> tuple[float, float]:
     prepared, at = _prepared(LATE, 64, 64), {}
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering("draft").request}, Path(folder))
-        for number, _ in enumerate(render_scenes(prepared.planned, setup, 1, limits), 1):
+        for number, _ in enumerate(Farm(1).render(prepared.planned, LATE, setup, limits), 1):
             if number in (EARLY, LATE):
                 at[number] = max(_megabytes(child) for child in _children())
     return at[EARLY], at[LATE]

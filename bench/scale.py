@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bench.figures import Figure, seconds
-from evaluator.protocols.pool_scores import CosineScores
-from evaluator.protocols.ranking import COLUMNS, ROWS, ranks
+from evaluator.metrics.ranking import COLUMNS, ROWS, CosineScores, ranks
 from evaluator.runs.measure import measure
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 ITEMS, CANDIDATES, SCENES = 1_000_000, 4, 100_000

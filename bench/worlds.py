@@ -15,11 +15,11 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, Prepared, plan_world, prepare
-from generator.render.farm.attempts import given_up
+from generator.render.farm.process import given_up
 from generator.render.run import Rendering, work_of
 from generator.render.shards import Storage
 from generator.scene.planned import Planned
-from generator.scene.relations import scene_graph
+from generator.scene.scene_row import scene_row
 
 WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"
@@ -66,15 +66,6 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
     number = int(planned.scene_id)
     Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256 % 256, number // 65536)).save(png, "PNG")
     (folder / f"{planned.scene_id}.png").write_bytes(png.getvalue())
-    return {
-        "scene_id": planned.scene_id,
-        "cluster_id": planned.cluster_id,
-        "twin_of": planned.twin_of,
-        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [0, 0, WIDTH, HEIGHT],
-                     "visible_fraction_estimate": 1.0}
-                    for i, o in enumerate(scene.objects)],
-        "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene_graph(scene, prepared.vocabulary).edges(keys=True, data=True)],
-        "scene": scene.to_json(),
-        "files": {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()},
-    }  # fmt: skip
+    seen = [([0, 0, WIDTH, HEIGHT], 1.0)] * len(scene.objects)
+    files = {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()}
+    return {**scene_row(planned, scene, seen, prepared.vocabulary), "files": files}

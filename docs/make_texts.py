@@ -7,11 +7,10 @@ from pathlib import Path
 from generator.base.streams import Stream
 from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item
-from generator.describe.presets import read_text_preset, text_preset_names
-from generator.describe.request import Request
-from generator.describe.training.statistics import parse_statistics
+from generator.describe.request import Request, read_text_preset, text_preset_names
+from generator.describe.scenes import DescribedScene
+from generator.describe.statistics import parse_statistics
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.language.truth import Facts

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluator.api import evaluate
+    from evaluator.report.evaluation import Evaluation
     from evaluator.runs.dataset import Dataset
-    from evaluator.runs.evaluation import Evaluation
 
 __all__ = ["Dataset", "Evaluation", "evaluate"]
 _PLACES = {
     "Dataset": "evaluator.runs.dataset:Dataset",
-    "Evaluation": "evaluator.runs.evaluation:Evaluation",
+    "Evaluation": "evaluator.report.evaluation:Evaluation",
     "evaluate": "evaluator.api:evaluate",
 }
 

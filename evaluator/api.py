@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evaluator.report.evaluation import Evaluation
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.evaluation import Evaluation
 from evaluator.runs.request import Request
 from generator.base.errors import UserError
 from generator.base.extras import extras_named
@@ -37,6 +37,7 @@ def evaluate(
     Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type than
     is expected. Of several processes (torchrun) only the first has results.
     """
+    from evaluator.report.files import write_latex
     from evaluator.runs.run import run
     from evaluator.scoring.distributed import Process
 
@@ -52,6 +53,8 @@ def evaluate(
         if request.out is None:
             shutil.rmtree(folder)
         raise
+    if results is not None:
+        write_latex(results, folder)
     found = Evaluation(folder, results or {})
     if request.out is None:
         weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)

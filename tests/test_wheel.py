@@ -57,7 +57,7 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {
         "generator/_data/scenes/clevr.toml",
-        "generator/_data/experiments/pearson2025.toml",
+        "evaluator/experiments/recipes/pearson2025.py",
         "generator/_data/blender_assets/quality.toml",
         "evaluator/report/page.html.jinja",
     } <= set(names)

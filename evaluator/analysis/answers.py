@@ -13,16 +13,19 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
-from evaluator.runs.folder import ResultsRecord, RunRecord, split_name
+from evaluator.protocols.records import ResultsRecord, RunRecord
+from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
 from generator.base.parquet import read_table
+from generator.base.paths import split_name
 
 logger = logging.getLogger(__name__)
-LABELS = ("protocol", "metric", "kind", "split", "cluster")
-_NEEDED, _OPTIONAL = ("item", "correct", "cluster"), ("split", "model", "protocol", "metric", "kind")
+LABELS = ("protocol", "metric", "kind", "split", "cluster", "bindings", "scene")
+_NEEDED = ("item", "correct", "cluster")
+_OPTIONAL = ("split", "model", "protocol", "metric", "kind", "bindings", "scene")
 _MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
 _NAMED = 3
 
@@ -32,12 +35,15 @@ class Answers:
     """The answers of one model to n items. correct: 1, 0, or nan for an unscored item.
 
     labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None for a
-    table that was made elsewhere. partitioned: the splits are partitions by familiarity.
+    table that was made elsewhere. block: what is held out, None where nothing is. design: what its world and benchmark were
+    asked to be, but for the block. partitioned: the splits are partitions by familiarity.
     """
 
     model: str
     source: str
     benchmark: tuple[str, ...] | None
+    block: str | None
+    design: dict[str, Any]
     item: np.ndarray
     correct: np.ndarray
     labels: dict[str, np.ndarray]
@@ -58,6 +64,12 @@ class Matched:
     left_out: dict[str, Any]
     partitioned: bool = False
 
+    def clusters(self, chosen: np.ndarray) -> Clusters:
+        """What the items of a mask (n,) share. An item without a scene is a scene of its own."""
+        cluster, bindings, scene = (self.labels[name][chosen] for name in ("cluster", "bindings", "scene"))
+        alone = np.array([f"item {i}" for i in range(len(scene))], dtype=object)
+        return Clusters.of(cluster, bindings, np.where(scene == "", alone, scene))
+
 
 def read_answers(source: str) -> list[Answers]:
     """The answers in a run's folder, a .csv or a .parquet; of a table with the column `model` one for each model.
@@ -76,14 +88,36 @@ def read_answers(source: str) -> list[Answers]:
     return [replace(each, model=name or each.model) for each in found]
 
 
+def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
+    """The answers of each block: runs on benchmarks of one design, each with its own block. Tables are of one block.
+
+    Raises UserError when designs differ, when a model has no run on a block, and as `match` does.
+    """
+    blocks: dict[tuple[str, ...] | None, list[Answers]] = {}
+    for each in answers:
+        blocks.setdefault(each.benchmark, []).append(each)
+    if len(blocks) == 2 and None in blocks:  # a table beside runs of one benchmark
+        return [match(answers)]
+    firsts = [each[0] for each in blocks.values()]
+    for other in firsts[1:]:
+        _check_designs(firsts[0], other)
+    models = list(dict.fromkeys(each.model for each in answers))
+    for block in blocks.values():
+        for model in models:
+            if model not in {each.model for each in block}:
+                raise UserError(
+                    f"'{model}' has no run on the benchmark of {block[0].source}; give every model a run on each block, or "
+                    "leave that block out."
+                )
+    return [match(block) for block in blocks.values()]
+
+
 def match(answers: Sequence[Answers]) -> Matched:
     """The items that all runs answered, with the labels of the first run that has them.
 
     `left_out` counts the items that are not compared: `items` in all, `compared` of them, `missing` and `unscored` by run, and
-    `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when the runs are of different
-    benchmarks or when no item is left.
+    `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when no item is left.
     """
-    _check_benchmarks(answers)
     items = list(dict.fromkeys(chain.from_iterable(each.item.tolist() for each in answers)))
     row_of = {item: row for row, item in enumerate(items)}
     names, n = np.array(items, dtype=object), len(items)
@@ -131,9 +165,9 @@ def _read_run(folder: Path) -> Answers:
         read_json(folder / "results.json", ResultsRecord),
     )
     channel = results["channel"]
-    columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster")
+    columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster", "scene_id", "bindings")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
-    table = {name: strings(found[name]) for name in columns}
+    table = {name: strings(found[name]) for name in columns if name in found.column_names}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
@@ -145,14 +179,22 @@ def _read_run(folder: Path) -> Answers:
     if not chosen.any():
         raise UserError(f"{folder} has no items that are right or wrong; compare runs of another protocol.")
     table = {name: values[chosen] for name, values in table.items()}
-    labels = {name: table[name] for name in LABELS}
+    labels = {name: table[name] for name in LABELS if name in table}
+    labels["scene"] = table["scene_id"]
     labels["kind"] = np.where(table["kind"] == "", table["skill"], table["kind"])
     model = record["model"] if channel == record.get("channels", [channel])[0] else f"{record['model']} ({channel})"
     benchmark = (record["benchmark_name"], record["benchmark"], record["world"])
     return Answers(
-        model, str(folder), benchmark, table["item_id"], _correct(table["value"], table["item_id"], path), labels,
+        model,
+        str(folder),
+        benchmark,
+        results["factors"]["block"],
+        results["factors"]["design"],
+        table["item_id"],
+        _correct(table["value"], table["item_id"], path),
+        labels,
         "splits" in results.get("rules", {}),
-    )  # fmt: skip
+    )
 
 
 def _read_table(path: Path) -> list[Answers]:
@@ -177,7 +219,7 @@ def _read_table(path: Path) -> list[Answers]:
             )
         source = str(path) if len(set(models.tolist())) == 1 else f"{path} ({model})"
         labels = {name: columns[name][of] for name in LABELS if name in columns}
-        found.append(Answers(model, source, None, item, correct[of], labels))
+        found.append(Answers(model, source, None, None, {}, item, correct[of], labels))
     return found
 
 
@@ -222,21 +264,19 @@ def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
     return meanings
 
 
-def _check_benchmarks(answers: Sequence[Answers]) -> None:
-    """Raises UserError when two runs were scored on different benchmarks or different versions of one."""
-    runs = [each for each in answers if each.benchmark]
-    for other in runs[1:]:
-        first = runs[0]
-        if first.benchmark != other.benchmark:
-            assert first.benchmark is not None
-            assert other.benchmark is not None
-            names = {first.benchmark[0], other.benchmark[0]}
-            how = (
-                f"on {first.benchmark[0]} and {other.benchmark[0]}"
-                if len(names) > 1
-                else f"on two datasets whose benchmarks are called {first.benchmark[0]}"
-            )
-            raise UserError(f"{first.source} and {other.source} were scored {how}; compare runs on one benchmark.")
+def _check_designs(first: Answers, other: Answers) -> None:
+    """Raises UserError where two sources are not of two blocks of one design."""
+    if first.block is None or other.block is None or first.block == other.block:
+        raise UserError(
+            f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; compare "
+            "runs on one benchmark, or on benchmarks that differ in their block seed alone."
+        )
+    differing = [name for name in {**first.design, **other.design} if first.design.get(name) != other.design.get(name)]
+    if differing:
+        raise UserError(
+            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; compare runs on "
+            "one benchmark, or on benchmarks that differ in their block seed alone."
+        )
 
 
 def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.analysis.answers import Matched, match, read_answers
+from evaluator.analysis.answers import Matched, match_blocks, read_answers
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
-from evaluator.statistics.intervals import paired_difference
-from evaluator.statistics.multiple import benjamini_hochberg
-from evaluator.statistics.paired import in_all, paired_test, ranking
-from evaluator.statistics.power import (
-    PairedDesign,
-    block_seeds_for,
-    paired_design,
-    renders_for,
-    smallest_difference,
+from evaluator.statistics.difference import (
+    Difference,
+    Sides,
+    block_seeds_needed,
+    detectable,
+    items_needed,
+    mcnemar,
+    model_difference,
+    ranks,
 )
+from evaluator.statistics.multiple import benjamini_hochberg
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
@@ -29,6 +30,8 @@ _QUESTION = ("protocol", "metric", "kind", "split")
 Row = dict[str, Any]
 Comparison = dict[str, Any]
 """What `compare` returns."""
+Asked = list[tuple[Matched, np.ndarray]]
+"""The answers of each block, with a mask (n,) of the items of a question."""
 
 
 def compare(sources: Sequence[str], detect: float | None = None, progress: Progress = SILENT) -> Comparison:
@@ -36,43 +39,52 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
 
     detect: a difference (0..1) for which the rows say what it needs. Returns
 
-    - `models`: the sources of each model, several where it was trained with several seeds.
-    - `items`: what is compared and what is left out (see `match`).
+    - `models`: the sources of each model, several where it was trained with several seeds or has runs on several blocks.
+    - `items`: what is compared and what is left out (see `match`), a dict for each block.
     - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1; `difference` is
-      `first` − `second`, means over the seeds; `p` is McNemar's, `p_clusters` the same by cluster, `q` and `q_clusters` are both after
-      Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with `q_clusters` of at most .05, else None.
-      Of several seeds the pair of runs with the largest `p_clusters` stands in the row. `detectable` is the smallest difference
-      that is shown in 80% of cases.
-    - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p_clusters of the
+      `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from one model of the
+      difference (evaluator.statistics.difference); `varies` names what they take as drawn anew. `q` is p after Benjamini and
+      Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05, else None. `p_mcnemar` takes items as
+      independent, None where a model has several runs.
+    - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p of the
       two, and whether it is `significant`: the leads on both splits are.
     - `rankings`: the models of each question by rank, with intervals.
 
-    Raises UserError when a source cannot be read, when there are fewer than two models, and as `match` does.
+    Raises UserError when a source cannot be read, when there are fewer than two models, and as `match_blocks` does.
     """
     unique = {_resolved(source): source for source in sources}
     answers = [each for source in unique.values() for each in read_answers(source)]
-    matched = match(answers)
-    if len(matched.models) < 2:
-        (only,) = matched.models
+    blocks = match_blocks(answers)
+    models: dict[str, list[str]] = {}
+    for each in answers:
+        models.setdefault(each.model, []).append(each.source)
+    if len(models) < 2:
+        (only,) = models
         raise UserError(
             f"Expected at least two models, got '{only}' alone; name several runs of it NAME=RUN to compare them."
         )
     rows: list[Row] = []
     rankings: list[Row] = []
-    questions = _questions(matched)
-    for labels, chosen in progress.each(questions, "comparing", len(questions)):
-        rows += _compare_pairs(matched, labels, chosen, detect)
-        rankings.append({**labels, "models": _ranking(matched, chosen)})
+    questions = _questions(blocks)
+    for labels, asked in progress.each(questions, "comparing", len(questions)):
+        found = {pair: model_difference(_sides(asked, *pair)) for pair in combinations(models, 2)}
+        rows += _rows(labels, asked, found, detect)
+        rankings.append({**labels, "models": _ranking(list(models), asked, found)})
     return {
-        "models": {name: [answers[run].source for run in runs] for name, runs in matched.models.items()},
-        "items": matched.left_out, "q": Q, "detect": detect, "rows": rows, "flips": _flips(rows), "rankings": rankings,
-    }  # fmt: skip
+        "models": models,
+        "items": [block.left_out for block in blocks],
+        "q": Q,
+        "detect": detect,
+        "rows": rows,
+        "flips": _flips(rows),
+        "rankings": rankings,
+    }
 
 
 def write_rows(comparison: Comparison, path: Path) -> None:
     """Write the rows of a comparison as CSV."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(path, pa.Table.from_pylist(comparison["rows"]))
+    write_csv(path, pa.Table.from_pylist([{**row, "varies": ", ".join(row["varies"])} for row in comparison["rows"]]))
 
 
 def _resolved(source: str) -> str:
@@ -81,75 +93,117 @@ def _resolved(source: str) -> str:
     return f"{name}{equals}{Path(path).resolve()}"
 
 
-def _questions(matched: Matched) -> list[tuple[Row, np.ndarray]]:
-    """The labels of each question, None for "", and a mask (n,) of its items; protocols in the order of their items. Of partitions
-    there is one of all, FULL."""
-    columns = [matched.labels[name] for name in _QUESTION]
-    order = {protocol: i for i, protocol in enumerate(dict.fromkeys(columns[0].tolist()))}
-    keys = set(zip(*(column.tolist() for column in columns), strict=True))
-    if matched.partitioned:
-        keys |= {(*key[:3], FULL) for key in keys if key[3] != UNPARSED}
-    questions = []
-    for key in sorted(keys, key=lambda key: (order[key[0]], *key[1:3], split_rank(key[3]))):
-        masks = [column == label for column, label in zip(columns, key, strict=True)]
-        if key[3] == FULL and matched.partitioned:
-            masks[3] = columns[3] != UNPARSED
-        mask = np.all(masks, axis=0)
-        questions.append(({name: label or None for name, label in zip(_QUESTION, key, strict=True)}, mask))
-    return questions
-
-
-def _compare_pairs(matched: Matched, labels: Row, chosen: np.ndarray, detect: float | None) -> list[Row]:
-    """The row of each pair of models on the items of a mask (n,)."""
-    clusters = matched.labels["cluster"][chosen].astype(str)
-    correct = {name: matched.correct[runs][:, chosen] for name, runs in matched.models.items()}
-    rows = [
-        {**labels, "first": a, "second": b, **_compare_two(correct[a], correct[b], clusters, detect)}
-        for a, b in combinations(correct, 2)
+def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
+    """The labels of each question, None for "", and its items in the blocks that have some; protocols in the order of their items. Of
+    partitions there is one of all, FULL."""
+    order: dict[str, int] = {}
+    asked: dict[tuple[str, ...], Asked] = {}
+    for block in blocks:
+        columns = [block.labels[name] for name in _QUESTION]
+        for protocol in dict.fromkeys(columns[0].tolist()):
+            order.setdefault(protocol, len(order))
+        keys = set(zip(*(column.tolist() for column in columns), strict=True))
+        if block.partitioned:
+            keys |= {(*key[:3], FULL) for key in keys if key[3] != UNPARSED}
+        for key in keys:
+            masks = [column == label for column, label in zip(columns, key, strict=True)]
+            if key[3] == FULL and block.partitioned:
+                masks[3] = columns[3] != UNPARSED
+            asked.setdefault(key, []).append((block, np.all(masks, axis=0)))
+    return [
+        ({name: label or None for name, label in zip(_QUESTION, key, strict=True)}, asked[key])
+        for key in sorted(asked, key=lambda key: (order[key[0]], *key[1:3], split_rank(key[3])))
     ]
-    for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
-        for row, value in zip(rows, benjamini_hochberg([row[p] for row in rows]), strict=True):
-            row[q] = value
-    for row in rows:
+
+
+def _sides(asked: Asked, first: str, second: str) -> list[Sides]:
+    """The outcomes of two models in each block."""
+    return [
+        (
+            block.correct[block.models[first]][:, chosen],
+            block.correct[block.models[second]][:, chosen],
+            block.clusters(chosen),
+        )
+        for block, chosen in asked
+    ]
+
+
+def _rows(labels: Row, asked: Asked, found: dict[tuple[str, str], Difference], detect: float | None) -> list[Row]:
+    """The row of each pair of models on one question."""
+    rows = [
+        {**labels, "first": a, "second": b, **_row(_sides(asked, a, b), each, detect)} for (a, b), each in found.items()
+    ]
+    for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
+        row["q"] = q
         leader = row["first"] if row["difference"] > 0 else row["second"]
-        row["leader"] = leader if row["q_clusters"] <= Q else None
+        row["leader"] = leader if q <= Q else None
     return rows
 
 
-def _compare_two(first: np.ndarray, second: np.ndarray, clusters: np.ndarray, detect: float | None) -> Row:
-    """Two models, each correct (runs, n), in clusters (n,)."""
-    test = in_all([paired_test(a, b, clusters) for a in first for b in second])
-    means = first.mean(axis=0), second.mean(axis=0)
-    estimate = paired_difference(*means, clusters)
-    design = paired_design(*means, clusters)
-    return {
-        "items": estimate.n_items, "clusters": estimate.n_clusters, "first_mean": _number(means[0].mean()),
-        "second_mean": _number(means[1].mean()), "difference": _number(estimate.value), "low": _number(estimate.low),
-        "high": _number(estimate.high), "only_first": test.only_first, "only_second": test.only_second, "p": test.p,
-        "p_clusters": test.p_clusters, **_power(design, detect),
-    }  # fmt: skip
-
-
-def _power(design: PairedDesign, detect: float | None) -> Row:
-    """What a design can tell, and what a difference to detect needs."""
-    smallest = smallest_difference(design)
+def _row(sides: Sequence[Sides], found: Difference, detect: float | None) -> Row:
+    """The numbers of two models."""
+    first = float(np.mean([outcomes.mean() for outcomes, _, _ in sides]))
+    second = float(np.mean([outcomes.mean() for _, outcomes, _ in sides]))
+    items = sum(len(clusters) for _, _, clusters in sides)
     row: Row = {
-        "discordance": _number(design.discordance),
-        "design_effect": _number(design.design_effect),
-        "detectable": None if smallest is None else _number(smallest),
+        "blocks": len(sides),
+        "items": items,
+        "clusters": sum(len(np.unique(clusters.codes)) for _, _, clusters in sides),
+        "bindings": sum(clusters.weights.shape[1] for _, _, clusters in sides),
+        "first_runs": sum(len(side[0]) for side in sides),
+        "second_runs": sum(len(side[1]) for side in sides),
+        "first_mean": _number(first),
+        "second_mean": _number(second),
+        "difference": _number(found.value),
+        "low": _number(found.low),
+        "high": _number(found.high),
+        "p": 1.0 if np.isnan(found.p) else found.p,
+        "varies": _varies(sides, found),
+        **_mcnemar(sides),
+        "detectable": _number(detectable(found)),
     }
     if detect is not None:
-        row |= {"block_seeds_needed": block_seeds_for(detect, design), "items_needed": renders_for(detect, design)}
+        row |= {
+            "block_seeds_needed": block_seeds_needed(found, detect),
+            "items_needed": items_needed(found, detect, items),
+        }
     return row
 
 
-def _ranking(matched: Matched, chosen: np.ndarray) -> list[Row]:
-    """The models by rank on the items of a mask (n,)."""
-    means = np.stack([matched.correct[runs][:, chosen].mean(axis=0) for runs in matched.models.values()], axis=1)
-    ranks = ranking(means, matched.labels["cluster"][chosen].astype(str))
+def _varies(sides: Sequence[Sides], found: Difference) -> list[str]:
+    """What the interval takes as drawn anew; all else is held as it is here."""
+    known = {
+        "blocks": found.of_blocks is not None,
+        "bindings": all(clusters.weights.shape[1] for _, _, clusters in sides),
+        "groups": True,
+        "trainings": found.of_trainings is not None,
+    }
+    return [name for name, varied in known.items() if varied]
+
+
+def _mcnemar(sides: Sequence[Sides]) -> Row:
+    """McNemar's test over the items of all blocks; None where a model has several runs on a block."""
+    if any(len(runs) > 1 for side in sides for runs in side[:2]):
+        return {"only_first": None, "only_second": None, "p_mcnemar": None}
+    first = np.concatenate([outcomes[0] for outcomes, _, _ in sides])
+    second = np.concatenate([outcomes[0] for _, outcomes, _ in sides])
+    return {
+        "only_first": int((first > second).sum()),
+        "only_second": int((first < second).sum()),
+        "p_mcnemar": mcnemar(first, second),
+    }
+
+
+def _ranking(models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]) -> list[Row]:
+    """The models by rank on one question."""
+    means = [
+        float(np.mean([block.correct[block.models[name]][:, chosen].mean() for block, chosen in asked]))
+        for name in models
+    ]
+    pairs = {(models.index(a), models.index(b)): each for (a, b), each in found.items()}
     rows = [
         {"model": name, "mean": _number(mean), "rank": each.rank, "low": each.low, "high": each.high}
-        for name, mean, each in zip(matched.models, means.mean(axis=0), ranks, strict=True)
+        for name, mean, each in zip(models, means, ranks(means, pairs), strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank"])
 
@@ -163,14 +217,17 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
             over_splits.setdefault(tuple(row[name] for name in same), []).append(row)
     return [
         {
-            **dict(zip(same, labels, strict=True)), "splits": [one["split"], other["split"]],
-            "differences": [one["difference"], other["difference"]], "p_flip": max(one["p_clusters"], other["p_clusters"]),
+            **dict(zip(same, labels, strict=True)),
+            "splits": [one["split"], other["split"]],
+            "differences": [one["difference"], other["difference"]],
+            "p_flip": max(one["p"], other["p"]),
             "significant": one["leader"] is not None and other["leader"] is not None,
         }
-        for labels, of_splits in over_splits.items() for one, other in combinations(of_splits, 2)
+        for labels, of_splits in over_splits.items()
+        for one, other in combinations(of_splits, 2)
         if one["difference"] * other["difference"] < 0
-    ]  # fmt: skip
+    ]
 
 
-def _number(value: float) -> float:
-    return round(float(value), 6)
+def _number(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else round(float(value), 6)

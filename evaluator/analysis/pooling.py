@@ -9,13 +9,13 @@ import numpy as np
 
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.loads import pooled_loads
-from evaluator.protocols.results import Results, Row
+from evaluator.protocols.records import Results, Row
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.mixed import SMALLEST_P
 from evaluator.statistics.pooled import Spread, pool
 
 logger = logging.getLogger(__name__)
-LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "unit", "average")
+LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "minus", "unit", "average")
 """What rows of several runs have in common that are pooled."""
 _SUMS = ("items", "ties", "unscored")
 _BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np.inf)}
@@ -25,7 +25,7 @@ _LONG = 60
 
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
-    """One entry for each model, treatment and design in the results of runs, which have `factors` (evaluator.analysis.factors).
+    """One entry for each model, treatment and design in the results of runs, which have `factors` (evaluator.runs.factors).
 
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all its
     benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean over blocks of the mean over their runs, `low` and
@@ -115,6 +115,8 @@ def _pooled(runs: Sequence[Results], name: str) -> Results:
         "rows": _pooled_rows(runs, "rows"), "cells": _pooled_rows(runs, "cells"), "fits": first["fits"] if len(runs) == 1 else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
     }  # fmt: skip
     entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
+    for part in ("rows", "cells"):
+        entry[part] = [{**row, "model": name, "benchmark": entry["benchmark"]} for row in entry[part]]
     for part in ("unknown_protocols", "not_asked"):
         entry[part] = {key: value for run in runs for key, value in run.get(part, {}).items()}
     return entry

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from evaluator.audits.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
-from evaluator.audits.effect import rank_biserial, share_lower, size_of
-from evaluator.audits.features import make_pairs
+from evaluator.audits.features import make_pairs, ngram_differences, word_overlap, words
 from evaluator.audits.levels import LevelSample, draw_levels
 from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
 from evaluator.audits.sample import Sample, draw_samples, every_question
-from evaluator.audits.significance import LEVEL, p_above
+from evaluator.audits.significance import LEVEL, p_above, rank_biserial, share_lower, size_of
 from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items
-from evaluator.audits.words import ngram_differences, overlap, words
 from evaluator.statistics.intervals import cluster_mean
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset
@@ -131,7 +129,7 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
-        "jaccard": float(np.mean([overlap(*pair) for pair in pairs])),
+        "jaccard": float(np.mean([word_overlap(*pair) for pair in pairs])),
         "ngrams": {str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs])) for n in (1, 2, 3)},
     }
 

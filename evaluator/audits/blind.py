@@ -78,7 +78,7 @@ def centre(questions: Sequence[Sequence[str]]) -> float:
 
 
 def _centre(texts: Sequence[str]) -> float:
-    from evaluator.audits.words import ngrams
+    from evaluator.audits.features import ngrams
     from evaluator.models.ngram import tokens
 
     bags = [ngrams(found, 1) + ngrams(found, 2) for found in map(tokens, texts)]

@@ -66,12 +66,12 @@ class CrossFitted:
 
 
 class CausalModel:
-    """A causal language model of transformers (evaluator/models/causal_lm.py)."""
+    """A causal language model of transformers (evaluator/models/blind.py)."""
 
     own = False
 
     def __init__(self, name: str, device: str | None):
-        from evaluator.models.causal_lm import CausalLikelihood
+        from evaluator.models.blind import CausalLikelihood
 
         self._likelihood = CausalLikelihood(name, device, "--language-model")
         info = self._likelihood.info

@@ -32,7 +32,7 @@ class SentenceEncoder:
         folder = str(_packaged()) if name == MINILM else name
         from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES as TYPES
 
-        from evaluator.models.pretrained.loading import TOKENIZER, Wanted, load_pretrained
+        from evaluator.models.pretrained import TOKENIZER, Wanted, load_pretrained
 
         self._first_token = _pools_first_token(folder)
         classes = dict.fromkeys(TYPES, "AutoModel")

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluator.benchmarks.as_read import YES
-from evaluator.benchmarks.asked import Asked, Shown
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.records import json_rows
+from evaluator.benchmarks.files import json_rows
+from evaluator.benchmarks.question import Question, Shown
+from evaluator.benchmarks.reading import YES
 from generator.base.errors import UserError
 
 _LEVELS = {"l2-OA": "OA", "l2-OR": "OR", "l3": "OAR"}
@@ -18,7 +17,7 @@ NO_CAPTION, NO_COMPOSED, NO_DECOMPOSED = "it has no caption", "it has no negativ
 COMPLETE = "complete"
 
 
-def read_compass(path: Path) -> Iterator[Asked]:
+def read_compass(path: Path) -> Iterator[Question]:
     """The questions of the folder that has `gt-caption` and `compositional-integration`: a caption with its negatives, and the decomposed
     captions with theirs. n objects, attributes and relations are as many as the decomposed captions that replace one.
 
@@ -34,10 +33,10 @@ def read_compass(path: Path) -> Iterator[Asked]:
             captions = _by_atoms(path / _CAPTIONS / level / file.name)
             decomposed = _by_atoms(path / _NEGATIVES / level / "decomposed" / file.name)
             for n, negatives in _by_atoms(file).items():
-                yield _asked(file, level, n, captions.get(n), _texts(negatives, file, n), decomposed.get(n) or [])
+                yield _question(file, level, n, captions.get(n), _texts(negatives, file, n), decomposed.get(n) or [])
 
 
-def _asked(file: Path, level: str, n: str, caption: Any, negatives: list[str], parts: Any) -> Asked:
+def _question(file: Path, level: str, n: str, caption: Any, negatives: list[str], parts: Any) -> Question:
     place = f"Complexity {n} of {file}"
     shown = Shown((f"{file.stem}.jpg", f"VG_100K/{file.stem}.jpg", f"VG_100K_2/{file.stem}.jpg"))
     told = [("c", True, caption), *(("n", False, text) for text in negatives)]
@@ -49,13 +48,28 @@ def _asked(file: Path, level: str, n: str, caption: Any, negatives: list[str], p
     if caption is not None and not (isinstance(caption, str) and caption):
         raise UserError(f"{place} has the caption {caption!r:.80}; expected a text.")
     slots, truth, texts = zip(*told, strict=True)
-    question = Question(
-        f"{level}/{file.stem}/{n}", (shown.id,), texts, (truth,), shown.whole, "composed", protocol="integration", slots=slots,
-        level=_LEVELS[level], counts=(types[_TYPES[0]], types[_TYPES[1]], types[_TYPES[2]]),
-    )  # fmt: skip
-    excluded = NO_CAPTION if caption is None else NO_COMPOSED if not negatives else NO_DECOMPOSED if not parts else ""
     whole = len(negatives) == len(parts) == int(n)
-    return Asked(question, (shown,), place, file, {COMPLETE: YES if whole else "no"}, excluded)
+    return Question(
+        f"{level}/{file.stem}/{n}",
+        (shown,),
+        texts,
+        (truth,),
+        place,
+        file,
+        kind="composed",
+        protocol="integration",
+        slots=slots,
+        level=_LEVELS[level],
+        counts=(types[_TYPES[0]], types[_TYPES[1]], types[_TYPES[2]]),
+        labels={COMPLETE: YES if whole else "no"},
+        excluded=NO_CAPTION
+        if caption is None
+        else NO_COMPOSED
+        if not negatives
+        else NO_DECOMPOSED
+        if not parts
+        else "",
+    )
 
 
 def _part(part: Any, place: str) -> tuple[str, str, list[str]]:

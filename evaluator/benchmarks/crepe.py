@@ -4,13 +4,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evaluator.benchmarks.asked import Asked, Shown
-from evaluator.benchmarks.columns import box_of
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.records import Record, files_under, records_of
+from evaluator.benchmarks.files import Record, box_of, files_under, records_of
+from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError
 
 _PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
@@ -23,20 +22,20 @@ CORPUS = "corpus"
 BOTH = "both"
 
 
-def read_crepe(path: Path) -> Iterator[Asked]:
+def read_crepe(path: Path) -> Iterator[Question]:
     """The questions of files by their published names. A caption with productivity's negatives of all three kinds is asked with all of
     them too, and one of systematicity with both kinds.
 
     Raises UserError for files of other names, and what `records_of` raises.
     """
-    texts_of: dict[tuple[str, ...], dict[str, Asked]] = defaultdict(dict)
+    texts_of: dict[tuple[str, ...], dict[str, Question]] = defaultdict(dict)
     for file in files_under(path, (".csv", ".json")):
         if found := _PRODUCTIVITY.fullmatch(file.stem):
             kind, n = _KINDS[found[1]], int(found[2])
             for record in records_of(file):
-                asked = _asked(record, "productivity", kind, _negatives(record, "hard_negs"), n=n)
-                texts_of[(str(n), asked.images[0].id, asked.question.texts[0])][kind] = asked
-                yield asked
+                question = _question(record, "productivity", kind, _negatives(record, "hard_negs"), n=n)
+                texts_of[(str(n), question.images[0].id, question.texts[0])][kind] = question
+                yield question
         elif found := _SYSTEMATICITY.fullmatch(file.stem):
             for record in records_of(file):
                 yield from _systematicity(record, found[1], found[2])
@@ -49,35 +48,47 @@ def read_crepe(path: Path) -> Iterator[Asked]:
             yield _of_all_kinds(of_kind)
 
 
-def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Asked]:
+def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Question]:
     negatives = {kind: _negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")}
     negatives[BOTH] = [*negatives["atom"], *negatives["comp"]]
     for kind, texts in negatives.items():
-        yield _asked(record, "systematicity", kind, texts, split=split, corpus=corpus)
+        yield _question(record, "systematicity", kind, texts, split=split, corpus=corpus)
 
 
-def _asked(
+def _question(
     record: Record, protocol: str, kind: str, negatives: list[str], split: str = "", n: int | None = None, corpus: str = ""
-) -> Asked:  # fmt: skip
+) -> Question:  # fmt: skip
     image = record.text("image_id")
     shown = Shown((*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"), box=box_of(record, _BOX))
-    texts = (record.text("caption"), *negatives)
-    question = Question(
-        f"{record.file.stem}/{record.key}/{kind}", (shown.id,), texts, ((True, *[False] * len(negatives)),), shown.whole, kind, split,
-        protocol=protocol, counts=(n, None, None), again=kind == BOTH,
-    )  # fmt: skip
-    excluded = "" if negatives else NO_NEGATIVE
-    return Asked(question, (shown,), record.place, record.file, {CORPUS: corpus} if corpus else {}, excluded)
+    return Question(
+        f"{record.file.stem}/{record.key}/{kind}",
+        (shown,),
+        (record.text("caption"), *negatives),
+        ((True, *[False] * len(negatives)),),
+        record.place,
+        record.file,
+        kind=kind,
+        split=split,
+        protocol=protocol,
+        counts=(n, None, None),
+        again=kind == BOTH,
+        labels={CORPUS: corpus} if corpus else {},
+        excluded="" if negatives else NO_NEGATIVE,
+    )
 
 
-def _of_all_kinds(of_kind: dict[str, Asked]) -> Asked:
+def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
     first = next(iter(of_kind.values()))
-    negatives = [text for each in of_kind.values() for text in each.question.texts[1:]]
-    question = Question(
-        f"{first.question.item.rsplit('/', 1)[0]}/all", first.question.images, (first.question.texts[0], *negatives),
-        ((True, *[False] * len(negatives)),), first.question.cluster, "all", protocol="productivity", counts=first.question.counts, again=True,
-    )  # fmt: skip
-    return Asked(question, first.images, first.place, first.file)
+    negatives = [text for each in of_kind.values() for text in each.texts[1:]]
+    return replace(
+        first,
+        item=f"{first.item.rsplit('/', 1)[0]}/all",
+        texts=(first.texts[0], *negatives),
+        truth=((True, *[False] * len(negatives)),),
+        kind="all",
+        again=True,
+        excluded="",
+    )
 
 
 def _negatives(record: Record, column: str) -> list[str]:

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluator.benchmarks.asked import Asked, Shown
-from evaluator.benchmarks.columns import BOX, box_of
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.records import Record, files_under, records_of
+from evaluator.benchmarks.files import BOX, Record, box_of, files_under, records_of
+from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError
 
 _SETS = {
@@ -19,7 +17,7 @@ _SETS = {
 _SWAPPED, _FOLDER = ".swapped", "swapped_data"
 
 
-def read_hard_positives(path: Path) -> Iterator[Asked]:
+def read_hard_positives(path: Path) -> Iterator[Question]:
     """The questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or beside it in X.swapped.json.
 
     Raises UserError where they are missing, or where the two files are not of the same images and negatives.
@@ -35,7 +33,7 @@ def read_hard_positives(path: Path) -> Iterator[Asked]:
             )
         kind, skill = _SETS.get(file.stem, (file.stem, ""))
         for original, positive in zip(originals, positives, strict=True):
-            yield _asked(original, positive, kind, skill)
+            yield _question(original, positive, kind, skill)
 
 
 def _twin(file: Path) -> Path:
@@ -46,7 +44,7 @@ def _twin(file: Path) -> Path:
     raise UserError(f"{file} has no hard positives: expected them in {places[0]} or {places[2]}.")
 
 
-def _asked(original: Record, positive: Record, kind: str, skill: str) -> Asked:
+def _question(original: Record, positive: Record, kind: str, skill: str) -> Question:
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(
@@ -55,8 +53,15 @@ def _asked(original: Record, positive: Record, kind: str, skill: str) -> Asked:
             )
     shown = Shown((original.text("image_path"),), box=box_of(original, BOX))
     texts = original.text("true_caption"), original.text("false_caption"), positive.text("true_caption")
-    question = Question(
-        f"{original.file.stem}/{original.key}", (shown.id,), texts, ((True, False, True),), shown.whole, kind, skill=skill,
-        protocol="hard_positives", slots=("c", "n", "p"),
-    )  # fmt: skip
-    return Asked(question, (shown,), original.place, original.file)
+    return Question(
+        f"{original.file.stem}/{original.key}",
+        (shown,),
+        texts,
+        ((True, False, True),),
+        original.place,
+        original.file,
+        kind=kind,
+        skill=skill,
+        protocol="hard_positives",
+        slots=("c", "n", "p"),
+    )

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.benchmarks.asked import Asked
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.records import files_under, records_of
+from evaluator.benchmarks.files import files_under, records_of
+from evaluator.benchmarks.question import Question
 
 NO_TRUTH = "its prompts lack its label"
 ALSO_TRUE = "a wrong label that is true of the image"
@@ -24,7 +23,7 @@ class _Label:
     hard: dict[str, str]
 
 
-def read_pearson(path: Path) -> Iterator[Asked]:
+def read_pearson(path: Path) -> Iterator[Question]:
     """A question for each image of each label: "a photo of a red cube" against the other prompts, which are those of the file that the label
     names, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; of single objects one file has all. A prompt that is true of the
     image too is left out. Scenes of the same objects are one cluster.
@@ -34,7 +33,7 @@ def read_pearson(path: Path) -> Iterator[Asked]:
     for file in files_under(path, (".csv",)):
         names = list(dict.fromkeys(record.text("class_name") for record in records_of(file)))
         for label in _labels(file.stem, names):
-            yield _asked(file, label, names)
+            yield _question(file, label, names)
 
 
 def _labels(stem: str, names: list[str]) -> list[_Label]:
@@ -53,18 +52,24 @@ def _labels(stem: str, names: list[str]) -> list[_Label]:
     return [_Label(name, "single", name, (), dict.fromkeys(names, "label")) for name in names]
 
 
-def _asked(file: Path, label: _Label, names: list[str]) -> Asked:
+def _question(file: Path, label: _Label, names: list[str]) -> Question:
     wrong = [name for name in names if name not in (label.name, *label.also_true)]
     stem = label.name if label.kind == "single" else file.stem
-    question = Question(
-        stem, ("",), tuple(_prompt(name) for name in (label.name, *wrong)), ((True, *[False] * len(wrong)),), label.cluster, label.kind,
-        protocol="gzsl", candidate_kinds=("", *(label.hard.get(name, "distractor") for name in wrong)),
-    )  # fmt: skip
-    return Asked(
-        question, (), f"The prompts of '{label.name}' in {file}", file, excluded="" if label.name in names else NO_TRUTH,
+    return Question(
+        stem,
+        (),
+        tuple(_prompt(name) for name in (label.name, *wrong)),
+        ((True, *[False] * len(wrong)),),
+        f"The prompts of '{label.name}' in {file}",
+        file,
+        label.cluster,
+        label.kind,
+        protocol="gzsl",
+        candidate_kinds=("", *(label.hard.get(name, "distractor") for name in wrong)),
+        excluded="" if label.name in names else NO_TRUTH,
         lacking=(ALSO_TRUE,) * (len(names) - len(wrong) - (label.name in names)),
         folders=tuple(dict.fromkeys((f"{stem}/{label.name}", stem, label.name))),
-    )  # fmt: skip
+    )
 
 
 def _prompt(name: str) -> str:

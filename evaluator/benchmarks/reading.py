@@ -1,17 +1,92 @@
 """Reads the questions of a benchmark of others: those that filters keep, each id once; what was left out is counted by reason."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evaluator.benchmarks.asked import Asked, Shown
-from evaluator.benchmarks.filters import Filters
-from evaluator.benchmarks.finder import Finder
-from evaluator.benchmarks.pictures import Picture
-from evaluator.benchmarks.questions import Question
-from generator.base.errors import UserError
+from evaluator.benchmarks.pictures import Finder, Picture
+from evaluator.benchmarks.question import Question, Shown
+from generator.base.errors import UserError, did_you_mean
+
+READING = "reading"
+"""The entry of a benchmark's manifest, and of results: `averages`, whether its authors average over categories; `filters` by name;
+`excluded`, how many questions and texts were left out by reason; `versions`, a sentence for each file of another version."""
+YES = "yes"
+"""The value of a filter that has none."""
+
+
+def filters_said(filters: Mapping[str, str]) -> str:
+    """Filters as they are given.
+
+    >>> filters_said({"first": "1000", "present": "yes"})
+    'first=1000, present'
+    """
+    return ", ".join(name if value == YES else f"{name}={value}" for name, value in filters.items())
+
+
+def reading_said(reading: Mapping[str, Any]) -> list[str]:
+    """Sentences on filters, on what was left out, and on files that are not as published."""
+    filters = filters_said(reading.get("filters", {}))
+    excluded = "; ".join(f"{n:,}: {reason}" for reason, n in reading.get("excluded", {}).items())
+    return [
+        *([f"Filters: {filters}."] if filters else []),
+        *([f"Left out: {excluded}."] if excluded else []),
+        *reading.get("versions", []),
+    ]
+
+
+FIRST, PRESENT = "first", "present"
+_GENERAL = {FIRST: "N", PRESENT: "yes"}
+"""Filters of every benchmark whose layout is declared, with what they are given."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """first: at most so many questions of each file, None for all. present: leave out those whose images are not there. labels:
+    what the labels of a question must be."""
+
+    first: int | None
+    present: bool
+    labels: Mapping[str, str]
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Each filter by name with its value, as results name them."""
+        found = {} if self.first is None else {FIRST: str(self.first)}
+        return found | ({PRESENT: YES} if self.present else {}) | dict(self.labels)
+
+
+def parse_filters(texts: Sequence[str], own: Sequence[str], benchmark: str) -> Filters:
+    """Filters from NAME or NAME=VALUE. own: the names of the benchmark's own labels.
+
+    >>> parse_filters(["first=1000", "corpus=laion"], ["corpus"], "crepe").given
+    {'first': '1000', 'corpus': 'laion'}
+
+    Raises UserError for a name that the benchmark does not have, one that is given twice, and a value that cannot be.
+    """
+    given: dict[str, str] = {}
+    known = [*_GENERAL, *own]
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name not in known:
+            raise UserError(f"Unknown filter '{name}' of {benchmark}: {did_you_mean(name, known)}")
+        if name in given:
+            raise UserError(f"The filter '{name}' is given twice; give it once.")
+        if equals and not value:
+            raise UserError(f"Expected a value after '{name}=', got none; write --filter {name}=VALUE.")
+        given[name] = value or YES
+    first = given.pop(FIRST, None)
+    if first is not None and not (first.isascii() and first.isdigit() and int(first)):
+        raise UserError(
+            f"Expected a number of questions from 1 up, got {FIRST}={first}; write for example {FIRST}=1000."
+        )
+    present = given.pop(PRESENT, None)
+    if present not in (None, YES):
+        raise UserError(f"Expected {PRESENT} without a value, got {PRESENT}={present}.")
+    return Filters(None if first is None else int(first), present is not None, given)
+
 
 NOT_THERE = "its image is not there"
 BEYOND_FIRST = "it is not among the first of its file"
@@ -26,7 +101,7 @@ class Layout:
     categories. sizes: the numbers of questions of published files by name without suffix.
     """
 
-    read: Callable[[Path], Iterator[Asked]]
+    read: Callable[[Path], Iterator[Question]]
     labels: Mapping[str, str] = field(default_factory=dict)
     one: tuple[str, ...] = ()
     averages: bool = False
@@ -47,21 +122,21 @@ class Reading:
         is left, and several values of a label that must have one."""
         seen: set[str] = set()
         kept: Counter[Path] = Counter()
-        for asked in self._asked():
-            item = asked.question.item
+        for question in self._questions():
+            item = question.item
             if item in seen:
                 raise UserError(f"{self._path} has two questions with the id {item}; keep one of them.")
             seen.add(item)
-            self._sizes[asked.file] += 1
-            for name, value in asked.labels.items():
+            self._sizes[question.file] += 1
+            for name, value in question.labels.items():
                 self._values[name][value] = None
-            pictures, reason = self._found(asked)
-            if not reason and self._filters.first is not None and kept[asked.file] >= self._filters.first:
+            pictures, reason = self._found(question)
+            if not reason and self._filters.first is not None and kept[question.file] >= self._filters.first:
                 reason = BEYOND_FIRST
-            self._excluded.update([reason] if reason else asked.lacking)
+            self._excluded.update([reason] if reason else question.lacking)
             if not reason:
-                kept[asked.file] += 1
-                yield asked.question, pictures
+                kept[question.file] += 1
+                yield question, pictures
         self._check(kept.total())
 
     @property
@@ -76,34 +151,34 @@ class Reading:
             ],
         }  # fmt: skip
 
-    def _asked(self) -> Iterator[Asked]:
+    def _questions(self) -> Iterator[Question]:
         """The questions of the files, those of folders for each of their images."""
-        for asked in self._layout.read(self._path):
-            images = self._finder.images_in(asked.folders) if self._finder else []
+        for question in self._layout.read(self._path):
+            images = self._finder.images_in(question.folders) if self._finder else []
             if images:
-                yield from map(asked.of, images)
-            elif self._finder and asked.folders:
-                yield replace(asked, images=(Shown(tuple(f"{name}/*.png" for name in asked.folders)),))
+                yield from map(question.of, images)
+            elif self._finder and question.folders:
+                yield replace(question, images=(Shown(tuple(f"{name}/*.png" for name in question.folders)),))
             else:
-                yield asked
+                yield question
 
-    def _found(self, asked: Asked) -> tuple[dict[str, Picture], str]:
+    def _found(self, question: Question) -> tuple[dict[str, Picture], str]:
         """The images of a question by id, or why it is left out."""
-        if len({each.id for each in asked.images}) < len(asked.images):
-            raise UserError(f"{asked.place} has one image twice, expected {len(asked.images)}.")
-        if asked.excluded:
-            return {}, asked.excluded
-        _check_texts(asked)
+        if len({each.id for each in question.images}) < len(question.images):
+            raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
+        if question.excluded:
+            return {}, question.excluded
+        _check_texts(question)
         for name, value in self._filters.labels.items():
-            if asked.labels.get(name) != value:
+            if question.labels.get(name) != value:
                 return {}, f"its {name} is not {value}"
         if self._finder is None:
             return {}, ""
-        found = {each.id: self._finder.find(each) for each in asked.images}
-        missing = [each for each in asked.images if found[each.id] is None]
+        found = {each.id: self._finder.find(each) for each in question.images}
+        missing = [each for each in question.images if found[each.id] is None]
         if missing and not self._filters.present:
             raise UserError(
-                f"{asked.place} names the image {missing[0].names[0]}, which is not in {self._finder.folder}; give the folder of the "
+                f"{question.place} names the image {missing[0].names[0]}, which is not in {self._finder.folder}; give the folder of the "
                 "images with --images, or leave such questions out with --filter present."
             )
         return {name: each for name, each in found.items() if each is not None}, NOT_THERE if missing else ""
@@ -127,10 +202,10 @@ class Reading:
                 )
 
 
-def _check_texts(asked: Asked) -> None:
+def _check_texts(question: Question) -> None:
     """Raises UserError for a text that no table can hold."""
     try:
-        "".join(asked.question.texts).encode()
+        "".join(question.texts).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start]
-        raise UserError(f"{asked.place} has {half!r} in a text, half of a character; mend it there.") from None
+        raise UserError(f"{question.place} has {half!r} in a text, half of a character; mend it there.") from None

@@ -2,21 +2,28 @@
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from evaluator.benchmarks.as_read import READING
-from evaluator.benchmarks.layouts import LAYOUTS, read_layout
-from evaluator.benchmarks.own_table import read_own_table
-from evaluator.benchmarks.pictures import Pictures
-from evaluator.benchmarks.questions import External
-from evaluator.benchmarks.score_tables.candidates import benchmark_tables
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.candidates import benchmark_tables
+from evaluator.benchmarks.compass import COMPLETE, read_compass
+from evaluator.benchmarks.crepe import CORPUS, read_crepe
+from evaluator.benchmarks.files import Columns
+from evaluator.benchmarks.hard_positives import read_hard_positives
+from evaluator.benchmarks.pearson import read_pearson
+from evaluator.benchmarks.pictures import External, FileBytes, Finder, Picture, Pictures
+from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
+from evaluator.benchmarks.question import Question, candidates_of
+from evaluator.benchmarks.reading import READING, Layout, Reading, parse_filters
+from evaluator.benchmarks.tables import read_table, require, texts
+from evaluator.benchmarks.vl_checklist import read_vl_checklist
 from generator.base.errors import UserError, did_you_mean
+from generator.base.paths import file_in
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import write_benchmark
 
 PLUGINS = "jackalope.benchmarks"
@@ -24,6 +31,63 @@ PLUGINS = "jackalope.benchmarks"
 TABLE = "table"
 Reader = Callable[[Path, Path | None], External]
 """Reads a benchmark from a file or folder, and the folder of its images where it is given."""
+
+
+_SUGARCREPE = {"replace_att": 788, "replace_obj": 1652, "replace_rel": 1406, "swap_att": 666, "swap_obj": 245}
+
+LAYOUTS = {
+    "sugarcrepe": Layout(
+        Columns(("filename",), ("caption", "negative_caption")), averages=True, sizes={"add_att": 692, "add_obj": 2062, **_SUGARCREPE}
+    ),
+    "sugarcrepe_pp": Layout(
+        Columns(
+            ("filename",), ("caption", "caption2", "negative_caption"), item="id", protocol="hard_positives", slots=("c", "p", "n")
+        ),
+        averages=True, sizes=_SUGARCREPE,
+    ),
+    "crepe": Layout(read_crepe, labels={CORPUS: "the training corpus of systematicity"}, one=(CORPUS,), averages=True),
+    "vl_checklist": Layout(read_vl_checklist, averages=True),
+    "hard_positives": Layout(
+        read_hard_positives,
+        sizes={"vl_checklist_attributes": 10575, "vl_checklist_relations": 16868, "visual_genome_attribution": 28748},
+    ),
+    "compass": Layout(read_compass, labels={COMPLETE: "as many negatives and decomposed captions as atoms"}),
+    "pearson2025": Layout(read_pearson),
+    "pug_spare": Layout(read_pug_spare, labels={WORLD: "the environment of the images"}),
+    "aro": Layout(
+        Columns(("image_path",), ("true_caption", "false_caption"), boxed=True), sizes={"visual_genome_attribution": 28748}
+    ),
+    "winoground": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"), ("collapsed_tag",), "id")),
+    "bivlc": Layout(Columns(("image", "negative_image"), ("caption", "negative_caption"), ("type", "subtype"))),
+    "vismin": Layout(Columns(("image_0", "image_1"), ("text_0", "text_1"), ("category",), "id")),
+}  # fmt: skip
+"""SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al. 2022), the Hard
+Positives sets (Kamath et al. 2024), COMPASS (anonymous, 2026), Pearson et al. 2025, PUG:SPARE (Koishigarina et al. 2026), ARO's relations
+and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022), BiVLC (Miranda et al. 2024) and VisMin (Awal et al. 2024), as
+their authors publish them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset's folder, or with a `name` the files of a benchmark of others, whose images may lie in a folder of their own, and of whose
+    questions `filters` (evaluator.benchmarks.reading) may leave some out."""
+
+    path: Path
+    name: str | None = None
+    images: Path | None = None
+    filters: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return str(self.path) if self.name is None else f"{self.name}:{self.path}"
+
+    def record(self) -> dict[str, Any]:
+        """The entries `dataset` and `external` of run.json."""
+        if self.name is None:
+            return {"dataset": str(self.path.resolve()), "external": None}
+        images = None if self.images is None else str(self.images.resolve())
+        path = str(self.path.resolve())
+        external = {"name": self.name, "path": path, "images": images, "filters": list(self.filters)}
+        return {"dataset": None, "external": external}
 
 
 def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
@@ -91,3 +155,56 @@ def _reader(name: str) -> Reader:
             f"The benchmark '{name}' cannot be read with {entry.value} ({error}); mend or uninstall its package."
         ) from None
     return reader
+
+
+def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[str] = ()) -> External:
+    """A benchmark by the name of its layout. path: a file of it or their folder; images: the folder of images, None for `images`
+    beside the questions, or where these are. filters: NAME or NAME=VALUE.
+
+    Raises UserError for files that cannot be read, columns and images that are missing, ids that occur twice, and filters that
+    cannot be.
+    """
+    finder = Finder(path, images)
+    reading = _reading(name, path, filters, finder)
+    questions: list[Question] = []
+    pictures: dict[str, Picture] = {}
+    for question, found in reading:
+        questions.append(question)
+        pictures |= found
+    return External(candidates_of(questions, path), Pictures(finder.folder, pictures), reading.about)
+
+
+def read_texts(name: str, path: Path, filters: Sequence[str] = ()) -> tuple[list[Question], dict[str, Any]]:
+    """The questions of a benchmark by the name of its layout, and what results say of them, without its images. Raises UserError as
+    `read_layout`, and for a filter by images."""
+    reading = _reading(name, path, filters, None)
+    return [question for question, _ in reading], reading.about
+
+
+def _reading(name: str, path: Path, filters: Sequence[str], finder: Finder | None) -> Reading:
+    layout = LAYOUTS[name]
+    parsed = parse_filters(filters, list(layout.labels), name)
+    if parsed.present and finder is None:
+        raise UserError("The filter 'present' looks for images, which are not read here; leave it out.")
+    return Reading(layout, path, parsed, finder)
+
+
+def read_own_table(path: Path, images: Path | None) -> External:
+    """A table with the columns of docs/models.md, "Scores from elsewhere", without scores.
+
+    `image` is the path of an image below `images`, or below the table's folder. Raises UserError for missing columns and images.
+    """
+    table = read_table(path)
+    require(table, ["item", "protocol", "image", "text"], path)
+    folder = images or path.parent
+    pictures = {}
+    for row, name in enumerate(texts(table, "image"), 1):
+        if name in pictures:
+            continue
+        found = file_in(folder, name)
+        if not found.is_file():
+            raise UserError(
+                f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the folder of the images with --images."
+            )
+        pictures[name] = Picture(FileBytes(found))
+    return External(table, Pictures(folder, pictures))

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluator.benchmarks.asked import Asked, Shown
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.records import files_under, json_rows
+from evaluator.benchmarks.files import files_under, json_rows
+from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError
 
 _CORPORA = ("vaw", "vg", "hake", "swig")
@@ -14,16 +13,16 @@ _IMAGES = {"vaw": "vg"}
 """The folder of images of a corpus, where it is not its own: VAW's are Visual Genome's."""
 
 
-def read_vl_checklist(path: Path) -> Iterator[Asked]:
+def read_vl_checklist(path: Path) -> Iterator[Question]:
     """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill: the corpus,
     and for objects in several roles the role. Raises UserError for rows of another form and files below no capability."""
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _capability(file)
         for key, row in json_rows(file):
-            yield _asked(file, key, row, kind, skill)
+            yield _question(file, key, row, kind, skill)
 
 
-def _asked(file: Path, key: str, row: Any, kind: str, skill: str) -> Asked:
+def _question(file: Path, key: str, row: Any, kind: str, skill: str) -> Question:
     place = f"Row {key} of {file}"
     match row:
         case [str(name), {"POS": [*true], "NEG": [*false]}] if (
@@ -37,11 +36,16 @@ def _asked(file: Path, key: str, row: Any, kind: str, skill: str) -> Asked:
             )
     corpus = skill.split("/")[0]
     shown = Shown((f"{_IMAGES.get(corpus, corpus)}/{name}", name))
-    question = Question(
-        f"{kind}/{skill}/{key}".replace(" ", "/"), (shown.id,), (*true, *false), ((*[True] * len(true), *[False] * len(false)),),
-        shown.whole, kind, skill=skill,
-    )  # fmt: skip
-    return Asked(question, (shown,), place, file)
+    return Question(
+        f"{kind}/{skill}/{key}".replace(" ", "/"),
+        (shown,),
+        (*true, *false),
+        ((*[True] * len(true), *[False] * len(false)),),
+        place,
+        file,
+        kind=kind,
+        skill=skill,
+    )
 
 
 def _capability(file: Path) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from evaluator.cli.console import print_line, print_table
-from evaluator.report.tables.cells import signed
+from evaluator.report.cells import signed
 
 SHORT = 10
 _LABELS = ("protocol", "metric", "kind", "split")
@@ -17,13 +17,13 @@ Row = dict[str, Any]
 def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     """Print to stdout: what is compared, the rows, flips, and rankings of more than two models.
 
-    At most ten rows are printed, those with the smallest q by group, without the split `val`; with `full` all.
+    At most ten rows are printed, those with the smallest q, without the split `val`; with `full` all.
     """
     letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
     for model, sources in comparison["models"].items():
         seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
         print_line(f"{letters[model]} = {model}{seeds}", "bold")
-    for line in _left_out(comparison["items"]):
+    for line in (line for block in comparison["items"] for line in _left_out(block)):
         print_line(line)
     rows = comparison["rows"]
     shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
@@ -41,11 +41,25 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of {len(comparison['flips'])}.{more}",
     )
     print_line(
-        "Differences in points with 95% intervals by group. p: McNemar's test, mid-p; p by group: the same with whole groups as units; "
-        f"q by group: after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. detectable: the smallest difference "
-        "that is shown in 80% of cases.",
+        "Differences in points with 95% intervals; p and the interval come from one model of the difference, which speaks of "
+        f"{_spoken(shown)}. q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. McNemar: mid-p, "
+        "items taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
         "dim",
     )
+
+
+def _spoken(rows: Sequence[Row]) -> str:
+    """From what population the intervals speak, and what they hold fixed."""
+    varies = [
+        name for name in ("blocks", "bindings", "groups", "trainings") if all(name in row["varies"] for row in rows)
+    ]
+    fixed = [name for name in ("blocks", "bindings", "trainings") if name not in varies]
+    held = f"; these {_and(fixed)} are held fixed" if fixed else ""
+    return f"{_and(varies)} like these{held}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _left_out(items: Row) -> list[str]:
@@ -68,7 +82,7 @@ def _some(found: Row) -> str:
 
 def _shortest(rows: Sequence[Row]) -> list[Row]:
     """The ten rows with the smallest q, in their order."""
-    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q_clusters"])[:SHORT]
+    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q"])[:SHORT]
     return [rows[i] for i in sorted(kept)]
 
 
@@ -86,21 +100,29 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
         "items",
         "groups",
         "p",
-        "p by group",
-        "q by group",
+        "q",
+        "McNemar",
         "detectable",
         *needed,
     ):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        numbers = [f"{row['block_seeds_needed']:,}", _or_none(row["items_needed"])] if needed else []
+        numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
         table.add_row(
-            *(row[name] or "" for name in labels), f"{letters[row['first']]} − {letters[row['second']]}",
-            f"{100 * row['first_mean']:.1f}", f"{100 * row['second_mean']:.1f}",
-            f"{signed(row['difference'])}{'*' if row['leader'] else ' '}", f"{signed(row['low'])}, {signed(row['high'])}",
-            f"{row['items']:,}", f"{row['clusters']:,}", _p(row["p"]), _p(row["p_clusters"]), _p(row["q_clusters"]),
-            "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}", *numbers,
-        )  # fmt: skip
+            *(row[name] or "" for name in labels),
+            f"{letters[row['first']]} − {letters[row['second']]}",
+            f"{100 * row['first_mean']:.1f}",
+            f"{100 * row['second_mean']:.1f}",
+            f"{signed(row['difference'])}{'*' if row['leader'] else ' '}",
+            "none" if row["low"] is None else f"{signed(row['low'])}, {signed(row['high'])}",
+            f"{row['items']:,}",
+            f"{row['clusters']:,}",
+            _p(row["p"]),
+            _p(row["q"]),
+            "" if row["p_mcnemar"] is None else _p(row["p_mcnemar"]),
+            "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}",
+            *numbers,
+        )
     return table
 
 
@@ -136,7 +158,7 @@ def _p(p: float) -> str:
     return "< .0001" if p < 0.0001 else f"{p:.4f}".removeprefix("0")
 
 
-def _or_none(number: int | None) -> str:
+def _or_never(number: int | None) -> str:
     return "never" if number is None else f"{number:,}"
 
 

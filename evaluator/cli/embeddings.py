@@ -31,7 +31,7 @@ def embeddings(
     Each model has a panel; NAME is what it is called there. A caption whose images are all those of another one, as of the
     converse of a relation, has no images of its own.
     """
-    from evaluator.audits.embeddings.maps import Asked, draw_maps
+    from evaluator.audits.embeddings import Asked, draw_maps
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)

@@ -1,7 +1,7 @@
 """The command `score experiment`."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,12 @@ from generator.base.commands import result, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluator.experiments.process import Failure
+    from evaluator.experiments.runner import Failure
     from evaluator.experiments.stages import Stage
 
 
 @click.command()
-@click.argument("experiment", metavar="NAME|FILE.toml")
+@click.argument("experiment", metavar="NAME|FILE.py")
 @click.option(
     "--scale",
     default="tiny",
@@ -42,45 +42,39 @@ def experiment(
 ) -> None:
     """Make the tables of a paper from nothing: render, verify, train, score.
 
-    NAME|FILE.toml is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or an experiment of
-    yours (docs/experiments.md). What is done is not done again. If the command is stopped, run it again to continue.
+    NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or a
+    recipe of yours in Python, whose code is run (docs/experiments.md). What is done is not done again. If the command
+    is stopped, run it again to continue.
     """
-    from evaluator.experiments.cost import costs, said, time_left
-    from evaluator.experiments.declaration import read_experiment, with_models
-    from evaluator.experiments.expansion import expand
-    from evaluator.experiments.runner import run_stages
+    from evaluator.experiments.lab import Lab, find_experiment, read_models
+    from evaluator.experiments.runner import is_done, run_stages
 
-    declared = read_experiment(experiment)
-    if models:
-        declared = with_models(declared, models)
-    expanded = expand(declared, scale)
-    stages = [*expanded.stages, expanded.tables()]
+    if experiment.endswith(".py"):
+        say(f"This runs the code of {experiment}.")
+    found = find_experiment(experiment)
+    settings, given = found.at(scale), read_models(models) if models else {}
+    lab = Lab(out, given, scale, dry=True)
+    found.make(lab, settings)
+    stages = [*lab.needed, *filter(None, [lab.tables(found.paper, {})])]
     _check_commands(context.find_root(), stages, out)
-    say(" ".join(declared.about.split()))
-    if scale in declared.took:
-        say(f"From nothing, the scale {scale} took {declared.took[scale]}.")
+    say(found.about)
+    say(f"{len(stages)} stages, {sum(is_done(stage, out) for stage in stages)} done.")
     if dry_run:
-        for line in said(costs(stages, out)):
-            say(line)
         commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return
 
-    def tell(stage: "Stage", place: int) -> None:
-        left = time_left(costs(stages, out))
-        say(f"[{place}/{len(stages)}{', ' * bool(left)}{left}] {_command(stage, out)}")
+    def tell(stage: "Stage", number: int) -> None:
+        say(f"[{number}/{len(stages)}] {_command(stage, out)}")
 
-    failures = run_stages(
-        [stage for stage in stages if stage.kind.name == "gen plan"], out
-    )  # they tell how many images
-    for line in said(costs(stages, out)):
-        say(line)
-    failures |= run_stages(stages[:-1], out, tell)
-    tables = expanded.tables({name: f"`{failure.stage.kind.name}` failed" for name, failure in failures.items()})
-    if tables.reads:
+    lab = Lab(out, given, scale, tell=tell)
+    found.make(lab, settings)
+    failures = run_stages(lab.needed, out, tell)
+    tables = lab.tables(found.paper, failures)
+    if tables:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
-    made = str(tables.out(out)) if tables.name not in failures and tables.reads else None
-    for label, why in expanded.unshown.items():
+    made = str(tables.out(out)) if tables and tables.name not in failures else None
+    for label, why in lab.not_shown.items():
         say(f"{label} is not shown: {why}.")
     _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
     result({"tables": made, "failed": sorted(failures)}, as_json, made or "No table could be made.")
@@ -93,8 +87,8 @@ def _command(stage: "Stage", out: Path) -> str:
 
 
 def _copied(stage: "Stage", out: Path) -> str:
-    """What makes the copy that a stage amends."""
-    if not stage.kind.amends:
+    """The command that makes the copy which a stage amends."""
+    if not stage.amended:
         return ""
     source, goal = (shlex.quote(str(each.out(out))) for each in (stage.amended, stage))
     return f"mkdir -p {goal} && cp -r {source}/. {goal} && "
@@ -107,15 +101,20 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
         if words[0] != "score":
             continue
         try:
-            for word in stage.kind.words[1:]:
-                assert isinstance(command, click.Group)
-                command = command.commands[word]
-            command.make_context(stage.kind.name, words[len(stage.kind.words) :], parent=root).close()
+            names = stage.command.split()[1:]
+            for name in names:
+                found = command.get_command(root, name) if isinstance(command, click.Group) else None
+                if found is None:
+                    raise UserError(
+                        f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists them."
+                    )
+                command = found
+            command.make_context(stage.command, words[1 + len(names) :], parent=root).close()
         except click.UsageError as error:
             raise UserError(f"`{_command(stage, out)}`: {error.format_message()}") from None
 
 
-def _tell_failures(failures: dict[str, "Failure"], out: Path) -> None:
+def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
         say(failure.said)

@@ -60,15 +60,12 @@ def familiarity(
     """
     from evaluator.audits.familiarity.audit import audit
     from evaluator.audits.familiarity.corpus_files import find_corpus
-    from evaluator.audits.familiarity.counting import count_corpus
-    from evaluator.audits.familiarity.farm import Farm
+    from evaluator.audits.familiarity.counting import Farm, count_corpus
     from evaluator.audits.familiarity.pair_counts import read_counts
-    from evaluator.audits.familiarity.reading import Reading
+    from evaluator.audits.familiarity.reading import Reading, read_synonyms
     from evaluator.audits.familiarity.samples import read_samples
-    from evaluator.audits.familiarity.synonyms import read_synonyms
-    from evaluator.benchmarks.as_read import reading_said
-    from evaluator.benchmarks.registry import external_source
-    from evaluator.benchmarks.source import Source
+    from evaluator.benchmarks.reading import reading_said
+    from evaluator.benchmarks.registry import Source, external_source
     from evaluator.cli.familiarity_table import corpus_said, said
     from generator.base.files import write_json
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evaluator.audits.familiarity.corpus_files import Corpus, by_number
-from evaluator.audits.familiarity.part_counts import Counted
+from evaluator.audits.familiarity.counting import Counted
 
 
 def said(summary: dict[str, Any]) -> str:

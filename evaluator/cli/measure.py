@@ -47,8 +47,8 @@ def measure(
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """
     from evaluator.analysis.pooling import pool_runs
-    from evaluator.cli.results_table import print_table
-    from evaluator.report.latex import write_latex
+    from evaluator.cli.results_table import print_results
+    from evaluator.report.files import write_latex
     from evaluator.runs.folder import split_run
     from evaluator.runs.item_rows import write_items
     from evaluator.runs.measure import measure as compute
@@ -58,7 +58,7 @@ def measure(
     if items is not None and channel is not None:
         raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
     if items is not None:
-        from evaluator.benchmarks.score_tables.run import Source, measure_items
+        from evaluator.runs.elsewhere import Source, measure_items
 
         source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
         run, found = measure_items(source)
@@ -89,4 +89,4 @@ def measure(
     if as_json:
         result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:
-        print_table(results, full)
+        print_results(results, full)

@@ -20,7 +20,7 @@ def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -
     are pooled. docs/compare.md says how.
     """
     from evaluator.analysis.pooling import pool_runs
-    from evaluator.cli.results_table import print_table
+    from evaluator.cli.results_table import print_results
     from evaluator.report.page import write_page
     from evaluator.runs.folder import read_named
 
@@ -28,5 +28,5 @@ def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -
     path = out or named[0].run.folder / "report.html"
     results = write_page(named, path)
     if not as_json:
-        print_table(results, full)
+        print_results(results, full)
     result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))

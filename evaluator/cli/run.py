@@ -64,7 +64,7 @@ def run(
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.api import evaluate
-    from evaluator.cli.results_table import print_table
+    from evaluator.cli.results_table import print_results
     from evaluator.models.arguments import named_with, parse_arguments
     from evaluator.models.registry import check_model
     from evaluator.runs.dataset import Dataset
@@ -105,4 +105,4 @@ def run(
     if as_json:
         result(results[0] if len(results) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
     else:
-        print_table(results, full)
+        print_results(results, full)

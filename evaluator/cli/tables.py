@@ -18,27 +18,47 @@ from generator.base.errors import UserError
     metavar="LABEL=REASON",
     help="Why a label has no run, or not all runs. Can be repeated.",
 )
+@click.option(
+    "--before",
+    multiple=True,
+    metavar="LABEL=RUN",
+    help="Run of the model that a training started from, on a benchmark that was not trained for. Can be repeated.",
+)
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="LABEL=RUN",
+    help="Run of the trained model on the same benchmark: what training changed elsewhere. Can be repeated.",
+)
 @click.option("--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg.")
 @JSON
-def tables(paper: str, runs: tuple[str, ...], missing: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+def tables(
+    paper: str,
+    runs: tuple[str, ...],
+    missing: tuple[str, ...],
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or pearson2025.
 
     Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual / labclip=RUN".
     Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md says what each table shows.
     """
-    from evaluator.cli.paper_table import print_table
-    from evaluator.report.tables.csv_rows import csv_rows
-    from evaluator.report.tables.papers.registry import find_paper
-    from evaluator.report.tables.sources import read_sources
-    from evaluator.report.tables.write import make_paper, write_paper
+    from evaluator.cli.results_table import print_paper_table
+    from evaluator.report.papers.given import read_given
+    from evaluator.report.papers.paper import make_paper, write_paper
+    from evaluator.report.papers.registry import find_paper
+    from evaluator.report.writers import csv_rows
 
-    if not runs and not missing:
+    if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    made = make_paper(find_paper(paper), read_sources(runs, missing))
+    made = make_paper(find_paper(paper), read_given(runs, missing, before, after))
     files = write_paper(made, out) if out else []
     if not as_json:
         for table in made.tables.values():
-            print_table(table)
+            print_paper_table(table)
     for line in made.not_made:
         say(line)
     if out:

@@ -2,75 +2,80 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
-from evaluator.experiments.commands import Kind
 from generator.base.files import sha256
-from generator.dataset.schema import FORMAT
+from generator.dataset.records import FORMAT
 
-_MARK = "\0"  # stands on both sides of a digest, in place of a folder's path
+_AMENDING = ("gen split", "gen describe", "gen verify")
+"""Commands that change the folder that they are given first: the stage has a copy of it. All others write `--out`."""
 _DIGITS = 16
-OUT = "out"
+_NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGITS}}}\b")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Stage:
-    """One command. words: after its name, with marks where folders of other stages stand. outline: the words with names left for
-    stages and for lists. label: that of a run, else "".
+    """One command of `gen` or `score`, without `--out`.
+
+    words: those of the command, in which names of other stages stand for their folders. As text a stage is its name, so
+    that an f-string such as f"score run {world} --model jackalope:{model}" is the command of a stage that reads two
+    others.
     """
 
-    kind: Kind
     words: tuple[str, ...]
-    reads: tuple["Stage", ...] = ()
-    outline: str = ""
-    label: str = ""
-    digest: str = field(init=False)
+    reads: tuple["Stage", ...]
+    name: str
 
-    def __post_init__(self) -> None:
-        about = [FORMAT, self.kind.words, self.words, [digest for word in self.words for digest in _contents(word)]]
-        object.__setattr__(self, "digest", hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS])
-
-    @cached_property
-    def like(self) -> str:
-        """Alike in stages that should cost alike: those that differ only in elements of lists, such as seeds."""
-        about = [self.kind.words, self.outline.split(), *(read.like for read in self.reads)]
-        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS]
+    def __str__(self) -> str:
+        return self.name
 
     @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return "-".join((*self.kind.words, self.digest))
+    def command(self) -> str:
+        """Such as "gen render" or "score train scratch"."""
+        return _command(self.words)
 
     @property
-    def mark(self) -> str:
-        """What stands for the folder that it writes, in the words of a stage that reads it."""
-        return f"{_MARK}{self.name}{_MARK}"
+    def amended(self) -> "Stage | None":
+        """The stage whose folder it changes a copy of."""
+        return self.reads[0] if self.command in _AMENDING else None
 
     def out(self, root: Path) -> Path:
         """The folder or file that it writes, in the folder of all stages."""
-        return root / self.name / f"{OUT}{self.kind.suffix}"
+        return root / self.name / ("out.json" if self.command == "score audit" else "out")
 
     def arguments(self, root: Path) -> list[str]:
-        """The words of its command, from "gen" or "score" on."""
-        folders = {stage.mark: str(stage.out(root)) for stage in self.reads}
-        if self.kind.amends:
-            folders[self.amended.mark] = str(self.out(root))
-        words = [_filled(word, folders) for word in self.words]
-        return [*self.kind.words, *words, *([] if self.kind.amends else ["--out", str(self.out(root))])]
-
-    @property
-    def amended(self) -> "Stage":
-        """The stage whose folder it amends a copy of: the first that it names."""
-        return self.reads[0]
+        """The words of its command with folders, from "gen" or "score" on."""
+        folders = {stage.name: str(stage.out(root)) for stage in self.reads}
+        if self.amended:
+            folders[self.amended.name] = str(self.out(root))
+        words = [_NAME.sub(lambda found: folders[found[0]], word) for word in self.words]
+        return words if self.amended else [*words, "--out", str(self.out(root))]
 
 
-def _filled(word: str, folders: dict[str, str]) -> str:
-    for mark, folder in folders.items():
-        word = word.replace(mark, folder)
-    return word
+class Stages:
+    """The stages of an experiment, by name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Stage] = {}
+
+    def add(self, command: str | Sequence[str]) -> Stage:
+        """The stage of a command: a line as in a shell, or its words.
+
+        Its name has a digest of the command, of the stages that it reads, of the files that it names, of the format of
+        datasets and of the version of Jackalope.
+        """
+        words = tuple(shlex.split(command) if isinstance(command, str) else command)
+        reads = [self._by_name[name] for word in words for name in _NAME.findall(word)]
+        about = [version("jackalope"), FORMAT, words, [digest for word in words for digest in _contents(word)]]
+        digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS]
+        name = f"{_command(words).replace(' ', '-')}-{digest}"
+        return self._by_name.setdefault(name, Stage(words, tuple(dict.fromkeys(reads)), name))
 
 
 def in_order(stages: Iterable[Stage]) -> list[Stage]:
@@ -78,20 +83,22 @@ def in_order(stages: Iterable[Stage]) -> list[Stage]:
     found: dict[str, Stage] = {}
 
     def add(stage: Stage) -> None:
-        if stage.digest not in found:
+        if stage.name not in found:
             for each in stage.reads:
                 add(each)
-            found[stage.digest] = stage
+            found[stage.name] = stage
 
     for stage in stages:
         add(stage)
     return list(found.values())
 
 
+def _command(words: Sequence[str]) -> str:
+    return " ".join(words[: 3 if tuple(words[:2]) == ("score", "train") else 2])
+
+
 def _contents(word: str) -> Iterator[str]:
     """The digest of the file or folder that a word names, as FILE, NAME=FILE, FAMILY:FILE or NAME@FILE."""
-    if _MARK in word:
-        return
     rests = [word, *(word.split(mark, 1)[1] for mark in "=:@" if mark in word)]
     for rest in rests:
         if ("/" in rest or "." in rest) and (path := Path(rest)).exists():

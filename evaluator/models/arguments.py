@@ -25,7 +25,7 @@ def parse_arguments(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in (each for text in pairs for each in re.split(r",(?=\w+=)", text)):
         key, equals, value = pair.partition("=")
         if not equals or not key.isidentifier():
-            raise UserError(f"Expected --model-args to be NAME=VALUE, such as dtype=bfloat16, got '{pair}'.")
+            raise UserError(f"Expected an argument of the model as NAME=VALUE, such as dtype=bfloat16, got '{pair}'.")
         if key in found:
             raise UserError(f"The model's argument '{key}' is given twice; give it once.")
         found[key] = value
@@ -50,7 +50,7 @@ def checked_arguments(load: Callable[..., Any], given: Mapping[str, Any], what: 
             name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=each)
             for name, each in hints.items()
         }
-    known = [name for name in parameters if name not in _GIVEN]
+    known = [name for name, each in parameters.items() if name not in _GIVEN and each.kind != each.POSITIONAL_ONLY]
     for name in given:
         if name not in known:
             mend = did_you_mean(name, known) if known else "it takes none; leave it out."
@@ -82,3 +82,15 @@ def _read(annotation: Any, name: str, value: Any, what: str) -> Any:
     except ValidationError as error:
         said = error.errors()[0]["msg"]
         raise UserError(f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}.") from None
+
+
+def name_and_spec(model: str) -> tuple[str, str]:
+    """The name and the spec of [NAME=]SPEC. A spec may hold "=" itself.
+
+    >>> name_and_spec("frozen=diffusion:sd@fixed,samples=4")
+    ('frozen', 'diffusion:sd@fixed,samples=4')
+    >>> name_and_spec("blind:length")
+    ('blind:length', 'blind:length')
+    """
+    name, equals, spec = model.partition("=")
+    return (name, spec) if equals and ":" not in name else (model, model)

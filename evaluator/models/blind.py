@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
+import torch
 from PIL import Image
+from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import Group, PairScorer, fingerprints
+from evaluator.models.contracts import Contests, Group, Pairs, PairScorer, fingerprints
 from evaluator.models.memory import BatchSize
 from evaluator.models.ngram import ORDER, NgramModel
-from evaluator.models.pretrained.storage import Storage
+from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError, did_you_mean
 
@@ -43,12 +45,7 @@ class BlindScorer(PairScorer, ABC):
         """Fingerprints of the whole texts, int64 (n, 4), so that different texts of equal score count as ties."""
         return fingerprints(text.encode() for text in texts)
 
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""
         folds = dict(enumerate(map(self._fold, images)))
         asked = [(folds.get(i), text) for i, text in pairs]
@@ -131,7 +128,6 @@ class LanguageModelScorer(BlindScorer):
     channels = ("log_likelihood",)
 
     def __init__(self, name: str, device: str | None, **how: Unpack[Storage]):
-        from evaluator.models.causal_lm import CausalLikelihood
 
         self._likelihood = CausalLikelihood(name, device, "blind:lm:", **how)
         super().__init__(name)
@@ -158,3 +154,48 @@ def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindSc
     if how:
         raise UserError(f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:.")
     return NgramScorer() if kind == "ngram" else LengthScorer()
+
+
+LANGUAGE_BATCH = 32
+
+
+class CausalLikelihood:
+    """A causal language model by folder or name on the Hub, which scores texts alone.
+
+    Every token is scored, the first one after the tokenizer's start token, or after its end token where it has no start
+    token. With neither, the first token is context only.
+    """
+
+    def __init__(self, name: str, device: str | None, option: str, **how: Unpack[Storage]):
+        """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained does."""
+        from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
+
+        classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")
+        loaded = load_pretrained(name, device, Wanted(option, "a causal language model", classes, TOKENIZER), **how)
+        self._model, self._tokenizer, self._device = loaded.model, loaded.tokenizer, loaded.device
+        start = self._tokenizer.bos_token_id
+        self._start = self._tokenizer.eos_token_id if start is None else start
+        self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
+        self.batch = BatchSize(LANGUAGE_BATCH, "text")
+        self.info: dict[str, Any] = {**loaded.info, "start_token": self._start}
+        self.key = loaded.key("causal-lm")
+
+    def mean_log_likelihoods(self, texts: Sequence[str]) -> np.ndarray:
+        """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored token and for texts that
+        are longer than the model reads."""
+        start = [] if self._start is None else [self._start]
+        rows = [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+        usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
+        found = np.full(len(rows), np.nan)
+        for part, means in self.batch.run(lambda part: self._means([rows[i] for i in part]), usable):
+            found[part] = means
+        return found
+
+    def _means(self, rows: Sequence[list[int]]) -> np.ndarray:
+        """Mean log-likelihood of the tokens after the first one, float64 (n,)."""
+        ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True).to(self._device)
+        mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True).to(self._device)
+        with torch.inference_mode():
+            logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
+            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").double()
+        return np.asarray((-(losses * mask[:, 1:]).sum(1) / mask[:, 1:].sum(1)).cpu().numpy())

@@ -1,16 +1,20 @@
-"""`blip:` models: BLIP with its heads for image–text retrieval (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training")."""
+"""BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for retrieval and for questions.
+
+`blip:` models have the first, `vqa:` models of BLIP the second.
+"""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
-from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
-from evaluator.models.pretrained.storage import Precision
+from evaluator.models.bases import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.contracts import Contests, Pairs
+from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
+from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
 FirstToken = Literal["cls", "enc"]
@@ -20,8 +24,39 @@ _WANTED = Wanted(
 )
 
 
-class BlipScorer(CrossEncoder):
-    """A BLIP model as a PairScorer: the vision encoder runs once per image, and the text encoder attends to its output.
+class _Blip(CrossEncoder):
+    """What both heads share: the vision encoder runs once per image, and the text encoder attends to its output."""
+
+    def __init__(self, loaded: Pretrained, batch: int, first_token: FirstToken):
+        super().__init__(loaded, batch)
+        self._first = first_id(loaded, first_token)
+        self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
+        self.info |= {"text_length": self._length, "first_token": first_token}
+
+    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        """Hidden states (patches, d) of the vision encoder for each image."""
+        inputs = self._loaded.image_processor(list(images), return_tensors="pt").to(self._loaded.device)
+        pixels = inputs["pixel_values"].to(self._loaded.model.dtype)
+        return list(self._loaded.model.vision_model(pixel_values=pixels).last_hidden_state)
+
+    def _words(self, texts: Sequence[str], first: int | None = None) -> dict[str, torch.Tensor]:
+        """`input_ids` and `attention_mask`, each (n, longest text). first: the token in place of the first one."""
+        options = {"padding": True, "truncation": True, "max_length": self._length, "return_token_type_ids": False}
+        words = self._loaded.tokenizer(list(texts), **options, return_tensors="pt").to(self._loaded.device)
+        if first is not None:
+            words["input_ids"][:, 0] = first
+        return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
+
+    def _read(self, states: torch.Tensor, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Hidden states (n, longest, d) of texts read with the states of their images, and the texts' lengths (n,)."""
+        words = self._words(texts, self._first)
+        mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
+        read = self._loaded.model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
+        return read.last_hidden_state, words["attention_mask"].sum(1)
+
+
+class BlipScorer(_Blip):
+    """A BLIP model with retrieval heads as a PairScorer.
 
     `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds of a match. `itc` is
     the cosine of the image's and the text's own embeddings.
@@ -30,36 +65,22 @@ class BlipScorer(CrossEncoder):
     channels = ("itm", "itc")
 
     def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
-        super().__init__(loaded, batch)
-        self._first = first_id(loaded, first_token)
-        self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
+        super().__init__(loaded, batch, first_token)
         self._text_embeddings: dict[str, torch.Tensor] = {}
-        self.info |= {"text_length": self._length, "first_token": first_token}
-        self.key = loaded.key("blip", self._length, *([] if self._first is None else [self._first]))
+        self.key = loaded.key("blip", self._length, self._first)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
         return padded_tokens(self._loaded.tokenizer, texts, self._length)
 
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""
         self._text_embeddings = {}
         return super().score_pairs(images, pairs, contests)
 
-    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return list(encode_blip_images(self._loaded, images))
-
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        words = tokenize_blip(self._loaded, texts, self._length, self._first)
-        mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
-        read = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
-        match = model.itm_head(read.last_hidden_state[:, 0])
+        match = model.itm_head(self._read(states, texts)[0][:, 0])
         image_embeddings = F.normalize(model.vision_proj(states[:, 0]), dim=-1)
         cosine = (image_embeddings * self._embed_texts(texts)).sum(1)
         return torch.stack([match[:, 1] - match[:, 0], cosine], dim=1)
@@ -67,38 +88,53 @@ class BlipScorer(CrossEncoder):
     def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit embeddings (n, d) of texts without an image; each distinct text is embedded once."""
         if new := sorted(set(texts) - self._text_embeddings.keys()):
-            read = self._loaded.model.text_encoder(**tokenize_blip(self._loaded, new, self._length))
+            read = self._loaded.model.text_encoder(**self._words(new))
             unit = F.normalize(self._loaded.model.text_proj(read.last_hidden_state[:, 0]), dim=-1)
             self._text_embeddings.update(zip(new, unit, strict=True))
         return torch.stack([self._text_embeddings[text] for text in texts])
 
 
-def encode_blip_images(loaded: Pretrained, images: Sequence[Image.Image]) -> torch.Tensor:
-    """Hidden states (n, patches, d) of BLIP's vision encoder."""
-    inputs = loaded.image_processor(list(images), return_tensors="pt").to(loaded.device)
-    states: torch.Tensor = loaded.model.vision_model(
-        pixel_values=inputs["pixel_values"].to(loaded.model.dtype)
-    ).last_hidden_state
-    return states
+class BlipVqaScorer(_Blip):
+    """BLIP for question answering as a PairScorer: the first token of the decoder is the answer."""
 
+    channels = CHANNELS
 
-def tokenize_blip(
-    loaded: Pretrained, texts: Sequence[str], length: int, first: int | None = None
-) -> dict[str, torch.Tensor]:
-    """`input_ids` and `attention_mask`, each (n, longest text), of texts cut to `length` tokens. first: the token that stands in
-    place of the first one; None leaves it."""
-    options = {"padding": True, "truncation": True, "max_length": length, "return_token_type_ids": False}
-    words = loaded.tokenizer(list(texts), **options, return_tensors="pt").to(loaded.device)
-    if first is not None:
-        words["input_ids"][:, 0] = first
-    return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
+    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
+        super().__init__(loaded, batch, first_token)
+        self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
+        asked: dict[str, Any] = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
+        self.info |= asked
+        self.key = loaded.key("vqa", asked, self._length, self._first)
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Token ids of the question, int64 (n, text_length)."""
+        return padded_tokens(self._loaded.tokenizer, [question(text) for text in texts], self._length)
+
+    def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
+        asked, lengths = self._read(torch.stack(list(features)), [question(text) for text in texts])
+        return self._answers.scores(self._answer(asked, lengths))
+
+    def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of questions of `lengths`.
+
+        Questions of one length are decoded together, without padding: transformers lets the decoder attend to it.
+        """
+        decoder, start = self._loaded.model.text_decoder, self._loaded.model.decoder_start_token_id
+        logits: dict[int, torch.Tensor] = {}
+        for length in lengths.unique().tolist():
+            rows = (lengths == length).nonzero()[:, 0]
+            begin = torch.full((len(rows), 1), start, device=questions.device)
+            found = decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[:, -1]
+            logits.update(zip(rows.tolist(), found, strict=True))
+        return torch.stack([logits[row] for row in range(len(lengths))])
 
 
 def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
     """The id of the first token of a text that is read together with an image; None for the tokenizer's own, [CLS].
 
     The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has both
-    embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model without it.
+    embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model without
+    it.
     """
     if first_token == "cls":
         return None
@@ -113,8 +149,8 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
 def load_blip(
     name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
 ) -> BlipScorer:
-    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image, [CLS] as in
-    transformers or [ENC] as in the published code.
+    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image, [CLS]
+    as in transformers or [ENC] as in the published code.
 
     Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
     """

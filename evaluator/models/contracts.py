@@ -5,7 +5,7 @@ Families inherit from them, so that a capability that a family does not name has
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -14,6 +14,11 @@ from PIL import Image
 from evaluator.models.memory import BatchSize
 from evaluator.provenance.exposure import Exposure
 
+Pairs: TypeAlias = Sequence[tuple[int, str]]
+"""Pairs of (index into some images, text)."""
+Contests: TypeAlias = Sequence[Sequence[int]] | None
+"""Indices of the pairs that a protocol compares, for each contest."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -21,20 +26,6 @@ class Group:
 
     images: frozenset[str]
     texts: frozenset[str]
-
-
-@dataclass
-class Evaluations:
-    """How many times a diffusion model's network was evaluated on one noisy image and one text."""
-
-    total: int = 0
-    """Since loading, unconditional evaluations included."""
-
-    pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """For each pair of the last call, int64 (pairs,)."""
-
-    unconditional: int = 0
-    """Without a text, in the last call. All pairs of an image share them."""
 
 
 class _Scorer(Protocol):
@@ -46,8 +37,14 @@ class _Scorer(Protocol):
     key: str
     """Name of the model in the cache. Equal keys promise equal results of equal inputs."""
 
+    reusable: bool = True
+    """Whether results are kept for later runs under `key`; else they are kept in the run's folder while it is scored."""
+
     exposure: Exposure | None = None
     """What the model was shown in training, and nothing else; None where that is unknown."""
+
+    counts: dict[str, int] | None = None
+    """What a run records of how the model was asked, such as requests or evaluations of a network, since loading."""
 
     fits_texts: bool = False
     """Whether the model is fitted on the texts of a run before it scores them, as `blind:ngram` is.
@@ -111,24 +108,8 @@ class PairScorer(_Scorer, Protocol):
     asks_again: bool = False
     """Whether pairs without a score are asked again in later runs, as where an endpoint did not answer."""
 
-    @property
-    def counts(self) -> dict[str, int] | None:
-        """What a run records of how the model was asked, such as requests; None for models that do not count."""
-        return None
-
-    evaluations: Evaluations | None = None
-    """Counts the evaluations of a network that is run many times for a pair; None for others."""
-
-    def score_pairs(
-        self,
-        images: Sequence[Any],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
-        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a score.
-
-        A pair is (index into `images`, text). Each contest lists indices of `pairs` that a protocol compares.
-        """
+    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a score."""
         ...
 
 

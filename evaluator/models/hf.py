@@ -12,20 +12,21 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
-from torch.nn import functional as F
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as ANSWERING
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
-from evaluator.models.contracts import DualEncoder, fingerprints
-from evaluator.models.pretrained.loading import (
+from evaluator.models.bases import TowerEncoder, unit
+from evaluator.models.contracts import fingerprints
+from evaluator.models.hub import Source, find_source
+from evaluator.models.pretrained import (
     PROCESSOR,
     TOKENIZER_AND_IMAGES,
+    Precision,
     Pretrained,
     Wanted,
     load_pretrained,
     read_config,
 )
-from evaluator.models.pretrained.source import Source, find_source
-from evaluator.models.pretrained.storage import Precision
 from generator.base.errors import UserError
 
 _LONG = 128
@@ -57,21 +58,9 @@ _KINDS = {
     "blip": Kind("BlipForImageTextRetrieval"),
     "qwen3_vl": Kind("Qwen3VLModel", longest=8192, readers=PROCESSOR),
 }
-_TOGETHER, _ANSWERS = "reads image and text together", "answers in words"
-# types that are no dual encoders: why, and the family that scores them
-_OTHERS = {
-    "vilt": (_TOGETHER, "vilt"), "bridgetower": (_TOGETHER, ""), "flava": (_TOGETHER, ""), "lxmert": (_TOGETHER, ""),
-    "visual_bert": (_TOGETHER, ""), "blip-2": (_TOGETHER, "vqa"),
-    **dict.fromkeys(
-        ("git", "idefics", "idefics2", "idefics3", "instructblip", "internvl", "kosmos-2", "llava", "llava_next",
-         "llava_onevision", "mllama", "gemma3", "paligemma", "pix2struct", "qwen2_vl", "qwen2_5_vl", "smolvlm"),
-        (_ANSWERS, "vqa"),
-    ),
-    "clip_text_model": ("is a text tower alone", ""), "clip_vision_model": ("is an image tower alone", ""),
-}  # fmt: skip
 
 
-class HfEncoder(DualEncoder):
+class HfEncoder(TowerEncoder):
     """A model of transformers as a DualEncoder."""
 
     def __init__(self, loaded: Pretrained, kind: Kind):
@@ -90,11 +79,6 @@ class HfEncoder(DualEncoder):
             return fingerprints(np.array(row, np.int64).tobytes() for row in ids)
         return np.asarray(self._tokenize(texts)["input_ids"].numpy().astype(np.int64))
 
-    @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d)."""
-        return _unit(self.text_features(self.text_inputs(texts)))
-
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """What the text tower reads: int64 (n, text_length) by name."""
         inputs = self._tokenize(texts)
@@ -109,16 +93,6 @@ class HfEncoder(DualEncoder):
     def prepare(self, image: Image.Image) -> Any:
         """An RGB image as the model takes it: tensors by name, each with a first dimension of 1."""
         return self._image_processor(images=[image], return_tensors="pt")
-
-    @torch.inference_mode()
-    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
-        ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
-        return _unit(self.image_features(ready))
-
-    def _on_device(self, values: torch.Tensor) -> torch.Tensor:
-        """Where the model is; numbers that are not whole in its precision."""
-        return values.to(self.device, self._model.dtype if values.is_floating_point() else None)
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._kind.lower else list(texts)
@@ -135,8 +109,10 @@ class HfEncoder(DualEncoder):
 
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
         """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are enabled."""
+        together = {name: torch.cat([each[name] for each in images]).to(self.device) for name in images[0]}
+        dtype = self._model.dtype
         return self._image_features(
-            {name: self._on_device(torch.cat([each[name] for each in images])) for name in images[0]}
+            {name: values.to(dtype) if values.is_floating_point() else values for name, values in together.items()}
         )
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
@@ -190,7 +166,7 @@ class QwenEncoder(HfEncoder):
         chats = [self._chat({"type": "image"})] * len(images)
         sized = [self._resized(image) for image in images]
         inputs = self._processor(text=chats, images=sized, do_resize=False, padding=True, return_tensors="pt")
-        return _unit(self._text_features(inputs.to(self.device)))
+        return unit(self._text_features(inputs.to(self.device)))
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
         return [self._chat({"type": "text", "text": text}) for text in texts]
@@ -242,27 +218,20 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
     name = source.name
     if model_type == "qwen3_vl" and not _is_embedding(source):
         raise UserError(
-            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json that says 'lasttoken'"
-            f"{_score_as('vqa', name)}."
+            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json that says 'lasttoken'; "
+            f"score it as vqa:{name}."
         )
     if model_type == "blip" and architecture not in ("", "BlipForImageTextRetrieval"):
         raise UserError(
             f"'{name}' is a {architecture}, which has no contrastive head; give weights of BlipForImageTextRetrieval, such as Salesforce/blip-itm-base-coco."
         )
-    if model_type in _OTHERS:
-        what, family = _OTHERS[model_type]
-        raise UserError(
-            f"'{name}' is a {model_type} model, which {what} and is no dual encoder{_score_as(family, name)}."
-        )
     if model_type not in _KINDS:
+        family = "vilt" if model_type == "vilt" else "vqa" * (model_type in ANSWERING)
+        mend = f"score it as {family}:{name}" if family else "a class of your own can score it, see docs/models.md"
         raise UserError(
             f"'{name}' is a model of type '{model_type}', which is none of the dual encoders of hf: ({', '.join(_KINDS)}); "
-            f"a class of your own can score it, see python: in docs/models.md."
+            f"{mend}."
         )
-
-
-def _score_as(family: str, name: str) -> str:
-    return f"; score it as {family}:{name}" if family else ""
 
 
 def _is_embedding(source: Source) -> bool:
@@ -283,7 +252,3 @@ def _text_length(kind: Kind, config: Any, tokenizer: Any) -> int:
     if config.model_type == "altclip":  # XLM-RoBERTa counts positions from after its padding id
         positions -= text.pad_token_id + 1
     return int(min(positions, tokenizer.model_max_length, kind.longest or positions))
-
-
-def _unit(features: torch.Tensor) -> np.ndarray:
-    return np.asarray(F.normalize(features.float(), dim=-1).cpu().numpy())

@@ -6,7 +6,6 @@
 """
 
 import copy
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -14,8 +13,7 @@ from typing import Any, cast
 import torch
 
 from evaluator.models.contracts import Model
-from evaluator.models.python import adapt
-from evaluator.models.state import networks_of, state_digest
+from evaluator.models.user_objects import adapt, networks_of
 from generator.base.errors import UserError
 
 _OPEN_CLIP, _TRANSFORMERS = ("encode_image", "encode_text"), ("get_image_features", "get_text_features")
@@ -87,17 +85,15 @@ def _device_of(model: Any) -> str | None:
 def _of_open_clip(model: Any, preprocess: Any, tokenizer: Any, name: str) -> Model:
     from evaluator.models.open_clip import OpenClipEncoder
 
-    try:
-        state = state_digest((model.eval(), preprocess), type(model))
-    except TypeError:  # a lambda among the steps: nothing of it is reused
-        state = secrets.token_hex()
     device = torch.device(_device_of(model) or "cpu")
-    return OpenClipEncoder(model, preprocess, tokenizer, {"state": state}, name, device)
+    found = OpenClipEncoder(model, preprocess, tokenizer, {"class": type(model).__name__}, name, device)
+    found.reusable = False
+    return found
 
 
 def _of_transformers(model: Any, processor: Any, name: str) -> Model:
     from evaluator.models.hf import as_dual_encoder
-    from evaluator.models.pretrained.loading import describe_pretrained
+    from evaluator.models.pretrained import describe_pretrained
     from evaluator.models.vqa import as_vqa_scorer
 
     reads = copy.deepcopy(processor)  # what is set on it, such as the padding, stays out of the caller's
@@ -108,4 +104,5 @@ def _of_transformers(model: Any, processor: Any, name: str) -> Model:
             f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: (docs/models.md); give an object with "
             "encode_images and encode_texts, or score."
         )
+    found.reusable = False
     return found

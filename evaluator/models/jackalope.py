@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from evaluator.models.contracts import Model
-from evaluator.models.open_clip_config import CONFIG, check_plain_sizes
+from evaluator.models.open_clip import CONFIG, check_plain_sizes
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import RECORD
-from evaluator.provenance.forgetting import FORGETTING, read_forgetting
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST
@@ -40,7 +39,7 @@ def load_jackalope(path: str, device: str | None) -> Model:
         )
     check_own_files(folder)
     ours = _FILES[family_of(folder)]
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD, FORGETTING}):
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD}):
         raise UserError(
             f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
@@ -52,8 +51,6 @@ def load_jackalope(path: str, device: str | None) -> Model:
         "weights": str(folder),
         "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
     }
-    if measured := read_forgetting(folder):
-        encoder.info["forgetting"] = measured
     return encoder
 
 

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,15 @@ class BatchSize:
                 continue
             # after the handler, since the error's traceback holds the tensors of the failed batch
             self._shrink(len(part))
+
+    def fill(
+        self, compute: Callable[[Sequence[int]], np.ndarray], rows: Sequence[int], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """What `compute` returns for batches of rows, each in its rows of a float32 array of a shape; NaN in other rows."""
+        found = np.full(shape, np.nan, dtype=np.float32)
+        for part, values in self.run(compute, rows):
+            found[list(part)] = values
+        return found
 
     def _shrink(self, tried: int) -> None:
         if tried == 1:

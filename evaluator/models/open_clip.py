@@ -6,8 +6,7 @@
 
 import hashlib
 import json
-import pickle
-import struct
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,30 +16,25 @@ import numpy as np
 import open_clip
 import torch
 from PIL import Image
-from safetensors import SafetensorError
-from torch.nn import functional as F
 
-from evaluator.models.contracts import DualEncoder
-from evaluator.models.damage import damage_in
+from evaluator.models.bases import TowerEncoder
 from evaluator.models.device import best_device
-from evaluator.models.memory import out_of_memory
-from evaluator.models.open_clip_config import CONFIG, check_open_clip_config
-from evaluator.models.pretrained.source import Source, first_line, loading
-from evaluator.models.quiet import quiet
+from evaluator.models.hub import Source, loading
 from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 
+CONFIG = "open_clip_config.json"
+_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+# what tokenizers of open_clip may be given; anything else is handed on to transformers, or names a file to read
+_TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
 _QUICK = "-quickgelu"
 _FEW = 8
-# raised by reading a file that is not a checkpoint of tensors
-_NOT_TENSORS = (pickle.UnpicklingError, EOFError, SafetensorError, IndexError, StopIteration, struct.error)
-# raised by a checkpoint or configuration that does not fit
-_UNFIT = (OSError, ValueError, KeyError, RuntimeError, AttributeError, TypeError, AssertionError, ZeroDivisionError)
+_OWN = "by the model's own configuration"
 
 
-class OpenClipEncoder(DualEncoder):
+class OpenClipEncoder(TowerEncoder):
     """A model of open_clip as a DualEncoder, in the precision of its weights."""
 
     def __init__(
@@ -77,11 +71,6 @@ class OpenClipEncoder(DualEncoder):
         ids: np.ndarray = self._tokenizer(list(texts)).numpy()
         return ids
 
-    @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d)."""
-        return _unit(self.text_features(self.text_inputs(texts)))
-
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """What the text tower reads, by name: token ids, int64 (n, text_length)."""
         return {"text": self._tokenizer(list(texts))}
@@ -108,12 +97,6 @@ class OpenClipEncoder(DualEncoder):
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
 
-    @torch.inference_mode()
-    def encode_images(self, images: Sequence[Image.Image | torch.Tensor]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
-        pixels = [image if isinstance(image, torch.Tensor) else self.prepare(image) for image in images]
-        return _unit(self.image_features(pixels))
-
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or `hf-hub:OWNER/NAME@REVISION`.
@@ -128,21 +111,19 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
             raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
         read_json(folder / CONFIG)  # raises UserError where it is damaged
         check_weights_folder(folder)
-        exposure = recorded_exposure(folder)
-        encoder = _load(name, None, False, device, "by the model's own configuration")
-        encoder.exposure = exposure
+        encoder = _load(name, None, False, device, _OWN)
+        encoder.exposure = recorded_exposure(folder)
         return encoder
     if name.startswith("hf-hub:"):
         place, _, revision = name.removeprefix("hf-hub:").partition("@")
-        if revision:  # open_clip itself loads the newest one
-            source = Source(name, place, revision, "open_clip:hf-hub:")
-            with loading(source):
-                folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
-            check_weights_folder(folder)
-            encoder = _load(f"local-dir:{folder}", None, False, device, "by the model's own configuration")
-            encoder.info["weights"] = name
-            return encoder
-        return _load(name, None, False, device, "by the model's own configuration")
+        if not revision:
+            return _load(name, None, False, device, _OWN)
+        with loading(Source(name, place, revision, "name another revision")):  # open_clip itself loads the newest one
+            folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
+        check_weights_folder(folder)
+        encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
+        encoder.info["weights"] = name
+        return encoder
     architecture, _, weights = name.partition("@")
     known = open_clip.list_models()
     if architecture not in known:
@@ -183,40 +164,20 @@ def _suggest(name: str, known: list[str]) -> str:
 def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
-    try:
-        with quiet():
-            config = open_clip.get_model_config(name)
-            check_open_clip_config(config, given)
-            model, preprocess = open_clip.create_model_from_pretrained(
-                name, weights, force_quick_gelu=quick, device=target, precision="fp32"
-            )
-            by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
-            tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
-    except (*_NOT_TENSORS, *_UNFIT) as error:
-        if out_of_memory(error):
-            raise UserError(
-                f"There is not enough memory to load '{given}'; choose --device cpu or a smaller model."
-            ) from None
-        if damage := damage_in(Path(given.removeprefix("local-dir:"))):
-            raise UserError(f"{damage}; copy it again, or give another checkpoint saved by open_clip.") from None
-        raise _unloadable(error, name, given, weights is None) from None
+    mend = (
+        "give a folder that open_clip wrote" if weights is None else f"give a checkpoint of {name} saved by open_clip"
+    )
+    with loading(Source(given, given.removeprefix("local-dir:"), None, mend)):
+        config = open_clip.get_model_config(name)
+        check_open_clip_config(config, given)
+        model, preprocess = open_clip.create_model_from_pretrained(
+            name, weights, force_quick_gelu=quick, device=target, precision="fp32"
+        )
+        by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
+        tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
-
-
-def _unloadable(error: Exception, name: str, given: str, is_folder: bool) -> UserError:
-    """What is said of a checkpoint whose file is whole, and yet cannot be loaded."""
-    reason = first_line(error)
-    if isinstance(error, _NOT_TENSORS):
-        return UserError(f"'{given}' is not a checkpoint of tensors alone ({reason}); give a file saved by open_clip.")
-    if "download" in str(error) or "HF Hub" in str(error):
-        return UserError(f"'{given}' cannot be downloaded ({reason}); check the network, or give a local file.")
-    if isinstance(error, RuntimeError) and "state_dict" in str(error):
-        mend = f"correct {CONFIG}" if is_folder else "name the architecture they were trained with"
-        return UserError(f"The weights '{given}' do not fit {CONFIG if is_folder else name} ({reason}); {mend}.")
-    what = f"folder with {CONFIG}" if is_folder else "checkpoint"
-    return UserError(f"'{given}' cannot be loaded as {name} ({reason}); give a {what} saved by open_clip.")
 
 
 def activation_of(model: torch.nn.Module) -> str:
@@ -225,12 +186,60 @@ def activation_of(model: torch.nn.Module) -> str:
     return ", ".join(sorted(names))
 
 
-def _unit(embeddings: torch.Tensor) -> np.ndarray:
-    return np.asarray(F.normalize(embeddings.float(), dim=-1).cpu().numpy())
-
-
 def _describe(step: Any) -> str:
     """A step of the preprocessing with its settings; of a plain function, its name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
         return str(getattr(step, "__name__", type(step).__name__))
     return " ".join(str(step).split())
+
+
+def check_open_clip_config(config: Any, given: str) -> None:
+    """Raise UserError where a model's configuration asks for foreign code or names a path.
+
+    `config` is the `model_cfg` of open_clip_config.json, `given` what the user named.
+    """
+    parts: list[Any] = [config.get(name) for name in ("text_cfg", "vision_cfg")] if isinstance(config, Mapping) else []
+    if not parts or not all(isinstance(part, Mapping) for part in parts):
+        raise UserError(
+            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give a folder that open_clip wrote."
+        )
+    text, vision = parts
+    options = text.get("tokenizer_kwargs") or {}
+    if not isinstance(options, Mapping) or (foreign := sorted(map(str, options.keys() - _TOKENIZER))):
+        named = ", ".join(foreign) if isinstance(options, Mapping) else repr(options)
+        raise UserError(
+            f"The open_clip_config.json of '{given}' gives the tokenizer {named}, which could run code or read other files; "
+            f"take it out of tokenizer_kwargs (allowed: {', '.join(sorted(_TOKENIZER))})."
+        )
+    for part, key in ((text, "hf_tokenizer_name"), (text, "hf_model_name"), (vision, "timm_model_name")):
+        name = part.get(key)
+        if name and not (isinstance(name, str) and _HUB_NAME.fullmatch(name)):
+            raise UserError(
+                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain name of a model; correct it."
+            )
+    if text.get("hf_model_name"):
+        _check_text_model(text["hf_model_name"], given)
+
+
+def _check_text_model(name: str, given: str) -> None:
+    """Refuse a text tower of transformers that brings code of its own, since open_clip cannot be told not to run it."""
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+    if getattr(config, "auto_map", None):
+        raise UserError(
+            f"The text model '{name}' of '{given}' has code of its own, which is not run; give another model."
+        )
+
+
+def check_plain_sizes(config: Any, given: str) -> None:
+    """Raise UserError where an architecture has more than numbers, as `score train` writes it: no name, nothing to look up."""
+    found = config if isinstance(config, Mapping) else {}
+    towers = [each for each in found.values() if isinstance(each, Mapping)]
+    for part in ({key: each for key, each in found.items() if not isinstance(each, Mapping)}, *towers):
+        for key, value in part.items():
+            if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
+                raise UserError(
+                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, and `score train` writes numbers alone; load it as "
+                    f"open_clip:local-dir:{given} if you trust it."
+                )

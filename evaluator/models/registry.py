@@ -46,7 +46,7 @@ FAMILIES = {
         "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
     ),
     "api": Family(
-        "evaluator.models.api.scorer:load_api",
+        "evaluator.models.api:load_api",
         "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: api:http://localhost:8000/v1@MODEL",
     ),
     "blind": Family(
@@ -99,8 +99,7 @@ def load_model(spec: str, device: str | None, **arguments: Any) -> Model:
         return model
     load = _foreign(family, loader)
     taken = checked_arguments(load, arguments, f"{family}:")
-    from evaluator.models.python import adapt
-    from evaluator.models.user_code import user_code
+    from evaluator.models.user_objects import adapt, user_code
 
     with user_code(spec, loader):
         own = load(name, device, **taken)

@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.cross_encoder import BATCH, CrossEncoder, padded_tokens
-from evaluator.models.pretrained.loading import TOKENIZER_AND_IMAGES, Pretrained, Wanted, load_pretrained
-from evaluator.models.pretrained.storage import Precision
+from evaluator.models.bases import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
 
 _WANTED = Wanted(
     "vilt:", "a ViLT model with a retrieval head", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES

@@ -4,6 +4,7 @@ The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Ge
 section 3); the score is the log odds of yes against no.
 """
 
+import copy
 import inspect
 import logging
 from collections.abc import Sequence
@@ -13,68 +14,79 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 from PIL import Image
+from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.blip import FirstToken, encode_blip_images, first_id, tokenize_blip
-from evaluator.models.contracts import PairScorer, fingerprints
-from evaluator.models.cross_encoder import BATCH, PAIR, CrossEncoder, padded_tokens
+from evaluator.models.bases import PAIR
+from evaluator.models.blip import BlipVqaScorer, FirstToken
+from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.hub import first_line
 from evaluator.models.memory import BatchSize
-from evaluator.models.pretrained.loading import PROCESSOR, Pretrained, Wanted, load_pretrained
-from evaluator.models.pretrained.source import first_line
-from evaluator.models.pretrained.storage import Storage
-from evaluator.models.shared_prefix import SharedPrefix
+from evaluator.models.pretrained import PROCESSOR, Pretrained, Storage, Wanted, load_pretrained
+from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
-QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
-CHANNELS = ("log_odds", "p_yes")
 GENERATIVE_BATCH = 8
 _BLIP = {"blip": "BlipForQuestionAnswering"}
-_WORD_STARTS = "Ġ▁ "
 _SAME = {torch.float32: 1e-4}
 _ROUNDED = 0.1
 """How near log odds are that differ by rounding alone; in half precisions."""
 
 
-def spelled(token: str) -> str:
-    """A token without a leading space or mark of a word's start, in lower case.
+class SharedPrefix:
+    """Prompts about one image that a causal model of transformers continues from their common beginning.
 
-    >>> spelled("▁Yes")
-    'yes'
-    """
-    return token.lstrip(_WORD_STARTS).casefold()
-
-
-class AnswerTokens:
-    """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
-
-    Raises UserError when the tokenizer has none for one of the two.
+    Their ends are padded on the right. In causal attention a token reads only what is before it, so padding changes nothing.
     """
 
-    def __init__(self, tokenizer: Any, name: str):
-        self.ids = {
-            answer: sorted(i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer)
-            for answer in ("yes", "no")
+    def __init__(self, model: Any, inputs: Any, prompts: Sequence[list[int]]):
+        """inputs: of the first prompt with its image, as the processor gives them, a batch of 1. prompts: token ids of every
+        prompt, in which the image has its place and is not yet spelled out.
+
+        Raises ValueError where the tokens that the processor gives do not end as the first prompt does.
+        """
+        self._model = model
+        ids = inputs["input_ids"][0]
+        ends = _after_common(prompts)
+        n = len(ids) - len(ends[0])
+        if n < 1 or ids[n:].tolist() != ends[0]:
+            raise ValueError("the processor changes what follows the image")
+        before = {
+            name: value[:, :n] if value.shape == inputs["input_ids"].shape else value for name, value in inputs.items()
         }
-        for answer, ids in self.ids.items():
-            if not ids:
-                raise UserError(
-                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English."
-                )
+        self._past = model(**before, use_cache=True, **_no_logits(model)).past_key_values
+        self._length = int(self._past.get_seq_length())
+        if self._length != n:
+            raise ValueError("the model keeps another number of tokens than it reads")
+        self._ends = [torch.tensor(end, device=ids.device) for end in ends]
 
-    def scores(self, logits: torch.Tensor) -> torch.Tensor:
-        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first token."""
-        logits = logits.float()
-        yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
-        return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
+    def last_logits(self, rows: Sequence[int]) -> torch.Tensor:
+        """Logits (rows, vocabulary) of the token that follows each of some prompts."""
+        past = copy.deepcopy(self._past)
+        past.batch_repeat_interleave(len(rows))
+        ends = [self._ends[row] for row in rows]
+        last = torch.tensor([len(end) - 1 for end in ends], device=ends[0].device)
+        logits: torch.Tensor = self._model(
+            input_ids=pad_sequence(ends, batch_first=True), past_key_values=past, use_cache=True
+        ).logits
+        return logits[torch.arange(len(rows), device=logits.device), last.to(logits.device)]
 
 
-def question(text: str) -> str:
-    """The question about a text. Phrases and sentences get the same wording, so that only the texts differ.
+def _after_common(prompts: Sequence[list[int]]) -> list[list[int]]:
+    """Each list without what all begin with; at least the last element of each stays.
 
-    >>> question("There is a red cube.")
-    'Does this figure show "There is a red cube."? Please answer yes or no.'
+    >>> _after_common([[1, 2, 3, 9], [1, 2, 4, 5, 9]])
+    [[3, 9], [4, 5, 9]]
     """
-    return QUESTION.format(text)
+    most, n = min(map(len, prompts)) - 1, 0
+    while n < most and all(prompt[n] == prompts[0][n] for prompt in prompts):
+        n += 1
+    return [prompt[n:] for prompt in prompts]
+
+
+def _no_logits(model: Any) -> dict[str, int]:
+    """The option for a single token's logits, which take much memory for all tokens of an image."""
+    return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
 
 
 class VqaScorer(PairScorer):
@@ -118,12 +130,7 @@ class VqaScorer(PairScorer):
         return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in rows)
 
     @torch.inference_mode()
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""
 
         def compute(part: Sequence[int]) -> np.ndarray:
@@ -236,54 +243,6 @@ class VqaScorer(PairScorer):
         raise UserError(
             f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); {mend}."
         )
-
-
-class BlipVqaScorer(CrossEncoder):
-    """BLIP for question answering (Li et al. 2022) as a PairScorer.
-
-    The vision encoder runs once per image. The text encoder reads the question and attends to the image; the first token
-    of the decoder is the answer.
-    """
-
-    channels = CHANNELS
-
-    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
-        super().__init__(loaded, batch)
-        self._first = first_id(loaded, first_token)
-        self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
-        self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
-        asked = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
-        self.info |= {"text_length": self._length, "first_token": first_token, **asked}
-        self.key = loaded.key("vqa", asked, self._length, *([] if self._first is None else [self._first]))
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids of the question, int64 (n, text_length)."""
-        return padded_tokens(self._loaded.tokenizer, [question(text) for text in texts], self._length)
-
-    def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return list(encode_blip_images(self._loaded, images))
-
-    def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
-        model, states = self._loaded.model, torch.stack(list(features))
-        words = tokenize_blip(self._loaded, [question(text) for text in texts], self._length, self._first)
-        mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
-        asked = model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
-        return self._answers.scores(self._answer(asked.last_hidden_state, words["attention_mask"].sum(1)))
-
-    def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of questions of `lengths`.
-
-        Questions of one length are decoded together, without padding: transformers lets the decoder attend to it.
-        """
-        decoder, start = self._loaded.model.text_decoder, self._loaded.model.decoder_start_token_id
-        logits: list[torch.Tensor] = []
-        order: list[torch.Tensor] = []
-        for length in lengths.unique().tolist():
-            rows = (lengths == length).nonzero()[:, 0]
-            begin = torch.full((len(rows), 1), start, device=questions.device)
-            logits.append(decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[:, -1])
-            order.append(rows)
-        return torch.cat(logits)[torch.cat(order).argsort()]
 
 
 def _decoder_start(model: Any) -> int | None:

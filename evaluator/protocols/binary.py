@@ -1,13 +1,19 @@
-"""Binary accuracy: the true text against its foil (protocols, section 1; Peng et al. 2026, section 3.1)."""
+"""The true text against its foil: binary accuracy, alone and with the environment named in both captions."""
 
-from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
 from evaluator.protocols.protocol import Protocol
-from evaluator.protocols.results import ProtocolResults, recall, tabulate
+from evaluator.protocols.results import (
+    ProtocolResults,
+    category_means,
+    difference,
+    kinds_and_skills,
+    recall,
+    tabulate,
+)
 from evaluator.protocols.scores import Scores
 
 
 class Binary(Protocol):
-    """Accuracy by kind of foil and split, and over all kinds where there are several. Chance 1/2.
+    """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1). Chance 1/2.
 
     Of benchmarks whose authors average over categories, that too, and by skill where a kind has several.
     """
@@ -19,9 +25,22 @@ class Binary(Protocol):
         accuracy = recall(items, items.false, "accuracy")
         rows = tabulate(items, [accuracy]) if len(set(items.kind)) > 1 else []
         rows += tabulate(items, [accuracy], ["kind"])
-        if averages_categories(scores):
+        if scores.averages_categories:
             categories = kinds_and_skills(items)
             rows += category_means(items, [accuracy], categories)
             if len(set(categories)) > len(set(items.kind)):
                 rows += tabulate(items, [accuracy], ["kind", "skill"], gaps=False)
         return ProtocolResults(items, [accuracy], rows)
+
+
+class Context(Protocol):
+    """Accuracy with minimal captions, with the environment in the captions, and the paired difference, by kind and split."""
+
+    name = "context"
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
+        context = recall(items, items.false & (items.slot == "context"), "accuracy, with context", slot="context")
+        outcomes = [minimal, context, difference("context - minimal", context, minimal)]
+        return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))

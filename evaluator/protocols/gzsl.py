@@ -1,4 +1,4 @@
-"""Zero-shot and generalised zero-shot (protocols, section 2; Pearson et al. 2025)."""
+"""Which of several wrong texts is chosen: zero-shot questions, and confusion sets of the same words."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluator.protocols.errors import candidate_errors
 from evaluator.protocols.items import Items
-from evaluator.protocols.protocol import Protocol, lazy
+from evaluator.protocols.protocol import Layout, Protocol
 from evaluator.protocols.results import ProtocolResults, error_shares, recall, tabulate
 from evaluator.protocols.scores import Scores
 
@@ -15,16 +15,13 @@ DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
 
 class Gzsl(Protocol):
     """R@1 against all wrong labels (GZSL) and against those of the zero-shot question alone (ZSL); errors of GZSL as shares of
-    all predictions, and which way they go.
+    all predictions, and which way they go (protocols, section 2; Pearson et al. 2025).
 
     Items without a zero-shot question, those of one object, have no ZSL.
     """
 
     name = "gzsl"
-    tables = (
-        lazy("evaluator.report.tables.of_protocol:pivot", lines=["kind", "split"], columns=["metric", "error"]),
-        lazy("evaluator.report.tables.of_protocol:errors"),
-    )
+    layout = Layout(["kind", "split"], ["metric", "error"])
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
@@ -41,6 +38,24 @@ class Gzsl(Protocol):
             shares = error_shares(part, "share of predictions", part.truth | part.false)
             rows += tabulate(part, shares, ["kind"], gaps=False)
         return ProtocolResults(items, [generalised, zero_shot], rows + candidate_errors(scores, compared))
+
+
+class Confusion(Protocol):
+    """R@1 against every other assignment of the same words, chance true/size (protocols, section 5; Auto-Comp, 2026).
+
+    Of the errors, the share of each pattern beside its share among the negatives, and which way they go.
+    """
+
+    name = "confusion"
+
+    def measure(self, scores: Scores) -> ProtocolResults:
+        items = scores.items(self.name)
+        first = recall(items, items.false)
+        shares = error_shares(items, "share of errors", items.false)
+        wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
+        rows = tabulate(items, [first], ["kind"])
+        rows += tabulate(items.take(wrong), [share.take(wrong) for share in shares], ["kind"], gaps=False)
+        return ProtocolResults(items, [first], rows + candidate_errors(scores, items))
 
 
 def _zero_shot(items: Items) -> np.ndarray:

@@ -2,10 +2,18 @@
 
 import numpy as np
 
-from evaluator.protocols.categories import averages_categories, category_means, kinds_and_skills
-from evaluator.protocols.comparison import best_score
-from evaluator.protocols.protocol import Protocol, lazy
-from evaluator.protocols.results import Outcome, ProtocolResults, all_won, difference, tabulate
+from evaluator.metrics.comparison import best_score
+from evaluator.metrics.questions import all_won, augmented_accuracy, brittleness
+from evaluator.protocols.protocol import Layout, Protocol
+from evaluator.protocols.results import (
+    Outcome,
+    ProtocolResults,
+    category_means,
+    difference,
+    kinds_and_skills,
+    right,
+    tabulate,
+)
 from evaluator.protocols.scores import Scores
 
 REPLACE, OBJECT = "replace", "object"
@@ -19,19 +27,20 @@ class HardPositives(Protocol):
     """
 
     name = "hard_positives"
-    tables = (lazy("evaluator.report.tables.of_protocol:pivot", lines=["kind", "skill", "split"], columns=["metric"]),)
+    layout = Layout(["kind", "skill", "split"], ["metric"])
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
-        tolerance = items.tolerance
-        between = [all_won("brittleness", 1 / 6, pairs, tolerance) for pairs in ([(c, n), (n, p)], [(p, n), (n, c)])]
-        original = all_won("original accuracy", 1 / 2, [(c, n)], tolerance)
-        augmented = all_won("augmented accuracy", 1 / 3, [(c, n), (p, n)], tolerance)
+        original = right("original accuracy", 1 / 2, all_won([(c, n)], items.tolerance))
+        augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, items.tolerance))
         outcomes = [
-            original, augmented, difference("augmented - original", augmented, original), _either(*between),
+            original,
+            augmented,
+            difference("augmented - original", augmented, original),
+            right("brittleness", 1 / 3, brittleness(c, n, p, items.tolerance)),
             *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
-        ]  # fmt: skip
+        ]
         apart = (items.kind == REPLACE) & (items.skill == OBJECT)
         rows = tabulate(items.take(~apart), [outcome.take(~apart) for outcome in outcomes], ["kind"])
         for kind in sorted(set(items.kind.tolist())):
@@ -39,15 +48,9 @@ class HardPositives(Protocol):
             if len(set(items.skill[inside])) > 1 or apart[inside].any():
                 part = [outcome.take(inside) for outcome in outcomes]
                 rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
-        if averages_categories(scores):
+        if scores.averages_categories:
             rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))
         return ProtocolResults(items, outcomes, rows)
-
-
-def _either(a: Outcome, b: Outcome) -> Outcome:
-    """Whether either of two outcomes holds that exclude one another."""
-    value = a.value + b.value
-    return Outcome(a.metric, value, (a.tie | b.tie) & (value == 0), a.chance + b.chance)
 
 
 def _score(metric: str, scores: np.ndarray) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.protocols.comparison import TOLERANCE
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
@@ -57,7 +57,7 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
-    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by "|"; None where they are unknown
+    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by ";"; None where they are unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
     partitioned: bool = False
@@ -118,12 +118,12 @@ def split_rank(split: str) -> tuple[int, str]:
 
 
 def reported_splits(splits: Iterable[str]) -> list[str]:
-    """The splits that are reported, in their order, each once; gaps between splits are none.
+    """The splits that are reported, in their order, each once.
 
-    >>> reported_splits(["val", "unseen", "seen", "seen - unseen", "ood_test"])
+    >>> reported_splits(["val", "unseen", "seen", "ood_test"])
     ['seen', 'unseen', 'ood_test']
     """
-    return sorted({split for split in splits if split not in _LEFT_OUT and " - " not in split}, key=split_rank)
+    return sorted({split for split in splits if split not in _LEFT_OUT}, key=split_rank)
 
 
 def item_columns(table: pa.Table) -> dict[str, Any]:

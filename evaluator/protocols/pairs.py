@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluator.protocols.comparison import best_score
+from evaluator.metrics.comparison import best_score
+from evaluator.metrics.questions import group_score, image_score, text_score
 from evaluator.protocols.items import INCOMPLETE
 from evaluator.protocols.protocol import Protocol
-from evaluator.protocols.results import ProtocolResults, all_won, tabulate
+from evaluator.protocols.results import ProtocolResults, right, tabulate
 from evaluator.protocols.scores import Scores
+
+_METRICS = (("text", 1 / 4, text_score), ("image", 1 / 4, image_score), ("group", 1 / 6, group_score))
 
 
 class Pairs(Protocol):
@@ -22,13 +25,13 @@ class Pairs(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        masks = [[(items.slot == k) & mask for k in "01"] for mask in (items.truth, items.false)]
-        complete = np.all([mask.any(axis=1) for of_truth in masks for mask in of_truth], axis=0)
+        table, complete = np.full((len(items), 2, 2), np.nan, items.scores.dtype), np.ones(len(items), dtype=bool)
+        for caption in (0, 1):
+            for image in (0, 1):
+                mask = (items.slot == str(caption)) & (items.truth if image == caption else items.false)
+                table[:, image, caption] = best_score(items.scores, mask)
+                complete &= mask.any(axis=1)
         items = replace(items, unscored=np.where(complete | ~items.scored, items.unscored, INCOMPLETE))
-        own, other = ([best_score(items.scores, mask) for mask in of_truth] for of_truth in masks)
-        text = [(own[0], other[1]), (own[1], other[0])]  # of one image, its caption against the other's
-        image = [(own[0], other[0]), (own[1], other[1])]  # of one caption, its image against the other
-        scored = (("text", 1 / 4, text), ("image", 1 / 4, image), ("group", 1 / 6, text + image))
-        outcomes = [all_won(*each, items.tolerance) for each in scored]
+        outcomes = [right(name, by_chance, of(table, items.tolerance)) for name, by_chance, of in _METRICS]
         rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
         return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["kind"]))

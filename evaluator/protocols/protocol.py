@@ -1,43 +1,43 @@
-"""What a protocol declares: its name, what it needs, how it measures, and how its results are drawn and tabulated."""
+"""What a protocol declares: its name, how it measures, and how its table is laid out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from pkgutil import resolve_name
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from evaluator.protocols.pools import Fold
-from evaluator.protocols.results import ProtocolResults, Results
+from evaluator.protocols.records import Results
+from evaluator.protocols.results import ProtocolResults
 from evaluator.protocols.scores import Scores
 from generator.dataset.reader import Benchmark
 
 
-def lazy(target: str, **options: Any) -> Callable[..., Any]:
-    """The function "module:name" with keyword arguments, imported when it is called: drawing loads matplotlib.
+@dataclass(frozen=True)
+class Layout:
+    """A table with a line for each value of the labels `lines`, and a column for each value of the labels `columns`.
 
-    >>> lazy("builtins:sorted", reverse=True)([1, 3, 2])
-    [3, 2, 1]
+    chance: the head of a column with the chance of the last cell; without it chance stands in a last line. sizes: whether
+    numbers of items and clusters stand to the right, where they are the same for all columns.
     """
-    return lambda *arguments: resolve_name(target)(*arguments, **options)
 
-
-BY_SPLIT = lazy("evaluator.report.figures:by_split")
+    lines: Sequence[str]
+    columns: Sequence[str]
+    chance: str = ""
+    sizes: bool = True
 
 
 class Protocol(ABC):
     """How the scores of a benchmark's items become results. To add one, write it in a file and name it in registry.py.
 
-    figures: functions (results of one or more runs, protocol) → SVG texts. tables: functions (results of one run, protocol)
-    → LaTeX tables. Both are in evaluator.report, or your own.
+    Its tables and figures follow from its rows: evaluator.report draws errors, raw retrieval, fits and cells where it has them.
     """
 
     name: ClassVar[str]
     """The name that the benchmark's items give it."""
     compares_images: ClassVar[bool] = False
     """Whether scores of different images are compared, for which a model may have a channel of its own."""
-    figures: ClassVar[Sequence[Callable[[Sequence[Results], str], list[str]]]] = (BY_SPLIT,)
-    tables: ClassVar[Sequence[Callable[[Results, str], list[Any]]]] = (
-        lazy("evaluator.report.tables.of_protocol:by_split"),
-    )
+    layout: ClassVar[Layout | None] = None
+    """How its table is laid out; None for a line for each metric and group, and a column for each split and gap."""
 
     @abstractmethod
     def measure(self, scores: Scores) -> ProtocolResults:
@@ -48,5 +48,5 @@ class Protocol(ABC):
         return []
 
     def caption(self, results: Results) -> str:
-        """What the caption of its LaTeX tables says in addition."""
+        """What the caption of its tables says in addition."""
         return ""

@@ -3,13 +3,15 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from evaluator.metrics.ranking import ranks
 from evaluator.protocols.items import COUNTS, NOT_A_NUMBER, TRUNCATED, positions, split_rank, strings
 from evaluator.protocols.pools import Fold
-from evaluator.protocols.ranking import ranks
-from evaluator.protocols.results import Outcome, Row, result_row
+from evaluator.protocols.records import Row
+from evaluator.protocols.results import Mean, result_row, right
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_means
@@ -106,17 +108,16 @@ def _recall(fold: Fold, run: Scores, transposed: bool) -> _Recall:
     return found.recall(1), found.lost_to_ties(1), reasons
 
 
-def _row(metric: str, labels: Row, folds: Sequence[Fold], outcomes: Sequence[_Recall], level: float) -> Row:
-    right, tie, reasons = (np.concatenate(column) for column in zip(*outcomes, strict=True))
+def _row(metric: str, labels: dict[str, Any], folds: Sequence[Fold], outcomes: Sequence[_Recall], level: float) -> Row:
+    value, tie, reasons = (np.concatenate(column) for column in zip(*outcomes, strict=True))
     scored = reasons == ""
     clusters = np.concatenate([fold.clusters for fold in folds]).astype(str)
     images = np.concatenate([fold.images for fold in folds]).astype(str)
     chance = 1 / len(folds[0].images)
-    means = [float(r[u == ""].mean()) for r, _, u in outcomes if (u == "").any()]
+    means = [float(won[why == ""].mean()) for won, _, why in outcomes if (why == "").any()]
+    sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
     shared = Clusters.of(clusters[scored], scenes=images[scored])
-    estimate = cluster_means(right[scored].astype(float)[:, None], shared, level, chance=[chance])[0]
-    outcome = Outcome(metric, right.astype(float), tie, np.full(len(right), chance))
-    return result_row(
-        outcome, labels, estimate, ties=int(tie[scored].sum()), unscored=int((~scored).sum()), average=MACRO,
-        sd=float(np.std(means, ddof=1)) if len(means) > 1 else None, chance=chance,
-    )  # fmt: skip
+    estimate = cluster_means(value[scored].astype(float)[:, None], shared, level, chance=[chance])[0]
+    outcome = right(metric, chance, (value, tie))
+    ties, unscored = int(tie[scored].sum()), int((~scored).sum())
+    return result_row(outcome, labels, Mean(estimate, chance, sd), MACRO, ties, unscored)

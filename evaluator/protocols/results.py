@@ -1,4 +1,4 @@
-"""Outcomes of items under a metric, and the rows of results that all protocols share."""
+"""Outcomes of items under a metric, and the rows of the long table that they become."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,16 +7,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evaluator.protocols.comparison import TOLERANCE, beats, chance, recall_at_k, wrong_choices
+from evaluator.metrics.averages import category_weights
+from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
+from evaluator.metrics.questions import Won
 from evaluator.protocols.items import COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
+from evaluator.protocols.records import Row
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
     Estimate,
     cluster_means,
-    means_over_strata,
     paired_difference,
     scaled,
     subtract,
+    weighted_means,
 )
 
 GAPS = (
@@ -27,13 +30,10 @@ GAPS = (
     (MIXED, "seen"),
     (FULL, "unseen"),
 )
-MICRO, MACRO = "micro (over items)", "macro (over n)"
 TIE, UNNAMED = "tie", "unnamed"
-Row = dict[str, Any]
-"""A row of results: see `result_row`."""
-Results = dict[str, Any]
-"""The results of a run: see evaluator.runs.measure."""
+OVER_CATEGORIES = "macro (over categories)"
 Unit = Literal["share", "difference", "score"]
+Labels = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ProtocolResults:
     items: Items
     outcomes: list[Outcome]
     rows: list[Row]
-    fits: list[Row] = field(default_factory=list)
+    fits: list[dict[str, Any]] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
 
     def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
@@ -78,39 +78,31 @@ class ProtocolResults:
             yield self.items.take(rows), [outcome.take(rows) for outcome in self.outcomes]
 
 
+def right(metric: str, by_chance: float | np.ndarray, won: Won) -> Outcome:
+    """The outcome of a metric that says which questions are right, and which only ties decided."""
+    value, tie = won
+    return Outcome(metric, value.astype(float), tie, np.broadcast_to(by_chance, value.shape).astype(float))
+
+
 def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c") -> Outcome:
     """R@k of the true texts of a slot against the false texts of a mask (n, m)."""
     true = items.truth & (items.slot == slot)
-    value, tie = recall_at_k(items.scores, true, false, k, items.tolerance)
-    return Outcome(metric, value.astype(float), tie, chance(true.sum(axis=1), false.sum(axis=1), k))
-
-
-def all_won(
-    metric: str,
-    by_chance: float,
-    comparisons: Sequence[tuple[np.ndarray, np.ndarray]],
-    tolerance: float = TOLERANCE,
-) -> Outcome:
-    """Whether the first score (n,) of every comparison beats the second (n,). A tie decides where none is lost."""
-    with np.errstate(invalid="ignore"):
-        won = np.all([beats(a, b, tolerance) for a, b in comparisons], axis=0)
-        lost = np.any([beats(b, a, tolerance) for a, b in comparisons], axis=0)
-    return Outcome(metric, won.astype(float), ~won & ~lost, np.full(len(won), by_chance))
+    won = recall_at_k(items.scores, true, false, k, items.tolerance)
+    return right(metric, chance(true.sum(axis=1), false.sum(axis=1), k), won)
 
 
 def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
     """first − second, item by item."""
-    return Outcome(
-        metric, first.value - second.value, first.tie | second.tie, first.chance - second.chance, "difference",
-        (first.value, second.value),
-    )  # fmt: skip
+    value, by_chance = first.value - second.value, first.chance - second.chance
+    return Outcome(metric, value, first.tie | second.tie, by_chance, "difference", (first.value, second.value))
 
 
 def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     """For each kind of false text, and for ties, the share (n,) of each item's prediction.
 
     The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
-    where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
+    where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are
+    equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
     sizes = np.maximum(among.sum(axis=1), 1)
@@ -123,82 +115,156 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     return [*outcomes, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
 
 
-def tabulate(items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), gaps: bool = True) -> list[Row]:
+@dataclass(frozen=True)
+class Mean:
+    """The mean of an outcome over some items, and by chance; sd: over what it is a macro mean of. nan for none."""
+
+    estimate: Estimate
+    chance: float = np.nan
+    sd: float = np.nan
+
+
+@dataclass(frozen=True)
+class Average:
+    """A way to average: its name, and the means of outcomes over the items of some row numbers, of which there is one at least.
+
+    of: takes the outcomes, the row numbers, the clusters of these items, and the level of the intervals.
+    """
+
+    name: str
+    of: Callable[[Sequence[Outcome], np.ndarray, Clusters, float], list[Mean]]
+
+
+def _mean_over_items(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
+    values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
+    chances = [float(outcome.chance[kept].mean()) for outcome in outcomes]
+    estimates = cluster_means(values, clusters, level, [outcome.unit == "share" for outcome in outcomes], chances)
+    for i, outcome in enumerate(outcomes):
+        if outcome.unit == "score":
+            estimates[i] = replace(estimates[i], p=np.nan)  # nothing says what a score is by chance
+        if outcome.parts is not None and np.isnan(estimates[i].low):
+            first, second = outcome.parts
+            estimates[i] = paired_difference(first[kept], second[kept], clusters, level)
+    return [Mean(*each) for each in zip(estimates, chances, strict=True)]
+
+
+OVER_ITEMS = Average("micro (over items)", _mean_over_items)
+
+
+def average_over(name: str, categories: Sequence[tuple[str, ...]]) -> Average:
+    """The mean over categories, (n,) paths of items as `category_weights` takes them, and the standard deviation over them."""
+
+    def mean(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
+        paths = [categories[i] for i in kept]
+        weights = category_weights(paths)
+        of_category = np.unique([path[0] for path in paths], return_inverse=True)[1]
+        sizes = np.bincount(of_category)
+        parts = [part[kept] for outcome in outcomes for part in outcome.parts or ()]
+        values = np.stack([*(outcome.value[kept] for outcome in outcomes), *parts], axis=1)
+        shares = [*(outcome.unit == "share" for outcome in outcomes), *[True] * len(parts)]
+        estimates = weighted_means(values, clusters, weights, shares, level)
+        of_parts = iter(estimates[len(outcomes) :])
+        found = []
+        for outcome, estimate in zip(outcomes, estimates, strict=False):
+            if outcome.parts is not None:
+                first, second = next(of_parts), next(of_parts)
+                if np.isnan(estimate.low):
+                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
+            means = np.bincount(of_category, weights=outcome.value[kept]) / sizes
+            sd = float(np.std(means, ddof=1)) if len(sizes) > 1 else np.nan
+            found.append(Mean(estimate, float(weights @ outcome.chance[kept]), sd))
+        return found
+
+    return Average(name, mean)
+
+
+def over_n(items: Items) -> Average:
+    """The unweighted mean over the captions' numbers of atoms, and the standard deviation over them."""
+    return average_over("macro (over n)", [(str(n),) for n in atoms(items)])
+
+
+def category_means(
+    items: Items, outcomes: Sequence[Outcome], categories: Sequence[tuple[str, ...]], overall: bool = True
+) -> list[Row]:
+    """For each share, the mean over the categories of each kind that has several, and with `overall` over all kinds.
+
+    categories (n,): a path for each item, its kind first. Unscored items are in no mean.
+    """
+    shares = [replace(each, metric=f"{each.metric}, mean of categories") for each in outcomes if each.unit == "share"]
+    several = {path[0] for path in categories if any(each[0] == path[0] and each != path for each in set(categories))}
+    rows = []
+    if overall and len({path[0] for path in categories}) > 1:
+        rows += tabulate(items, shares, gaps=False, average=average_over(OVER_CATEGORIES, categories))
+    inside = np.array([path[0] in several for path in categories], dtype=bool)
+    within = average_over(OVER_CATEGORIES, [path[1:] or ("",) for path in categories if path[0] in several])
+    rows += tabulate(items.take(inside), [each.take(inside) for each in shares], ["kind"], gaps=False, average=within)
+    return [{**row, "sd": None} for row in rows]
+
+
+def kinds_and_skills(items: Items) -> list[tuple[str, ...]]:
+    """The category (n,) of each item: its kind, then the parts of its skill, which "/" separates."""
+    return [(kind, *(skill.split("/") if skill else ())) for kind, skill in zip(items.kind, items.skill, strict=True)]
+
+
+def tabulate(
+    items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), gaps: bool = True, average: Average = OVER_ITEMS
+) -> list[Row]:
     """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
 
     `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
-    Unscored items are counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition, without a
-    mean where it is empty.
+    Unscored items are counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition,
+    without a mean where it is empty.
     """
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = items.clusters, items.scored
 
-    def means(kept: np.ndarray) -> list[Estimate]:
-        return _means(outcomes, clusters.take(kept), kept, items.confidence)
+    def means(kept: np.ndarray) -> list[Mean]:
+        if not len(kept):
+            return [Mean(Estimate(np.nan, np.nan, np.nan, 0, 0))] * len(outcomes)
+        return average.of(outcomes, kept, clusters.take(kept), items.confidence)
 
-    groups = groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None})
-    for labels, members in groups:
+    for labels, members in groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None}):
         chosen_of = {named["split"]: chosen for named, chosen in members}
         if items.partitioned:
-            chosen_of = with_full(chosen_of)
+            chosen_of = _with_full(chosen_of)
         kept_of = {split: chosen[scored[chosen]] for split, chosen in chosen_of.items()}
-        estimates_of = {split: means(kept) for split, kept in kept_of.items()}
-        differences = [
-            (pair, found)
-            for pair in GAPS if gaps and all(len(kept_of.get(split, ())) for split in pair)
-            for found in [_difference(pair, kept_of, estimates_of, means, items.confidence)]
-        ]  # fmt: skip
+        means_of = {split: means(kept) for split, kept in kept_of.items()}
         for i, outcome in enumerate(outcomes):
-            rows[i] += [
-                _mean_row(outcome, {**labels, "split": split}, estimates_of[split][i], chosen, kept_of[split])
-                for split, chosen in chosen_of.items()
-            ]
-            if outcome.unit == "share":
-                gap = replace(outcome, unit="difference")
-                rows[i] += [
-                    result_row(gap, {**labels, "split": " - ".join(pair)}, found[i]) for pair, found in differences
-                ]
+            for split, chosen in chosen_of.items():
+                mean, kept = means_of[split][i], kept_of[split]
+                if len(chosen) and not len(kept):
+                    mean = replace(mean, chance=float(outcome.chance[chosen].mean()))
+                ties, unscored = int(outcome.tie[kept].sum()), len(chosen) - len(kept)
+                rows[i].append(result_row(outcome, {**labels, "split": split}, mean, average.name, ties, unscored))
+        for pair in GAPS if gaps else ():
+            if all(len(kept_of.get(split, ())) for split in pair):
+                found = _difference(pair, kept_of, means_of, means, items.confidence)
+                of = {**labels, "split": pair[0], "minus": pair[1]}
+                for i, outcome in enumerate(outcomes):
+                    if outcome.unit == "share":
+                        rows[i].append(
+                            result_row(replace(outcome, unit="difference"), of, Mean(found[i]), average.name)
+                        )
     return [row for of_outcome in rows for row in of_outcome]
 
 
-def tabulate_over_n(items: Items, outcomes: Sequence[Outcome], by: Sequence[str]) -> list[Row]:
-    """A row for each outcome, group and split with the unweighted mean over n, and the sample standard deviation over n."""
-    rows: list[list[Row]] = [[] for _ in outcomes]
-    clusters, n = items.clusters, atoms(items)
-    columns = [outcome.value for outcome in outcomes]
-    columns += [part for outcome in outcomes if outcome.parts for part in outcome.parts]
-    shares = [i >= len(outcomes) or outcomes[i].unit == "share" for i in range(len(columns))]
-    for labels, chosen in _groups(items, [*by, "split"]):
-        kept = chosen[items.scored[chosen]]
-        values = np.stack([column[kept] for column in columns], axis=1)
-        estimates, means = means_over_strata(values, clusters.take(kept), n[kept], shares, items.confidence)
-        parts = iter(estimates[len(outcomes) :])
-        for i, outcome in enumerate(outcomes):
-            estimate = estimates[i]
-            if outcome.parts:
-                first, second = next(parts), next(parts)
-                if np.isnan(estimate.low):
-                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, items.confidence)
-            by_chance = [outcome.chance[kept[n[kept] == size]].mean() for size in np.unique(n[kept])]
-            rows[i].append(
-                result_row(outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
-                    average=MACRO, sd=float(np.std(means[:, i], ddof=1)) if len(means) > 1 else None,
-                    chance=float(np.mean(by_chance)) if by_chance else None)
-            )  # fmt: skip
-    return [row for of_outcome in rows for row in of_outcome]
-
-
-def result_row(outcome: Outcome, labels: Row, estimate: Estimate, **more: Any) -> Row:
-    """A row of results with every column, None where one has no meaning. Shares and differences are in 0..1, not in percent."""
-    counts = {name: labels[name] for name in COUNTS if name in labels}
-    return {
-        "metric": outcome.metric, "error": outcome.error or None, "kind": labels.get("kind"), "skill": labels.get("skill"),
-        "level": labels.get("level"), "n": labels.get("n"), **counts, "split": labels["split"], "unit": outcome.unit,
-        "average": MICRO, "value": _number(estimate.value), "sd": None, "low": _number(estimate.low), "high": _number(estimate.high),
-        "low_fixed": _number(estimate.low_fixed), "high_fixed": _number(estimate.high_fixed), "p": _number(estimate.p),
-        "items": estimate.n_items, "clusters": estimate.n_clusters, "ties": None, "unscored": None, "chance": None,
-        **{name: _number(value) if isinstance(value, float) else value for name, value in more.items()},
+def result_row(
+    outcome: Outcome, labels: Labels, mean: Mean, average: str, ties: int | None = None, unscored: int | None = None
+) -> Row:
+    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is the main one."""
+    found = mean.estimate
+    row: Any = {
+        "metric": outcome.metric, "error": outcome.error or None,
+        **{name: labels.get(name) for name in ("kind", "skill", "level", "n")},
+        **{name: labels[name] for name in COUNTS if name in labels},
+        "split": labels["split"], "minus": labels.get("minus"), "is_gap": "minus" in labels,
+        "unit": outcome.unit, "average": average, "value": _number(found.value), "sd": _number(mean.sd),
+        "low": _number(found.low), "high": _number(found.high), "low_fixed": _number(found.low_fixed),
+        "high_fixed": _number(found.high_fixed), "p": _number(found.p), "items": found.n_items, "clusters": found.n_clusters,
+        "ties": ties, "unscored": unscored, "chance": _number(mean.chance),
     }  # fmt: skip
+    made: Row = row
+    return made
 
 
 def atoms(items: Items) -> np.ndarray:
@@ -206,7 +272,7 @@ def atoms(items: Items) -> np.ndarray:
     return np.maximum(items.counts, 0).sum(axis=1)
 
 
-def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Row, np.ndarray]]:
+def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Labels, np.ndarray]]:
     """The labels and the row numbers of each group of items, in the order of the labels."""
     if not len(items):
         return
@@ -231,28 +297,8 @@ def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
     return [label or None for label in known], np.array([code_of[label] for label in getattr(items, name)], dtype=int)
 
 
-def _means(outcomes: Sequence[Outcome], clusters: Clusters, kept: np.ndarray, level: float) -> list[Estimate]:
-    """The mean of each outcome over the items of some row numbers, whose clusters are given."""
-    values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
-    chances = [float(outcome.chance[kept].mean()) if len(kept) else np.nan for outcome in outcomes]
-    estimates = cluster_means(values, clusters, level, [outcome.unit == "share" for outcome in outcomes], chances)
-    for i, outcome in enumerate(outcomes):
-        if outcome.parts is not None and np.isnan(estimates[i].low):
-            first, second = outcome.parts
-            estimates[i] = paired_difference(first[kept], second[kept], clusters, level)
-    return estimates
-
-
-def _mean_row(outcome: Outcome, labels: Row, estimate: Estimate, chosen: np.ndarray, kept: np.ndarray) -> Row:
-    known = outcome.chance[kept if len(kept) else chosen]
-    return result_row(
-        outcome, labels, estimate, ties=int(outcome.tie[kept].sum()), unscored=len(chosen) - len(kept),
-        chance=float(known.mean()) if len(known) else None,
-    )  # fmt: skip
-
-
-def with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The row numbers of all audited items as FULL, then of each partition, empty ones among them, and of what is in none."""
+def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The row numbers of all audited items as FULL, then of each partition, empty ones too, and of what is in none."""
     nothing = np.empty(0, dtype=np.int64)
     found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}
     full = np.concatenate([chosen for split, chosen in found.items() if split != UNPARSED])
@@ -260,19 +306,27 @@ def with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _difference(
-    pair: tuple[str, str], kept_of: dict[str, np.ndarray], estimates_of: dict[str, list[Estimate]],
-    means: Callable[[np.ndarray], list[Estimate]], level: float,
-) -> list[Estimate]:  # fmt: skip
-    """The difference between two splits of each outcome. FULL holds the other split: its mean differs from that of its part by the
-    difference of the rest from the part, times the rest's share."""
+    pair: tuple[str, str],
+    kept_of: dict[str, np.ndarray],
+    means_of: dict[str, list[Mean]],
+    means: Callable[[np.ndarray], list[Mean]],
+    level: float,
+) -> list[Estimate]:
+    """The difference between two splits of each outcome.
+
+    FULL holds the other split: its mean differs from that of its part by the difference of the rest from the part, times
+    the rest's share.
+    """
     first, second = (kept_of[split] for split in pair)
     share = 1.0
     if pair[0] == FULL:
         first = np.setdiff1d(first, second)
         share = len(first) / (len(first) + len(second))
-    a, b = means(first) if pair[0] == FULL else estimates_of[pair[0]], estimates_of[pair[1]]
-    sizes = [(x.n_items + y.n_items, x.n_clusters + y.n_clusters) for x, y in zip(a, b, strict=True)]
-    return [scaled(subtract(x, y, *size, level), share) for x, y, size in zip(a, b, sizes, strict=True)]
+    sides = means(first) if pair[0] == FULL else means_of[pair[0]], means_of[pair[1]]
+    found = []
+    for a, b in zip(*([mean.estimate for mean in side] for side in sides), strict=True):
+        found.append(scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share))
+    return found
 
 
 def _number(value: float) -> float | None:

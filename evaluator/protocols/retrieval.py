@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from evaluator.protocols.assertions import read_assertions
-from evaluator.protocols.comparison import chance
-from evaluator.protocols.errors import N_DIRECTIONS, candidate_errors, error_directions, error_rows
+from evaluator.metrics.comparison import chance
+from evaluator.protocols.errors import N_DIRECTIONS, candidate_errors, error_directions, error_rows, read_assertions
 from evaluator.protocols.items import (
     MISSING,
     NOT_A_NUMBER,
@@ -20,8 +19,9 @@ from evaluator.protocols.items import (
     strings,
 )
 from evaluator.protocols.pools import Pool, sample_mask, true_texts
-from evaluator.protocols.protocol import Protocol, lazy
-from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
+from evaluator.protocols.protocol import Protocol
+from evaluator.protocols.records import Results
+from evaluator.protocols.results import ProtocolResults, recall, tabulate
 from evaluator.protocols.scores import Scores
 
 _BLOCK = 4_000_000
@@ -32,7 +32,6 @@ class Retrieval(Protocol):
     """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has another name."""
 
     name = "retrieval"
-    tables = (lazy("evaluator.report.tables.of_protocol:by_split"), lazy("evaluator.report.tables.of_protocol:errors"))
 
     def measure(self, scores: Scores) -> ProtocolResults:
         if not scores.pools:  # items that have all their texts among their candidates

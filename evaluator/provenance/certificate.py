@@ -6,10 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from evaluator.scoring.images import Images
 from generator.base.errors import UserError
 from generator.base.files import read_json
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark, Images, World
 
 _STATUSES = ("clean", "as declared", "failed")
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from evaluator.models.contracts import Model
 from evaluator.provenance.exposure import Exposure, scene_names
-from evaluator.scoring.images import Images
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
 MARK = "CONTAMINATED"
@@ -22,7 +20,14 @@ class Overlap:
     of: int
 
 
-def training_of(model: Model, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
+class Trained(Protocol):
+    """What a model says of its training: what it was shown, None where that is unknown; whether the run itself fits it on its texts."""
+
+    exposure: Exposure | None
+    fits_texts: bool
+
+
+def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
     """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`.
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.

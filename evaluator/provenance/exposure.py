@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluator.scoring.images import Images
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark, Images, World
 
 RECORD = "jackalope.json"
 """The file in a model's folder in which `score train` records the training."""

@@ -1,7 +1,7 @@
 """Figures of results, as SVG text to stand inside a page.
 
-Each protocol names the functions of this module that draw it: `by_split`, `by_complexity`, `by_count`. They take pooled results
-(evaluator.analysis.pooling), an entry for each model, and the protocol, and return no figure where the results have no numbers for it.
+`by_split`, `by_complexity` and `by_count` take pooled results (evaluator.analysis.pooling), an entry for each model, and a
+protocol. They return no figure where the results have no numbers for it.
 """
 
 import io
@@ -18,12 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
-from evaluator.protocols.registry import find_protocol
-from evaluator.protocols.results import Results, Row
-from evaluator.report.overview import Line, main_lines, varying_labels
+from evaluator.protocols.records import Results
+from evaluator.report.overview import Line, main_lines, varying
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
+Row = Any
+"""A row of results, or a fit."""
 _NOTHING: dict[str, Any] = {"value": None, "low": None, "high": None}
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -35,9 +36,9 @@ _STYLE: Any = {
 
 
 def figures(results: Sequence[Results]) -> list[str]:
-    """The figures of every protocol in pooled results, as <svg> elements."""
+    """The figures of every protocol in pooled results, as <svg> elements: those that it has numbers for."""
     protocols = dict.fromkeys(row["protocol"] for run in results for row in run["rows"])
-    return [svg for name in protocols for draw in find_protocol(name).figures for svg in draw(results, name)]
+    return [svg for name in protocols for draw in (by_complexity, by_count, by_split) for svg in draw(results, name)]
 
 
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:
@@ -45,13 +46,13 @@ def by_split(results: Sequence[Results], protocol: str) -> list[str]:
 
     Of one model, a line for each group of items. Of several, a panel for each group and a line for each model.
     """
-    lines = [line for group in main_lines(results) for line in group if line.first["protocol"] == protocol]
+    lines = [line for line in main_lines(results) if line.first["protocol"] == protocol]
     splits = [split for split in SPLITS if any(split in line.rows for line in lines)]
     if not splits:
         return []
     metrics = list(dict.fromkeys(line.first["metric"] for line in lines))
     name = metrics[0] if len(metrics) == 1 else "R@1" if all("R@1" in each for each in metrics) else "share"
-    labels = [each for each in varying_labels(lines) if each != "error"]
+    labels = varying((line.first for line in lines), ("kind", "skill", "level"))
     groups: dict[str, list[Line]] = {}
     for line in lines:
         parts = [line.first["metric"]] if len(metrics) > 1 else []
@@ -206,7 +207,7 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
     """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of samples, of which `panels`
-    has the shares (evaluator.audits.familiarity.overlap.shares)."""
+    has the shares (evaluator.audits.familiarity.samples.shares)."""
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         figure.suptitle(title)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluator.protocols.results import Results
+from evaluator.protocols.records import Results
 from evaluator.report.overview import main_lines
 from generator.base.errors import UserError
 from generator.base.files import write_text
@@ -53,12 +53,11 @@ def _values(entry: Results) -> list[Any]:
             task_name=_TASK[1], dataset_config=row["protocol"], dataset_split=split, metric_name=_name(row), metric_config=_name(row),
             metric_args={"interval_level": level, **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None}},
         )
-        for lines in [main_lines([entry])] for line in (each for group in lines for each in group)
-        for split, row in line.rows.items() if row["unit"] == "share" and row["value"] is not None
+        for line in main_lines([entry]) for split, row in line.rows.items() if row["unit"] == "share" and row["value"] is not None
     ]  # fmt: skip
 
 
-def _name(row: dict[str, Any]) -> str:
+def _name(row: Any) -> str:
     """The metric with what it is of, such as `R@1 swap`."""
     return " ".join(
         [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]

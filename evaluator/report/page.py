@@ -2,7 +2,9 @@
 
 import base64
 import io
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +14,23 @@ import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
-from evaluator.analysis.pooling import differences, pool_runs, spread_notes
-from evaluator.benchmarks.of_run import pictures_of
+from evaluator.analysis.pooling import pool_runs
+from evaluator.benchmarks.pictures import Pictures
+from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import reported_splits
-from evaluator.protocols.results import Results
+from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said
-from evaluator.report.about import about_splits
 from evaluator.report.figures import figures
-from evaluator.report.overview import main_lines, shown_splits, varying_entries, varying_labels
-from evaluator.report.pooled_files import write_pooled
-from evaluator.report.tables.cells import chance, confidence, interval, p_value, spread, value, varying
+from evaluator.report.files import write_pooled
+from evaluator.report.overview import every_row, main_lines, side_by_side
+from evaluator.report.protocol_tables import loads
+from evaluator.report.table import Table
 from evaluator.runs.folder import NamedRun, Run, tables_folder
 from evaluator.runs.partitions import splits_said
-from evaluator.scoring.images import Images
 from generator.base.csv_tables import read_csv
-from generator.base.errors import visible
+from generator.base.errors import UserError, visible
 from generator.base.files import write_text
+from generator.dataset.reader import Benchmark, Images
 
 _SIDE = 512  # pixels at most of an example
 _EXAMPLES = 4
@@ -49,25 +52,12 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         finalize=_shown,
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
-    environment.filters |= {
-        "value": value,
-        "interval": interval,
-        "chance": chance,
-        "varying": varying,
-        "spread": spread,
-        "confidence": confidence,
-        "p_value": p_value,
-    }
-    lines = [line for group in main_lines(entries) for line in group]
     by_familiarity = dict.fromkeys(line for each in entries for line in splits_said(each["rules"]))
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
-        lines=lines,
-        splits=shown_splits(lines),
-        labels=["protocol", "metric", *varying_labels(lines)],
-        of_entry=varying_entries(entries),
-        notes=[*differences(entries), *spread_notes(entries)],
+        overview=side_by_side(entries, main_lines(entries)),
+        tables=[_tables(entry) for entry in entries],
         splits_said=[*by_familiarity, *about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))],
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
@@ -77,6 +67,16 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
     write_text(out, page)
     write_pooled(entries, out)
     return results
+
+
+def _tables(entry: Results) -> list[Table]:
+    """Every row and fit of an entry, by protocol."""
+    protocols = dict.fromkeys(row["protocol"] for row in entry["rows"])
+    made = [every_row(entry, protocol) for protocol in protocols]
+    for protocol in protocols:
+        if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
+            made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=mark_of(entry)))
+    return made
 
 
 def _shown(value: Any) -> Any:
@@ -97,9 +97,7 @@ def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS)
     for name in ("value", "true", "false"):
         outcomes = outcomes.filter(pc.is_valid(outcomes[name]))
-    metric_of: dict[str, str] = {}
-    for row in results["rows"]:
-        metric_of.setdefault(row["protocol"], row["metric"])
+    metric_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
     images = run.world or pictures_of(run)
     galleries = []
     for protocol, metric in metric_of.items():
@@ -146,3 +144,65 @@ def _data_url(image: Image.Image) -> str:
     image.thumbnail((_SIDE, _SIDE))
     image.save(buffer, "WEBP", quality=85)
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+logger = logging.getLogger(__name__)
+
+
+def pictures_of(run: Run) -> Pictures | None:
+    """The images of a run of a benchmark of others; None for other runs, and where its files are gone or others."""
+    external = run.record.get("external")
+    if not external:
+        return None
+    images = external["images"]
+    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
+    source = Source(Path(external["path"]), external["name"], folder, filters)
+    try:
+        pictures = read_external(source).pictures
+        if pictures.digest == run.record["world"]:
+            return pictures
+        reason = "they changed since the run"
+    except UserError as error:
+        reason = error.message
+    logger.info(f"The page shows no images of {source}: {reason}")
+    return None
+
+
+_CLASSES = "gzsl"
+"""The design of class lists, whose splits are lists of labels (docs/splits.md)."""
+
+
+def about_splits(benchmarks: Sequence[Benchmark], never_shown: bool) -> list[str]:
+    """Sentences about the splits of some benchmarks, each once.
+
+    `never_shown`: whether the models' training is known to show nothing that is held out. A benchmark without a holdout, such
+    as one made from scores alone, has no sentence.
+    """
+    return list(dict.fromkeys(sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)))
+
+
+def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
+    holdout = benchmark.holdout
+    if not holdout:
+        return []
+    lacking = "that no training image or text contains" if never_shown else "that the train split holds out"
+    if holdout.get("design") == _CLASSES:
+        splits = f"Labels of id_val and id_test are labels of training; ood_val and ood_test have labels {lacking}."
+        told = (
+            "ZSL compares unseen labels with one another. GZSL compares them with labels of training too, so its wrong "
+            "labels may be more familiar than the true one."
+        )
+    else:
+        of = {
+            "bindings of an attribute value and an object": holdout.get("bindings"),
+            "relations between two objects": holdout.get("triples"),
+        }
+        what = " and ".join(name for name, found in of.items() if found) or "combinations"
+        splits = f"In seen, partial and unseen scenes no, some and all objects show {what} {lacking}."
+        equal = benchmark.manifest.get("equal_familiarity") is not False
+        told = (
+            "The true text and its foil are equally familiar."
+            if equal
+            else "The foil may be more or less familiar than the true text."
+        )
+    return [splits, told]

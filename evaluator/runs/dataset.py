@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.registry import external_source, open_external
-from evaluator.benchmarks.source import Source
-from evaluator.scoring.images import Images
+from evaluator.benchmarks.registry import Source, external_source, open_external
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.dataset import reader
+from generator.dataset.reader import Images
 
 if TYPE_CHECKING:
     import datasets

@@ -3,155 +3,17 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import (
-    Annotated,
-    Any,
-    NotRequired,  # pydantic takes no other before Python 3.12
+    Any,  # pydantic takes no other before Python 3.12
 )
 
-from pydantic import Field
-from typing_extensions import TypedDict
-
+from evaluator.protocols.records import ResultsRecord, RunRecord
 from evaluator.runs.limit import in_splits, limited
 from evaluator.runs.partitions import Splits, read_splits, splits_of, with_splits, write_splits
 from generator.base.errors import UserError
 from generator.base.files import read_json
-from generator.base.paths import check_benchmark_name, check_name, check_own_files
+from generator.base.paths import check_benchmark_name, check_own_files, split_name
 from generator.base.store import is_url
 from generator.dataset.reader import Benchmark, Dataset, World
-
-
-class LimitRecord(TypedDict):
-    """How many items of each protocol a run had at most, of how many, and the splits that this left empty."""
-
-    items: int
-    of: dict[str, int]
-    empty: dict[str, list[str]]
-
-
-class ExternalRecord(TypedDict):
-    """Where the files of a benchmark of others lay (evaluator.benchmarks)."""
-
-    name: str
-    path: str
-    images: str | None
-    filters: NotRequired[list[str]]
-
-
-class ReadingRecord(TypedDict, total=False):
-    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, what was left out by reason, files of another
-    version in a sentence each, and whether its authors average over categories. Empty for other benchmarks."""
-
-    averages: bool
-    filters: dict[str, str]
-    excluded: dict[str, int]
-    versions: list[str]
-
-
-class RunRecord(TypedDict, total=False):
-    """run.json."""
-
-    model: str
-    benchmark: str
-    benchmark_name: str
-    world: str | None
-    dataset: str | None
-    external: ExternalRecord | None
-    certificate: str
-    protocols: list[str]
-    channel: str
-    image_channel: str | None
-    channels: Annotated[list[str], Field(min_length=1)]
-    versions: dict[str, str]
-    raw_retrieval: list[str]
-    sampled_pools: dict[str, Any]
-    indistinct_texts: dict[str, str]
-    left_out: list[Any]
-    not_asked: dict[str, str]
-    split: list[str] | None
-    limit: int | None
-    under_limit: LimitRecord | None
-    training: dict[str, Any]
-    info: dict[str, Any]
-
-
-class ResultRow(TypedDict, total=False):
-    """A row of results.json."""
-
-    protocol: str
-    metric: str
-    split: str
-    unit: str
-    kind: str | None
-    skill: str | None
-    level: str | None
-    error: str | None
-    n: int | None
-    value: float | None
-    low: float | None
-    high: float | None
-    chance: float | None
-    items: int
-    clusters: int
-    ties: int | None
-    unscored: int | None
-
-
-class RulesRecord(TypedDict, total=False):
-    """How scores were compared."""
-
-    tie_tolerance: float
-    interval: str
-    level: float
-    limit: int
-    splits: dict[str, str]
-    filters: dict[str, str]
-
-
-class FactorsRecord(TypedDict, total=False):
-    """What tells a run apart. Runs that differ in the block or in the training seed alone are runs of one experiment.
-
-    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed, and which
-    of its scores were measured. design: what world and benchmark were asked to be, but for seeds and machine. block: the
-    digest of what the benchmark holds out, None where nothing is. benchmark: the digests of benchmark and world.
-    """
-
-    model: str
-    treatment: dict[str, Any]
-    training_seed: int | str | None
-    design: dict[str, Any]
-    block: str | None
-    block_seed: int | None
-    benchmark: str
-
-
-class ResultsRecord(TypedDict, total=False):
-    """results.json."""
-
-    model: str
-    benchmark: str
-    certificate: str
-    channel: str
-    image_channel: str
-    rules: RulesRecord
-    factors: FactorsRecord
-    training: dict[str, Any]
-    sampled_pools: dict[str, Any]
-    left_out: list[Any]
-    not_asked: dict[str, str]
-    limit: LimitRecord | None
-    unknown_protocols: dict[str, int]
-    reading: ReadingRecord
-    rows: list[ResultRow]
-    fits: list[dict[str, Any]]
-    cells: list[dict[str, Any]]
-    forgetting: list["MeasuredRecord"]
-
-
-class MeasuredRecord(TypedDict):
-    """What a training changed on a benchmark: the results of the model that it started from, and of the trained one."""
-
-    before: ResultsRecord
-    after: ResultsRecord
 
 
 @dataclass(frozen=True)
@@ -249,26 +111,6 @@ def read_named(source: str) -> NamedRun:
         seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
         results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
     return NamedRun(run, results)
-
-
-def split_name(source: str) -> tuple[str, Path]:
-    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
-    name, equals, rest = source.partition("=")
-    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))
-
-
-EMBEDDINGS = ("images", "texts")
-"""The sides of a pool of which a dual encoder has embeddings."""
-
-
-def pool_path(folder: Path, pool: str, channel: str, number: int, of: str = "") -> Path:
-    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
-
-    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless the names are plain.
-    """
-    name = check_name(pool, "pool's name")
-    part = of or (check_name(channel, "channel") if number else "")
-    return folder / "pools" / (f"{name}.{part}.npy" if part else f"{name}.npy")
 
 
 def folder_name(name: str) -> str:

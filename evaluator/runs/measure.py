@@ -4,33 +4,35 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.analysis.factors import factors_of
-from evaluator.benchmarks.as_read import READING, filters_said
-from evaluator.protocols.candidates import Candidates
-from evaluator.protocols.comparison import TOLERANCE
+from evaluator.benchmarks.reading import READING, filters_said
+from evaluator.metrics.comparison import TOLERANCE
+from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.items import Items, positions
-from evaluator.protocols.pool_scores import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.pools import Pool, item_pools
+from evaluator.protocols.records import Results
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import Outcome, ProtocolResults, Results, Row
-from evaluator.protocols.scores import Scores
+from evaluator.protocols.results import Outcome, ProtocolResults
+from evaluator.protocols.scores import Candidates, Scores
 from evaluator.provenance.contamination import MARK, mark_of, unknown_training
-from evaluator.runs.folder import EMBEDDINGS, Run, open_run, pool_path, tables_folder
+from evaluator.runs.factors import factors_of
+from evaluator.runs.folder import Run, open_run, tables_folder
 from evaluator.runs.top_texts import top_texts
+from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from generator.base.arrays import map_npy
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json
+from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
 _ROWS = 50_000
@@ -47,8 +49,8 @@ def measure(
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `factors` tells the run from others (evaluator.analysis.factors), `training` says what is known of the
-    model's training, `forgetting` what its training changed elsewhere (evaluator.provenance.forgetting), `unknown_protocols` the protocols of
+    every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says what is known of the
+    model's training, `unknown_protocols` the protocols of
     the benchmark that this version does not know. `channel` names the
     scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
     that the run chose.
@@ -82,9 +84,6 @@ def write_results(
 ) -> Results:
     """Write and return the results of a run from those of its protocols."""
 
-    def collected(part: str) -> list[Row]:
-        return [{"protocol": name, **row} for name, each in measured.items() for row in getattr(each, part)]
-
     record = run.record
     rules = {"tie_tolerance": _tolerance(run, tolerance), "level": _level(run, level), "interval": _INTERVAL}
     limit = record.get("limit")
@@ -95,13 +94,24 @@ def write_results(
     reading = run.benchmark.manifest.get(READING) or {}
     if filters := reading.get("filters"):  # nor are other parts
         rules["filters"] = filters
+    name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
+    name += f" ({filters_said(filters)})" if filters else ""
+
+    def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
+        of = {"model": record["model"], "benchmark": name}
+        return [
+            {**of, "protocol": protocol, "is_main": row["metric"] == each.outcomes[0].metric, **row}
+            for protocol, each in measured.items()
+            for row in getattr(each, part)
+        ]
+
     results: Results = {
-        "model": record["model"], "benchmark": record["benchmark_name"] + (f" (limit {limit:,})" if limit else "") + (f" ({filters_said(filters)})" if filters else ""), "reading": reading, "certificate": record["certificate"],
+        "model": record["model"], "benchmark": name, "reading": reading, "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
         "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
-        "unknown_protocols": unknown_protocols(run.benchmark), "forgetting": record.get("info", {}).get("forgetting", []), **{part: collected(part) for part in ("rows", "fits", "cells")},
+        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "cells")}, "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
     }  # fmt: skip
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
@@ -195,6 +205,7 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
         _bindings(run),
         level,
         partitioned=run.splits is not None,
+        averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
     )
 
 
@@ -205,7 +216,7 @@ def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
 
 
 def _bindings(run: Run) -> dict[str, str]:
-    """The bindings of each scene, joined by "|": the value under test and the category of each object."""
+    """The bindings of each scene, joined by ";": the value under test and the category of each object."""
     kind = (run.benchmark.holdout or {}).get("kind")
     if kind is None or run.world is None:
         return {}
@@ -249,7 +260,7 @@ def _mapped(path: Path, shape: tuple[int, int | None]) -> np.ndarray:
         raise UserError(f"{path} is damaged ({error}); run `score run` again.") from None
 
 
-def _fit_rows(fit: Row) -> list[Row]:
+def _fit_rows(fit: dict[str, Any]) -> list[dict[str, Any]]:
     """A row for each coefficient of a fit; one row for a fit that could not be made."""
     common = {name: value for name, value in fit.items() if name != "coefficients"}
     return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
@@ -268,6 +279,8 @@ def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
+    if items.bindings is not None:
+        labels["bindings"] = pa.array(items.bindings, pa.string())
     candidates = {}
     for name, column in items.best_candidates().items():
         if name.endswith("_text"):

@@ -11,18 +11,16 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.as_read import READING
+from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.in_memory import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
+from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import Results
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
-from evaluator.report.latex import write_latex
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import RunRecord
 from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.partitions import Splits, read_splits, write_splits
@@ -30,14 +28,13 @@ from evaluator.runs.request import Request, names
 from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
-from evaluator.scoring.preflight import describe_cost, describe_limits
-from evaluator.scoring.score import score, settings_for
+from evaluator.scoring.score import describe_cost, describe_limits, score, settings_for
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
@@ -110,7 +107,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
         "precision": settings.precision, "processes": process.count, "channels": list(channels),
         "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
-        "sampled_pools": needs.sampled, "evaluations": _evaluations(model, sum(benchmark.items_of(p).num_rows for p in protocols)), "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
+        "sampled_pools": needs.sampled, "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
     }  # fmt: skip
     if dataset.source.name is not None:
         # whoever measures the run has the questions, wherever the files of others are then
@@ -123,9 +120,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
-    results = measure(out)
-    write_latex(results, out)
-    return results
+    return measure(out)
 
 
 def _image_channel(model: Model) -> str | None:
@@ -180,14 +175,16 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
 
 
 def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
-    """The model, and the folder of what is cached of it: the run's own for an object without a `key`, None for the user's."""
+    """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not reusable."""
     if isinstance(request.model, str):
-        return load_model(request.model, request.device, **request.model_args or {}), None
-    check_device(request.device)
-    if request.model_args:
-        raise UserError(f"Arguments ({', '.join(request.model_args)}) are for a model that is named; leave them out.")
-    model = from_memory(request.model, request.model_name)
-    return model, None if getattr(request.model, "key", None) else out / _CACHE
+        model = load_model(request.model, request.device, **request.model_args or {})
+    else:
+        check_device(request.device)
+        if request.model_args:
+            given = ", ".join(request.model_args)
+            raise UserError(f"Arguments ({given}) are for a model that is named; leave them out.")
+        model = from_memory(request.model, request.model_name)
+    return model, None if model.reusable else out / _CACHE
 
 
 def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
@@ -230,18 +227,6 @@ def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str, train
 def _precision(own: Any, chosen: str) -> str:
     """The precision that a model computed in: its own, and the one that was mixed in."""
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
-
-
-def _evaluations(model: Model, items: int) -> dict[str, Any] | None:
-    """How often a diffusion model's network ran in this process, in all and per item; None for models that do not count.
-
-    Cached scores cost no evaluation.
-    """
-    counted = model.evaluations if isinstance(model, PairScorer) else None
-    if counted is None:
-        return None
-    logger.info(f"{counted.total:,} evaluations of the network, {counted.total / max(1, items):,.0f} per item.")
-    return {"total": int(counted.total), "items": items, "an_item": round(counted.total / max(1, items), 2)}
 
 
 def _counts(model: Any) -> dict[str, int] | None:

@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluator.protocols.results import Results
-from evaluator.report.overview import LABELS
+from evaluator.protocols.records import LABELS, Results, split_of
 from generator.base.extras import check_installed
 
 Tracker = Literal["tensorboard", "wandb"]
@@ -104,6 +103,6 @@ def _values(results: Results) -> Iterator[tuple[str, float]]:
             n = [] if row["n"] is None else [f"n={row['n']}"]
             average = [] if row.get("average", "").startswith("micro") else [row.get("average")]
             yield (
-                "/".join(str(each) for each in (*labels, row["split"], *n, *filter(None, average))),
+                "/".join(str(each) for each in (*labels, split_of(row), *n, *filter(None, average))),
                 float(row["value"]),
             )

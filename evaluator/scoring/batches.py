@@ -4,10 +4,12 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,7 +17,6 @@ import torch
 from evaluator.models.device import autocast
 from evaluator.models.memory import BatchSize
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.prefetch import prefetch
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
@@ -135,13 +136,7 @@ class BatchRunner:
 
     def gather(self) -> np.ndarray:
         """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main process."""
-        return self._store.gather(self._job.names, self.total, self._again)
-
-    def _again(self, rows: np.ndarray) -> None:
-        wanted = np.zeros(self.total, bool)
-        wanted[rows] = True
-        batches = (batch[wanted[batch]] for batch in self._job.plan(self._batch.size))
-        self._run([batch for batch in batches if len(batch)])
+        return self._store.gather(self._job.names, self.total)
 
     def _open_batches(self) -> list[np.ndarray]:
         """This process's batches at the present batch size, without rows that are known."""
@@ -162,6 +157,21 @@ class BatchRunner:
     def _compute(self, batch: np.ndarray, images: Mapping[str, Any], places: Sequence[int]) -> np.ndarray:
         with autocast(self._settings.device, self._settings.precision):
             return self._job.compute(batch[list(places)], images)
+
+
+def announce_time(runners: Sequence[BatchRunner], process: Process) -> None:
+    """Announce about how long the rest takes, after the first batches."""
+    seconds = sum(runner.seconds for runner in runners)
+    if process.is_main and seconds:
+        share = f" for this process's share, one of {process.count}" if process.count > 1 else ""
+        logger.info(
+            f"About {duration(seconds)}{share}: an estimate from first batches of at most {FIRST}; larger ones are often faster."
+        )
+    elif process.is_main:
+        cached = sum(runner.known for runner in runners)
+        logger.info(
+            f"Nothing is left to compute ({cached:,} were cached)." if cached else "Nothing is left to compute."
+        )
 
 
 def fitting_batch(device: torch.device, before: int, rows: int) -> int:
@@ -197,3 +207,36 @@ def _memory_before(device: torch.device) -> int | None:
         return None
     torch.cuda.reset_peak_memory_stats(device)
     return torch.cuda.memory_allocated(device)
+
+
+Rows = TypeVar("Rows")
+_AHEAD = 2
+"""Batches that are loaded ahead."""
+
+
+def prefetch(
+    batches: Sequence[Rows], images: Callable[[Rows], list[str]], load: Callable[[str], Any], threads: int
+) -> Iterator[tuple[Rows, dict[str, Any]]]:
+    """Yield each batch with its images, loaded: {image: what `load` returned}.
+
+    `images` names the images of a batch. With 0 threads images are loaded when their batch is due.
+    """
+    if threads == 0:
+        for rows in batches:
+            yield rows, {image: load(image) for image in images(rows)}
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[Rows, dict[str, Future[Any]]]] = deque()
+        try:
+            for rows in batches:
+                waiting.append((rows, {image: pool.submit(load, image) for image in images(rows)}))
+                if len(waiting) > _AHEAD:
+                    yield _loaded(*waiting.popleft())
+            while waiting:
+                yield _loaded(*waiting.popleft())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _loaded(rows: Rows, futures: dict[str, Future[Any]]) -> tuple[Rows, dict[str, Any]]:
+    return rows, {image: future.result() for image, future in futures.items()}

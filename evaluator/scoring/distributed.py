@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -55,17 +55,15 @@ class VectorStore:
     """The vectors that are computed already: in the cache of all runs, and in the files of this run's processes.
 
     A process that is alone writes to the cache. One of several writes to a file of its own in the run's folder, since
-    several writers to one file are not safe on network disks; the main process gathers these files into the cache. A process
-    that computes nothing has no file: the main process may have ended, and removed the folder, before it starts.
+    several writers to one file are not safe on network disks; the main process gathers these files into the cache. A
+    process that computes nothing has no file: the main process may have ended, and removed the folder, before it starts.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
         self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        self._own: VectorCache | None = (
-            None if process.count > 1 else cache
-        )  # a file of its own begins with its first vector
+        self._own = cache if process.count == 1 else None  # a file of its own begins with its first vector
 
     def __enter__(self) -> "VectorStore":
         return self
@@ -76,7 +74,16 @@ class VectorStore:
         for each in {self._cache, self._own or self._cache}:
             each.__exit__(kind, error, trace)
 
-    def get(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+    def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
+        """Which of some rows any process has computed, bool (n,)."""
+        there = [np.zeros(0, bool)]
+        for some in _parts(rows):
+            part = names(some)
+            found = self.get(part)
+            there.append(np.array([name in found for name in part]))
+        return np.concatenate(there)
+
+    def get(self, names: list[str]) -> dict[str, np.ndarray]:
         """The vectors of those names that any process has computed, float32 (d,) each."""
         found = self._cache.get(names)
         for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
@@ -85,73 +92,48 @@ class VectorStore:
                     found |= part.get(missing)
         return found
 
-    def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
-        """Which of some rows any process has written a vector of, bool (n,). The vectors are not read: `gather` finds the
-        damaged ones."""
-        there = [np.zeros(0, bool)]
-        for some in _parts(rows):
-            part = names(some)
-            found = self._cache.known(part)
-            for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
-                if missing := [name for name in part if name not in found]:
-                    with VectorCache(path) as own:
-                        found |= own.known(missing)
-            there.append(np.array([name in found for name in part]))
-        return np.concatenate(there)
-
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Keep the vectors (n, d) of n names."""
         if self._own is None:
             self._own = VectorCache(self._folder / f"{self._kind}-{self._process.rank}.sqlite")
         self._own.put(names, vectors)
 
-    def gather(self, names: Names, total: int, again: Callable[[np.ndarray], None]) -> np.ndarray:
-        """Wait until the rows 0 … total − 1 have vectors, and put those of other processes into the cache. Only for the main
-        process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
+    def gather(self, names: Names, total: int) -> np.ndarray:
+        """Wait until the rows 0 … total − 1 have vectors, and put those of other processes into the cache. Only for the
+        main process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
 
-        again: computes some rows and puts them; called with those whose vectors are damaged.
         Raises UserError when the other processes give nothing for 30 minutes.
         """
         vectors = np.empty((total, 0), np.float32)
         missing, since = np.arange(total), time.monotonic()
-        while True:
-            before, left, damaged = len(missing), [missing[:0]], [missing[:0]]
+        while len(missing):
+            left = []
             for rows in _parts(missing):
-                part, there = names(rows), self.known(names, rows)  # before they are read: others write meanwhile
+                part = names(rows)
                 found = self.get(part)
                 here = np.array([name in found for name in part])
                 if found:
                     values = np.stack([found[name] for name in part if name in found])
                     if not vectors.size:
                         vectors = _mapped(self._run, (total, values.shape[1]))
-                    vectors[rows[here]] = values.reshape(-1, vectors.shape[1])
+                    vectors[rows[here]] = values
                 left.append(rows[~here])
-                damaged.append(rows[there & ~here])
-            missing, lost = np.concatenate(left), np.concatenate(damaged)
-            if not len(missing):
-                break
-            if len(missing) < before:
+            if sum(map(len, left)) < len(missing):
                 since = time.monotonic()
-            if len(lost):
-                self._cache.forget(names(lost))
-                again(lost)
-                continue
-            if self._process.count == 1 or time.monotonic() - since > _PATIENCE:
+            missing = np.concatenate(left)
+            if len(missing) and (self._process.count == 1 or time.monotonic() - since > _PATIENCE):
                 raise UserError(
-                    f"The other processes have not given {len(missing):,} of the {self._kind} for {_PATIENCE / 60:.0f} minutes; "
-                    "run the same command again to continue."
+                    f"The other processes have not given {len(missing):,} of the {self._kind} for {_PATIENCE / 60:.0f} "
+                    "minutes; run the same command again to continue."
                 )
-            time.sleep(0.2)
+            time.sleep(0.2 * bool(len(missing)))
         if self._folder.exists():
             for rows in _parts(np.arange(total)):
-                fresh = rows[~self._in_cache(names(rows))]
-                if len(fresh):
-                    self._cache.put(names(fresh), vectors[fresh])
+                part = names(rows)
+                kept = self._cache.get(part)
+                fresh = [place for place, name in enumerate(part) if name not in kept]
+                self._cache.put([part[place] for place in fresh], vectors[rows[fresh]])
         return vectors
-
-    def _in_cache(self, part: Sequence[str]) -> np.ndarray:
-        kept = self._cache.known(part)
-        return np.array([name in kept for name in part])
 
 
 def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:

@@ -10,18 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.models.contracts import DualEncoder
-from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
-from evaluator.scoring.cache import EmbeddingCache
-from evaluator.scoring.distinct import Distinct
+from evaluator.scoring.batches import BatchRunner, Job, Settings, announce_time, plan_batches
+from evaluator.scoring.cache import EMBEDDINGS, VectorCache
 from evaluator.scoring.distributed import Process, VectorStore
-from evaluator.scoring.images import Images
-from evaluator.scoring.needs import Needs, words
-from evaluator.scoring.preflight import announce_time
+from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.writing import write_embeddings, write_scores
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 CHANNEL = "cosine"
-_ROWS = 65_536
+PAIRS_AT_ONCE = 65_536
 """Pairs whose cosines are computed at once."""
 
 
@@ -41,8 +38,8 @@ def score_dual(
         (_images(model, world, needs.images, images), settings, cache_key(model.key, settings.precision)),
     ]
     with (
-        VectorStore(EmbeddingCache(jobs[0][2], cache_folder), out, "texts", process) as text_store,
-        VectorStore(EmbeddingCache(jobs[1][2], cache_folder), out, "images", process) as image_store,
+        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[0][2], cache_folder), out, "texts", process) as text_store,
+        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[1][2], cache_folder), out, "images", process) as image_store,
     ):
         stores = (text_store, image_store)
         runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
@@ -92,8 +89,8 @@ def _write(
     left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(left), _ROWS):
-            part = slice(start, start + _ROWS)
+        for start in range(0, len(left), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
             scores[part, 0] = np.einsum(
                 "nd,nd->n", image_vectors[image_row[left[part]]], text_vectors[text_row[right[part]]]
             )

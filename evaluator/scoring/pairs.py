@@ -13,17 +13,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from evaluator.models.contracts import PairScorer
-from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings
-from evaluator.scoring.cache import ScoreCache
-from evaluator.scoring.distinct import Distinct
+from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings, announce_time
+from evaluator.scoring.cache import SCORES, VectorCache
 from evaluator.scoring.distributed import Process, VectorStore
 from evaluator.scoring.dual import cache_key
-from evaluator.scoring.images import Images
-from evaluator.scoring.needs import Needs, words
-from evaluator.scoring.preflight import announce_time
+from evaluator.scoring.needs import Distinct, Needs, words
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 
 def score_pairs(
@@ -39,7 +36,7 @@ def score_pairs(
         model.batch.size = settings.batch
     settings = replace(settings, batch=settings.batch or DEFAULT)
     pairs = _DistinctPairs(model, world, benchmark, needs, names)
-    cache = ScoreCache(cache_key(model.key, settings.precision), cache_folder)
+    cache = VectorCache.of_model(SCORES, cache_key(model.key, settings.precision), cache_folder)
     with VectorStore(cache, out, "pairs", process) as store:
         load = world.image if model.reads_images else str
         job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
@@ -50,7 +47,7 @@ def score_pairs(
         if process.is_main:
             scores = runner.gather()
             _write(out, needs, pairs, scores, model.channels)
-            if getattr(model, "asks_again", False):
+            if model.asks_again:
                 cache.forget(pairs.names(np.flatnonzero(np.isnan(scores).all(axis=1))))
 
 

@@ -13,10 +13,9 @@ from evaluator.models.device import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
-from evaluator.scoring.images import Images
-from evaluator.scoring.needs import Needs, words
+from evaluator.scoring.needs import SAMPLE, Needs, words
 from evaluator.scoring.pairs import score_pairs
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, Images
 
 _TOKENIZED, _DIGITS = 4096, 32
 
@@ -87,3 +86,26 @@ def indistinct_texts(names: TextNames) -> dict[str, str]:
     first: dict[str, int] = {}
     original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
     return {names.ids[row].as_py(): names.ids[of].as_py() for row, of in enumerate(original) if of != row}
+
+
+def describe_cost(model: Model, needs: Needs) -> str:
+    """One sentence: what a model computes, and how many forward passes that takes if nothing is cached."""
+    if isinstance(model, PairScorer):
+        pairs = needs.count()
+        if own := getattr(model, "describe_cost", None):
+            return str(own(pairs))
+        return f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} each ({pairs * model.passes:,} forward passes, fewer where cached)."
+    images, texts = len(needs.images), len(needs.texts)
+    return f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward passes, fewer where cached)."
+
+
+def describe_limits(needs: Needs) -> list[str]:
+    """One sentence for each pool or protocol that costs too much and is sampled or left out, with the option that asks for it."""
+    sampled = [
+        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false ones an image, so R@1 has another chance level; --full-pools asks for all of it."
+        for pool in needs.sampled
+    ]
+    return sampled + [
+        f"Raw retrieval of '{protocol}' is left out, since it needs too many forward passes; --full-pools asks for it."
+        for protocol in needs.left_out
+    ]

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.protocols.items import NOT_A_NUMBER
-from evaluator.runs.folder import pool_path
 from generator.base.files import draft_of, write_table
-from generator.dataset.schema import SCORES
+from generator.base.paths import check_name
+from generator.dataset.records import SCORES
 
-_ROWS = 4096
+WRITTEN_AT_ONCE = 4096
 """Rows of an array that are written at once."""
 
 
@@ -51,6 +51,20 @@ def _write(path: Path, array: np.ndarray, rows: np.ndarray) -> None:
     with draft.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, len(rows), _ROWS):
-            file.write(np.ascontiguousarray(array[rows[start : start + _ROWS]], np.float32).tobytes())
+        for start in range(0, len(rows), WRITTEN_AT_ONCE):
+            file.write(np.ascontiguousarray(array[rows[start : start + WRITTEN_AT_ONCE]], np.float32).tobytes())
     os.replace(draft, path)
+
+
+EMBEDDINGS = ("images", "texts")
+"""The sides of a pool of which a dual encoder has embeddings."""
+
+
+def pool_path(folder: Path, pool: str, channel: str, number: int, of: str = "") -> Path:
+    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
+
+    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless the names are plain.
+    """
+    name = check_name(pool, "pool's name")
+    part = of or (check_name(channel, "channel") if number else "")
+    return folder / "pools" / (f"{name}.{part}.npy" if part else f"{name}.npy")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SEPARATOR = "|"
+SEPARATOR = ";"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Clusters:
         bindings: Sequence[str] | np.ndarray | None = None,
         scenes: Sequence[str] | np.ndarray | None = None,
     ) -> "Clusters":
-        """From names (n,) of clusters, of scenes, and of the bindings that each item's scene shows, joined by "|".
+        """From names (n,) of clusters, of scenes, and of the bindings that each item's scene shows, joined by ";".
 
         Without scenes each item is a scene of its own; without bindings clusters share nothing.
         """

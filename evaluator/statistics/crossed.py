@@ -1,5 +1,6 @@
 """The standard error of a weighted mean over items that share clusters and bindings: variance components by moments."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,11 +10,68 @@ from scipy.optimize import nnls
 from evaluator.statistics.clusters import Clusters
 
 
+@dataclass(frozen=True)
+class MeanEstimate:
+    """A mean with its variance, as the sum of what bindings, clusters and scenes contribute, and degrees of freedom of the sum.
+
+    Without variance, or with one scene, nothing can be said: `interval` and `p` are nan.
+    """
+
+    value: float
+    of_bindings: float
+    of_clusters: float
+    of_scenes: float
+    freedom: float
+
+    @property
+    def variance(self) -> float:
+        """The variance of the mean over new bindings, clusters and scenes."""
+        return self.of_bindings + self.of_clusters + self.of_scenes
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Mean ± t · standard error."""
+        return t_interval(self.value, self.variance, self.freedom, level)
+
+    @property
+    def p(self) -> float:
+        """The two-sided p against a mean of 0, of the same t."""
+        return t_p(self.value, self.variance, self.freedom)
+
+
+def t_interval(value: float, variance: float, freedom: float, level: float) -> tuple[float, float]:
+    """value ± t · standard error; nan where the variance is 0 or no degrees of freedom are left."""
+    if not variance > TINY or not freedom > 0:
+        return np.nan, np.nan
+    half = float(stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance))
+    return value - half, value + half
+
+
+def t_p(value: float, variance: float, freedom: float) -> float:
+    """The two-sided p of a value against 0, at which `t_interval` ends there; nan where that is."""
+    if not variance > TINY or not freedom > 0:
+        return np.nan
+    return float(2 * stats.t.sf(abs(value) / np.sqrt(variance), freedom))
+
+
+def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:
+    """Degrees of freedom of a sum of independent variances (k,), each with its own (k,) (Satterthwaite 1946); 0 for none."""
+    used = parts != 0
+    return float(parts.sum() ** 2 / (parts[used] ** 2 / freedom[used]).sum()) if used.any() else 0.0
+
+
+TINY = 1e-20
+
+
 class CrossedMeans:
-    """Weighted means of any outcome, and their intervals.
+    """Weighted means of any outcome, and their variances.
 
     Bindings, clusters and scenes have effects with unknown variances. The sums of squared residuals by binding, cluster and
     scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
+
+    Satterthwaite's degrees of freedom take the variances as they were found. A variance that was found to be 0 then
+    counts as known, and intervals hold too rarely. Those of the sums of squares themselves count the uncertainty of every effect,
+    and are too few where there is no effect. The harmonic mean of both is used: in simulations its intervals of 95% hold in 93 to 99%
+    (`python -m bench --only comparing`).
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None):
@@ -30,31 +88,30 @@ class CrossedMeans:
             of_scenes,
         ]
 
-    def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:
-        """Mean ± t · standard error of outcomes (n,), with Satterthwaite's degrees of freedom; nan where nothing varies."""
-        mean, variance, df = self._moments(outcomes)
-        if not variance > 1e-20 or not df > 0:
-            return np.nan, np.nan
-        half = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(variance))
-        return mean - half, mean + half
-
-    def _moments(self, outcomes: np.ndarray) -> tuple[float, float, float]:
-        """The mean, its variance, and the degrees of freedom of that."""
-        w = self._w
+    def estimate(self, outcomes: np.ndarray) -> MeanEstimate:
+        """The weighted mean of outcomes (n,) and its variance."""
         totals = np.bincount(self._scene, weights=self._item_weights * outcomes)
         mean = float(totals.sum())
-        residual = totals - w * mean
+        residual = totals - self._w * mean
         squares = np.array([np.square(effect.T @ residual).sum() for effect in self._effects])
         expected, factors, freedom = self._design
         used = np.flatnonzero((freedom > 0) & (np.diag(expected) > 0))
+        parts = np.zeros(len(factors))
         if not len(used):
-            return mean, 0.0, 0.0
-        scale = np.diag(expected)[used]
-        components, _ = nnls(expected[np.ix_(used, used)] / scale[:, None], squares[used] / scale)
-        parts = components * factors[used]
-        variance = float(parts.sum())
-        df = variance**2 / float((parts**2 / freedom[used]).sum()) if variance > 0 else 0.0
-        return mean, variance, df
+            return self._named(mean, parts, 0.0)
+        expected, freedom = expected[np.ix_(used, used)], freedom[used]
+        components, _ = nnls(expected / np.diag(expected)[:, None], squares[used] / np.diag(expected))
+        parts[used] = components * factors[used]
+        of_squares = np.linalg.lstsq(expected.T, factors[used], rcond=None)[0] * (expected @ components)
+        both = satterthwaite(parts[used], freedom), satterthwaite(of_squares, freedom)
+        return self._named(mean, parts, 2 / sum(1 / each for each in both) if min(both) > 0 else 0.0)
+
+    def _named(self, mean: float, parts: np.ndarray, freedom: float) -> MeanEstimate:
+        return MeanEstimate(mean, parts[0], parts[1] if len(parts) == 3 else 0.0, parts[-1], freedom)
+
+    def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:
+        """Mean ± t · standard error of outcomes (n,); nan where nothing varies."""
+        return self.estimate(outcomes).interval(level)
 
     @cached_property
     def _design(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

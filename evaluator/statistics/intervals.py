@@ -84,10 +84,15 @@ def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping,
 
     Student's t over the differences of items. Where all are equal, the interval is combined from those of the two means.
     """
-    outcomes = np.stack([first, second, first.astype(float) - second], axis=1)
-    if len(outcomes) and np.ptp(outcomes[:, 2]) > 0:
-        return cluster_means(outcomes[:, 2:], clusters, level, (False,))[0]
-    a, b = cluster_means(outcomes[:, :2], clusters, level)
+    difference = first.astype(float) - second
+    if len(difference) and np.ptp(difference) > 0:
+        return cluster_means(difference[:, None], clusters, level, (False,))[0]
+    return difference_of_means(first, second, clusters, level)
+
+
+def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
+    """The difference of two means of outcomes (n,) in 0..1 of the same items, its interval combined from those of both."""
+    a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
 
@@ -132,7 +137,9 @@ def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: flo
     value = a.value - b.value
     low, high = _newcombe(value, (a.value, a.low, a.high), (b.value, b.low, b.high))
     fixed = _newcombe(value, (a.value, a.low_fixed, a.high_fixed), (b.value, b.low_fixed, b.high_fixed))
-    return Estimate(value, low, high, n_items, n_clusters, *fixed, p_from_interval(value, low, high, level))
+    return Estimate(
+        value, low, high, n_items, n_clusters, *fixed, p_from_interval(value, low, high, level, n_clusters - 2)
+    )
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -147,13 +154,17 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
     )  # fmt: skip
 
 
-def p_from_interval(value: float, low: float, high: float, level: float) -> float:
-    """The p-value against 0 of a value whose interval's half-width towards 0 is that many standard errors; nan for nan."""
+def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
+    """The p-value against 0 of a value with an interval, read as one of Student's t; nan for nan.
+
+    The interval ends at 0 where p is 1 − level. freedom: degrees of freedom, at least 1 is taken.
+    """
     half = value - low if value > 0 else high - value
     if not np.isfinite(half) or half <= 0:
         return np.nan
-    z = stats.norm.ppf((1 + level) / 2) * abs(value) / half
-    return max(SMALLEST_P, float(2 * stats.norm.sf(z)))
+    freedom = max(1, freedom)
+    t = stats.t.ppf((1 + level) / 2, freedom) * abs(value) / half
+    return max(SMALLEST_P, float(2 * stats.t.sf(t, freedom)))
 
 
 def _newcombe(value: float, a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
@@ -175,12 +186,11 @@ def _share(model: MixedLogistic, outcomes: np.ndarray, clusters: Clusters, level
 
 
 def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
-    low, high = means.interval(outcomes, level)
-    value = float(outcomes.mean())
-    fixed = CrossedMeans(replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])).interval(
-        outcomes, level
-    )
-    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p_from_interval(value, low, high, level))
+    found = means.estimate(outcomes)
+    bindings_fixed = replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])
+    fixed = CrossedMeans(bindings_fixed).interval(outcomes, level)
+    p = max(SMALLEST_P, found.p) if np.isfinite(found.p) else np.nan
+    return Estimate(float(outcomes.mean()), *found.interval(level), len(outcomes), _count(clusters), *fixed, p)
 
 
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:

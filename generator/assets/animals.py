@@ -11,9 +11,9 @@ from platformdirs import user_cache_path
 
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import Skeleton, load_skeleton
-from generator.base.arrays import read_npz
 from generator.base.errors import UserError, did_you_mean
-from generator.base.resources import resource
+from generator.base.limits import read_npz
+from generator.base.registry import resource
 
 BUILDER_VERSION = 1
 """Part of the digest of every animal. Raise it whenever a change of the code changes the meshes that it builds."""
@@ -29,8 +29,8 @@ def animal_names() -> list[str]:
 def build_animal(name: str | Path) -> UnitMesh:
     """The mesh of a built-in animal, or of the animal that a TOML file declares (docs/animals.md).
 
-    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and is
-    closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
+    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and
+    is closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
     """
     if isinstance(name, str) and name not in animal_names():
         raise UserError(f"There is no built-in animal '{name}'; {did_you_mean(name, animal_names())}")

@@ -4,21 +4,22 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from generator.assets.animals import build_animal
-from generator.assets.process import AssetWorker
-from generator.assets.sets import NAME, set_folder
+from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
-from generator.assets.stored import write_asset
 from generator.base import limits
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import check_output, sha256
+from generator.base.process import AnsweringProcess, ProcessEndError
 
-MESHES = (".glb", ".gltf", ".obj", ".ply", ".fbx", ".blend")  # what Blender reads
+MESHES = (".glb", ".gltf", ".obj", ".ply", ".stl", ".fbx", ".blend")
 SUFFIXES = (*MESHES, ".toml")
 _MOST_BYTES = 1 << 30
+_TIMEOUT = 600.0  # seconds for one answer of the worker
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,34 @@ class Imported:
     mended: list[str]
 
 
+class AssetWorker(AnsweringProcess):
+    """The process that reads and draws users' meshes; generator/render/blender/asset_worker.py lists its requests."""
+
+    def __init__(self) -> None:
+        super().__init__("generator.render.blender.asset_worker")
+
+    def ask(self, message: dict[str, Any], timeout: float = _TIMEOUT) -> dict[str, Any]:  # type: ignore[override]
+        """Send a request and return its answer.
+
+        Raises UserError where it is refused, and where the process ends over it.
+        """
+        try:
+            answer = super().ask(message, timeout)
+        except ProcessEndError as ended:
+            raise UserError(f"Blender {ended} over it: the file is damaged or too heavy; export it again.") from None
+        if "refused" in answer:
+            raise UserError(answer["refused"])
+        return answer
+
+
 def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
     """Import the meshes of `file`, joined, as `name` into the set `assets`.
 
-    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md), for
-    which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
+    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md),
+    for which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
     holds no mesh that can be shown; the set stays as it was then.
     """
-    folder = check_name(name, assets, replace)
+    folder = _check_name(name, assets, replace)
     check_file(file)
     with AssetWorker() as worker:
         mended: list[str] = []
@@ -53,14 +74,15 @@ def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, 
 
 
 def _read(file: Path, facing: str, up: str, worker: AssetWorker) -> tuple[UnitMesh, list[str]]:
-    """The joined mesh of a file as Blender reads it, and a sentence for each repair."""
+    """The joined mesh of a file, and a sentence for each repair."""
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
         out = Path(scratch) / "mesh.npz"
         try:
             mended = worker.ask({"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)})["mended"]
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
-        return read_mesh(out), mended
+        with np.load(out, allow_pickle=False) as arrays:
+            return UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields)), mended
 
 
 def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: int = 128) -> None:
@@ -74,13 +96,7 @@ def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: in
         draft.unlink(missing_ok=True)
 
 
-def read_mesh(path: Path) -> UnitMesh:
-    """Read a mesh that the Blender process wrote."""
-    with np.load(path, allow_pickle=False) as arrays:
-        return UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
-
-
-def check_name(name: str, assets: str, replace: bool) -> Path:
+def _check_name(name: str, assets: str, replace: bool) -> Path:
     """The folder of the set. Raises UserError where no mesh can have that name there."""
     folder = set_folder(assets)
     if not NAME.fullmatch(name):
@@ -98,12 +114,13 @@ def check_name(name: str, assets: str, replace: bool) -> Path:
 def check_file(file: Path) -> None:
     """Raises UserError where the file is missing, empty, too large, or of a format that is not read."""
     if not file.is_file():
+        reason = "it is not a file" if file.exists() else "there is no such file"
+        raise UserError(f"Cannot import {file}: {reason}; give a {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file.")
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
         raise UserError(
-            f"Cannot import {file}: {'it is not a file' if file.exists() else 'there is no such file'}; give a {_kinds()}."
-        )
-    if file.suffix.lower() not in SUFFIXES:
-        raise UserError(
-            f"Cannot import {file}: '{file.suffix}' is not a format that is read; {did_you_mean(file.suffix.lower(), list(SUFFIXES))}"
+            f"Cannot import {file}: '{file.suffix}' is not a format that is read; "
+            f"{did_you_mean(suffix, list(SUFFIXES))}"
         )
     limits.check_file(file)
     size = file.stat().st_size
@@ -111,9 +128,7 @@ def check_file(file: Path) -> None:
         raise UserError(f"Cannot import {file}: it is empty; export the mesh again.")
     if size > _MOST_BYTES:
         raise UserError(
-            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; export fewer faces."
+            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; "
+            "export "
+            f"fewer faces."
         )
-
-
-def _kinds() -> str:
-    return f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file"

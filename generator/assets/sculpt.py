@@ -1,16 +1,26 @@
-"""Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes."""
+"""Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes.
+
+A tube is a smooth curve through the joints of a limb, a row of segments between two cross-sections. The field is, at a
+point, about the distance to the animal's skin, negative inside. Distances to an ellipse are first-order estimates
+(Quilez, "Ellipsoid - distance", 2008), which are exact on the skin. Tubes join by a smooth minimum, so that the skin
+has no seam. The field is a distance near the skin and inside; elsewhere it is only positive.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import Akima1DInterpolator, PchipInterpolator
 from scipy.ndimage import map_coordinates
 from skimage.measure import marching_cubes
 
-from generator.assets.field import bounds, distances, grid_around, sample
-from generator.assets.skeleton import Skeleton
-from generator.assets.tubes import Array, Tube, tubes_of
+from generator.assets.skeleton import Limb, Skeleton, Teeth
 from generator.base.errors import UserError
 
+Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
+_Part = tuple[Any, Sequence[Array]]
 # Triangles of a mesh: limbs look round at the sizes that are rendered, and scenes render fast.
 FACES = 18_000
 DECIMALS = 6
@@ -20,13 +30,52 @@ THINNEST = 0.8
 CORRECTIONS = 2
 # Cells along the longest side of a first grid that only counts triangles; the second is at most FINEST times finer.
 COARSE, FINEST = 60, 5
+MIRROR = np.array([1.0, -1.0, 1.0])
+# Points of a curve for each stretch between two joints.
+STEPS = 6
+
+
+class Tube(NamedTuple):
+    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis
+    [3].
+
+    `blend` is how far the tube flows into others; the sections are ellipses, or plates where `flat`.
+    """
+
+    points: Array
+    radii: Array
+    side: Array
+    blend: float
+    flat: bool = False
+
+    def segments(self) -> range:
+        return range(max(len(self.points) - 1, 1))
+
+    def thickened(self, least: float) -> "Tube":
+        return self._replace(radii=np.maximum(self.radii, least))
+
+    def mirrored(self) -> "Tube":
+        return self._replace(points=self.points * MIRROR, side=self.side * MIRROR)
+
+
+class Grid(NamedTuple):
+    """A grid of points `low + step * index`. Its y starts half a step to the left of the plane of symmetry, y = 0."""
+
+    low: Array
+    step: float
+    shape: tuple[int, int, int]
+
+    def axis(self, number: int) -> Array:
+        """Coordinates of the points along an axis: 0 for x, 1 for y, 2 for z."""
+        return self.low[number] + self.step * np.arange(self.shape[number])
 
 
 def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
-    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
+    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside)
+    of an animal.
 
-    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It has
-    about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
+    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It
+    has about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
     """
     thin = tubes_of(skeleton)
     low, high = bounds(thin)
@@ -69,3 +118,148 @@ def _placed(vertices: Array) -> Array:
 
 def _rounded(numbers: Array) -> Array:
     return np.round(numbers, DECIMALS) + 0.0
+
+
+def tubes_of(skeleton: Skeleton) -> list[Tube]:
+    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is followed by its
+    mirror image.
+    """
+    whole = [_tube(limb, skeleton.blend) for limb in skeleton.parts.values()]
+    whole += [tooth for row in skeleton.teeth.values() for tooth in _teeth(row)]
+    return [copy for tube in whole for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])]
+
+
+def _tube(limb: Limb, blend: float) -> Tube:
+    points, radii = _curve(np.array([[*joint, joint[-1]][:5] for joint in limb.joints], dtype=float))
+    return Tube(points, radii, np.array(limb.side, dtype=float), blend if limb.blend is None else limb.blend, limb.flat)
+
+
+def _curve(joints: Array) -> tuple[Array, Array]:
+    """Points and half-axes along a smooth curve through joints; half-axes stay between those of neighbouring joints."""
+    if len(joints) == 1:
+        return joints[:, :3], joints[:, 3:]
+    lengths = np.linalg.norm(np.diff(joints[:, :3], axis=0), axis=1)
+    at = np.concatenate([[0], np.cumsum(np.maximum(lengths, 1e-6))])
+    fine = np.interp(np.arange(STEPS * (len(at) - 1) + 1) / STEPS, np.arange(len(at)), at)
+    return Akima1DInterpolator(at, joints[:, :3])(fine), PchipInterpolator(at, joints[:, 3:])(fine)
+
+
+def _teeth(row: Teeth) -> Iterator[Tube]:
+    """Each spike is a tube from the curve to its tip."""
+    points, sizes = _curve(np.array(row.joints, dtype=float))
+    stations = np.linspace(0, len(points) - 1, row.count)
+    for station in stations:
+        x, y, z, half, height = (
+            float(np.interp(station, np.arange(len(points)), column)) for column in (*points.T, *sizes.T)
+        )
+        ends = np.array([[x, y, z], [x + row.lean * height, y, z + height]])
+        yield Tube(ends, np.array([[half, half], [half / 8, half / 8]]), np.array([0.0, 1.0, 0.0]), half / 2)
+
+
+def bounds(tubes: list[Tube]) -> tuple[Array, Array]:
+    """Lowest and highest corner [3] of a box around all tubes."""
+    low = np.min([(tube.points - tube.radii.max(1)[:, None]).min(0) for tube in tubes], axis=0)
+    high = np.max([(tube.points + tube.radii.max(1)[:, None]).max(0) for tube in tubes], axis=0)
+    return low, high
+
+
+def grid_around(tubes: list[Tube], step: float) -> Grid:
+    """The left half (y > 0) of a grid around all tubes, with a margin of two steps."""
+    low, high = bounds(tubes)
+    # Everything below the ground is cut off, and the cut needs a layer of points below it.
+    low = np.array([low[0] - 2 * step, step / 2, max(low[2] - 2 * step, -2.5 * step)])
+    high = np.maximum(high + 2 * step, low + step)
+    shape = np.ceil((high - low) / step).astype(int) + 1
+    return Grid(low, step, (int(shape[0]), int(shape[1]), int(shape[2])))
+
+
+def sample(tubes: list[Tube], grid: Grid) -> Array:
+    """The field at the points of a grid: an array of the grid's shape."""
+    axes = [grid.axis(number) for number in range(3)]
+
+    def crop(low: Array, high: Array) -> _Part:
+        inside = [(axis > a) & (axis < b) for axis, a, b in zip(axes, low, high, strict=True)]
+        return np.ix_(*inside), np.ix_(*(axis[part] for axis, part in zip(axes, inside, strict=True)))
+
+    return np.maximum(_field(tubes, grid.shape, grid.step, crop), -axes[2])
+
+
+def distances(tubes: list[Tube], points: Array, step: float) -> Array:
+    """The field [n] at points [n, 3] within a few steps of the skin."""
+    # Where three tubes blend, the field depends slightly on their order: so the right half mirrors the left.
+    points = points * [1, 0, 1] + np.abs(points) * [0, 1, 0]
+
+    def crop(low: Array, high: Array) -> _Part:
+        inside = ((points > low) & (points < high)).all(axis=1)
+        return inside, points[inside].T
+
+    return np.maximum(_field(tubes, (len(points),), step, crop), -points[:, 2])
+
+
+def _field(tubes: list[Tube], shape: tuple[int, ...], step: float, crop: Callable[[Array, Array], _Part]) -> Array:
+    """The field above the ground. `crop` gives the index and the coordinates of the places within a box."""
+    reach = max(tube.blend for tube in tubes) + 2.5 * step
+    field = np.full(shape, reach)
+    for tube in tubes:
+        own = np.full(shape, reach)
+        for i in tube.segments():
+            ends, radius = tube.points[i : i + 2], tube.radii[i : i + 2].max()
+            part, place = crop(ends.min(0) - radius - reach, ends.max(0) + radius + reach)
+            own[part] = np.minimum(own[part], _segment(tube, i, *place))
+        field = _smooth_minimum(field, own, tube.blend)
+    return field
+
+
+def _segment(tube: Tube, i: int, *place: Array) -> Array:
+    """Distance to one segment of a tube at places given as x, y and z, which broadcast."""
+    start, end = tube.points[i], tube.points[min(i + 1, len(tube.points) - 1)]
+    along = end - start
+    length = float(np.sqrt(along @ along))
+    forward = along / length if length else np.array([1.0, 0.0, 0.0])
+    across, through = _section(forward, tube.side)
+    x, y, z = (coordinate - first for coordinate, first in zip(place, start, strict=True))
+
+    def component(axis: Array) -> Array:
+        projected: Array = x * axis[0] + y * axis[1] + z * axis[2]
+        return projected
+
+    ahead = component(forward)
+    share = np.clip(ahead / length, 0, 1) if length else np.zeros_like(ahead)
+    wide, deep = tube.radii[i], tube.radii[min(i + 1, len(tube.radii) - 1)]
+    radii = [(1 - share) * wide[k] + share * deep[k] for k in (0, 1)]
+    offsets = component(across), component(through), ahead - share * length
+    return _from_plate(*offsets, *radii) if tube.flat else _from_ellipsoid(*offsets, *radii)
+
+
+def _from_ellipsoid(x: Array, y: Array, z: Array, wide: Array, deep: Array) -> Array:
+    """Distance to a tube of elliptic section; the round cap at its end is as long as the section is thin."""
+    short = np.minimum(wide, deep)
+    u, v, w = x / wide, y / deep, z / short
+    level = np.sqrt(u * u + v * v + w * w)
+    steep = np.sqrt((u / wide) ** 2 + (v / deep) ** 2 + (w / short) ** 2)
+    return np.where(steep > 1e-9, level * (level - 1) / np.maximum(steep, 1e-9), -short)
+
+
+def _from_plate(x: Array, y: Array, z: Array, wide: Array, thick: Array) -> Array:
+    """Distance to a plate with half-round edges."""
+    beside = np.maximum(np.abs(x) - np.maximum(wide - thick, 0), 0)
+    return np.sqrt(beside * beside + y * y + z * z) - thick
+
+
+def _section(forward: Array, side: Array) -> tuple[Array, Array]:
+    """Unit axes of the section of a tube that runs `forward`; the first is as near as possible to `side`."""
+    across = side - (side @ forward) * forward
+    if across @ across <= 1e-6 * (side @ side):
+        other = np.eye(3)[np.argmin(np.abs(forward))]
+        across = other - (other @ forward) * forward
+    across = across / np.sqrt(across @ across)
+    return across, np.cross(forward, across)
+
+
+def _smooth_minimum(one: Array, other: Array, blend: float) -> Array:
+    """The smooth minimum of two fields: rounded where they differ by less than `blend`."""
+    if blend == 0:
+        return np.minimum(one, other)
+    near: Array = np.maximum(blend - np.abs(one - other), 0)
+    joined: Array = np.minimum(one, other) - near**2 / (4 * blend)
+    return joined

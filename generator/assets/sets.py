@@ -5,16 +5,21 @@ the set that it uses; it never depends on what happens to be installed.
 """
 
 import hashlib
+import io
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from platformdirs import user_data_path
 
-from generator.assets.shapes import UnitMesh
-from generator.assets.stored import mesh_digest, read_asset, read_notes
+from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_json, write_bytes, write_json
+from generator.base.limits import read_npz
 from generator.dataset.licences import OWN, UNDECLARED
 
 BUILTIN = "builtin"
@@ -40,7 +45,10 @@ def set_folder(name: str) -> Path:
 
 
 def asset_names(assets: str) -> list[str]:
-    """Names of the meshes of a set, sorted. Raises UserError, with the command that installs it, where there is none."""
+    """Names of the meshes of a set, sorted.
+
+    Raises UserError, with the command that installs it, where there is none.
+    """
     if assets == BUILTIN:
         from generator.assets.animals import animal_names
 
@@ -138,3 +146,105 @@ def _how_to_get(assets: str) -> str:
         return f"gen assets install {assets}"
     sets = [*asset_sets(), *(name for name in INSTALLABLE if name not in asset_sets())]
     return f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set {assets}"
+
+
+_ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32))
+
+
+def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is
+    replaced.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = io.BytesIO()
+    np.savez_compressed(file, **{key: np.asarray(getattr(mesh, key), kind) for key, kind in _ARRAYS})
+    write_bytes(folder / f"{name}.npz", file.getvalue())
+    write_json(folder / f"{name}.json", notes)
+
+
+def read_asset(folder: Path, name: str) -> UnitMesh:
+    """Read a triangle mesh. Raises UserError where its file is missing or damaged."""
+    path = folder / f"{name}.npz"
+    try:
+        stored = read_npz(path, [key for key, _ in _ARRAYS])
+        vertices, normals, faces = (array.astype(kind) for array, (_, kind) in zip(stored, _ARRAYS, strict=True))
+        if vertices.shape != normals.shape or vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
+            raise ValueError("its arrays do not have the shapes of a triangle mesh")
+        if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
+            raise ValueError("its faces or vertices are invalid")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}); import or install '{name}' again.") from None
+    return UnitMesh(vertices.tolist(), normals.tolist(), faces.tolist())
+
+
+def read_notes(folder: Path, name: str) -> dict[str, Any]:
+    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError where they are missing or damaged."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        raise UserError(f"{path} is missing; import or install '{name}' again.")
+    return read_json(path)
+
+
+def mesh_digest(mesh: UnitMesh) -> str:
+    """SHA-256 of the arrays of a triangle mesh, in the types in which they are stored."""
+    found = hashlib.sha256()
+    for key, kind in _ARRAYS:
+        array = np.ascontiguousarray(getattr(mesh, key), np.dtype(kind).newbyteorder("<"))
+        found.update(f"{key}{array.shape}".encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def find_mesh(name: str, assets: str) -> UnitMesh:
+    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError where the set has none."""
+    return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
+
+
+@cache
+def mesh_height(name: str, assets: str) -> float:
+    """Height of the unit mesh of that name, in its own units."""
+    return max(z for _, _, z in find_mesh(name, assets).vertices)
+
+
+def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
+    """A message about the first name that is neither a shape nor a built-in mesh; None where there is none.
+
+    Names of other sets are checked only when a world is rendered (`check_asset`), so that a world can be read where its
+    set is not installed.
+    """
+    for name in names:
+        of, within = located(assets, name)
+        if of == BUILTIN and name not in SHAPES and within not in (animals := asset_names(BUILTIN)):
+            return f"there is no shape '{within}'; {did_you_mean(within, [*SHAPES, *animals])}"
+    return None
+
+
+def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
+    """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
+
+    `used` names the meshes of asset sets that the world uses; None where there are none. Raises UserError where one is
+    not installed.
+    """
+    if not used:
+        return None
+    return {
+        "set": assets,
+        "meshes": list(used),
+        "digest": asset_digest(assets, used),
+        "licences": asset_licences(assets, used),
+    }
+
+
+def check_assets(recorded: Mapping[str, Any] | None) -> None:
+    """Raises UserError where meshes that a manifest records (`asset_request`) are missing here or differ from it."""
+    if recorded is None:
+        return
+    assets, used = recorded["set"], recorded["meshes"]
+    for name in used:
+        check_asset(assets, name)
+    if (found := asset_digest(assets, used)) != recorded["digest"]:
+        source = "the version of Jackalope" if assets == BUILTIN else "the files"
+        raise UserError(
+            f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, "
+            "expected "
+            f"{recorded['digest'][:12]}); take {source} from which those were made."
+        )

@@ -1,64 +1,72 @@
-"""Installs the animals of the free game 0 A.D. as the asset set `0ad`, from its public.zip or a folder of its meshes."""
+"""Installs the animals of the game 0 A.D. as the asset set `0ad`, from its public.zip or a folder of its meshes."""
 
 import hashlib
-import stat
-import tempfile
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
 
 import numpy as np
 
-from generator.assets.importing import read_mesh
-from generator.assets.pmd import read_pmd
-from generator.assets.process import AssetWorker
-from generator.assets.sets import set_folder
-from generator.assets.stored import write_asset
+from generator.assets.cleaning import cleaned
+from generator.assets.sets import set_folder, write_asset
+from generator.assets.shapes import UnitMesh
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
-from generator.base.limits import check_file
+from generator.base.limits import read_bytes
 
 SET = "0ad"
 DEFAULT_SOURCE = Path("/usr/share/games/0ad/mods/public/public.zip")
-LICENCE = "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), 0 A.D. by Wildfire Games (https://www.wildfiregames.com/)"
+LICENCE = (
+    "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), 0 A.D. by Wildfire Games "
+    "(https://www.wildfiregames.com/)"
+)
 _STEMS = {
-    "bear": ("bear",), "camel": ("camel", "camel_1"), "crocodile": ("crocodile", "croc"), "crow": ("crow",),
-    "deer_doe": ("deer_doe", "deer_mesh"), "deer_stag": ("deer_stag", "temp_deer_1"),
-    "elephant": ("elephant", "elephant_african_bush"), "fox": ("fox",), "giraffe": ("giraffe", "giraffe_adult"),
-    "hippopotamus": ("hippopotamus", "fauna_hippopotamus"), "horse": ("horse",), "lion": ("lion", "animal_lion"),
-    "lioness": ("lioness", "animal_lioness"), "rabbit": ("rabbit", "rabbit_01"), "rhinoceros": ("rhinoceros", "rhino"),
-    "tiger": ("tiger",), "wolf": ("wolf",), "zebra": ("zebra",),
-}  # fmt: skip
+    "bear": ("bear",),
+    "camel": ("camel", "camel_1"),
+    "crocodile": ("crocodile", "croc"),
+    "crow": ("crow",),
+    "deer_doe": ("deer_doe", "deer_mesh"),
+    "deer_stag": ("deer_stag", "temp_deer_1"),
+    "elephant": ("elephant", "elephant_african_bush"),
+    "fox": ("fox",),
+    "giraffe": ("giraffe", "giraffe_adult"),
+    "hippopotamus": ("hippopotamus", "fauna_hippopotamus"),
+    "horse": ("horse",),
+    "lion": ("lion", "animal_lion"),
+    "lioness": ("lioness", "animal_lioness"),
+    "rabbit": ("rabbit", "rabbit_01"),
+    "rhinoceros": ("rhinoceros", "rhino"),
+    "tiger": ("tiger",),
+    "wolf": ("wolf",),
+    "zebra": ("zebra",),
+}
 """The animals, and the names of their meshes in versions of the game; the first that exists is taken."""
-_MOST_BYTES, _MOST_MEMBERS = 32 << 20, 500_000
-_Place = TypeVar("_Place")
+_MOST_BYTES = 32 << 20
+_HEADER = struct.Struct("<4sII")  # magic, version, bytes that follow
+_VERSIONS = (3, 4)
 
 
-def install(source: Path | None, worker: AssetWorker) -> tuple[list[str], list[str]]:
+def install(source: Path | None) -> tuple[list[str], list[str]]:
     """Install the animals found in `source`, by default in Debian's package of the game.
 
-    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no source,
-    where it holds no animal, or where a mesh is damaged; the set stays as it was then.
+    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no
+    source, where it holds no animal, or where a mesh is damaged; the set stays as it was then.
     """
     files, licence = _read(source or _default_source())
     if not files:
         raise UserError(
-            f"{source or DEFAULT_SOURCE} holds no animals of 0 A.D.: expected meshes such as fox.pmd or fox.dae.cached.pmd; give the "
-            f"game's public.zip, or a folder of its .pmd files."
+            f"{source or DEFAULT_SOURCE} holds no animals of 0 A.D.: expected meshes such as fox.pmd or "
+            f"fox.dae.cached.pmd; give the game's public.zip, or a folder of its .pmd files."
         )
     folder, meshes = set_folder(SET), {}
-    with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
-        for name, (place, data) in files.items():
-            try:
-                vertices, faces = read_pmd(data)
-                np.savez(Path(scratch) / "in.npz", vertices=vertices, faces=faces)
-                out = Path(scratch) / f"{name}.npz"
-                worker.ask({"clean": str(Path(scratch) / "in.npz"), "facing": "-x", "up": "z", "out": str(out)})
-                meshes[name] = read_mesh(out)
-            except UserError as error:
-                raise UserError(f"Cannot install {place}: {error.message}") from None
+    for name, (place, data) in files.items():
+        try:
+            arrays, _ = cleaned(*read_pmd(data), "-x", "z")
+        except UserError as error:
+            raise UserError(f"Cannot install {place}: {error.message}") from None
+        meshes[name] = UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
     for name, mesh in meshes.items():
         place, data = files[name]
         notes = {"licence": LICENCE, "source": PurePosixPath(place).name, "sha256": hashlib.sha256(data).hexdigest()}
@@ -71,8 +79,9 @@ def install(source: Path | None, worker: AssetWorker) -> tuple[list[str], list[s
 def _default_source() -> Path:
     if not DEFAULT_SOURCE.exists():
         raise UserError(
-            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a folder of its .pmd "
-            f"files with --from PATH."
+            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a "
+            "folder "
+            f"of its .pmd files with --from PATH."
         )
     return DEFAULT_SOURCE
 
@@ -85,69 +94,84 @@ def _read(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
             f"0ad/usr/share/games/0ad/mods/public/public.zip."
         )
     if source.is_dir():
-        return _from_folder(source)
+        return _animals(sorted(map(str, source.rglob("*"))), lambda place: _from_folder(source, Path(place)))
     if not source.is_file():
         raise UserError(f"There is no {source}; give the game's public.zip, or a folder of its .pmd files.")
     try:
         with zipfile.ZipFile(source) as archive:
-            return _from_zip(source, archive)
+            places = sorted(name for name in archive.namelist() if name.startswith(("art/meshes/", "art/LICENSE")))
+            return _animals(places, lambda place: _from_zip(source, archive, place))
     except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         raise UserError(f"{source} is not a whole zip file ({error}); fetch it again.") from None
 
 
-def _from_folder(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
-    files = sorted(path for path in source.rglob("*") if path.suffix == ".pmd" or path.name == "LICENSE.txt")
-    for path in files:
-        if not path.resolve().is_relative_to(source.resolve()):
-            raise UserError(f"{path} is a link that leads out of {source}; give a folder of files.")
-        check_file(path, _MOST_BYTES)
-    found = {name: (str(path), path.read_bytes()) for name, path in _animals_among({str(path): path for path in files})}
-    licence = next((path for path in files if path.name == "LICENSE.txt"), None)
-    return found, licence.read_bytes() if licence else None
+def _animals(places: Iterable[str], read: Callable[[str], bytes]) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
+    meshes: dict[str, str] = {}
+    licence = None
+    for place in places:
+        name = PurePosixPath(place).name
+        if name.endswith(".pmd"):
+            meshes.setdefault(name.split(".")[0].lower(), place)
+        elif name == "LICENSE.txt":
+            licence = licence or read(place)
+    chosen = {name: next((meshes[stem] for stem in stems if stem in meshes), None) for name, stems in _STEMS.items()}
+    return {name: (place, read(place)) for name, place in chosen.items() if place is not None}, licence
 
 
-def _from_zip(source: Path, archive: zipfile.ZipFile) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
-    members = archive.infolist()
-    if len(members) > _MOST_MEMBERS:
-        raise UserError(
-            f"{source} has {len(members):,} members, which public.zip of 0 A.D. has not; give the game's own file."
-        )
-    for member in members:
-        place = PurePosixPath(member.filename.replace("\\", "/"))
-        if place.is_absolute() or ".." in place.parts:
-            raise UserError(
-                f"{source} has a member '{member.filename}' that climbs out of its folder; give the game's own file."
-            )
-    meshes = {
-        each.filename: each
-        for each in members
-        if each.filename.startswith("art/meshes/") and each.filename.endswith(".pmd")
-    }
-    found = {name: (each.filename, _bytes(source, archive, each)) for name, each in _animals_among(meshes)}
-    licence = next((each for each in members if each.filename == "art/LICENSE.txt"), None)
-    return found, _bytes(source, archive, licence) if licence else None
+def _from_folder(source: Path, path: Path) -> bytes:
+    if not path.resolve().is_relative_to(source.resolve()):
+        raise UserError(f"{path} is a link that leads out of {source}; give a folder of files.")
+    return read_bytes(path, _MOST_BYTES)
 
 
-def _bytes(source: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    if stat.S_ISLNK(member.external_attr >> 16):
-        raise UserError(f"{source} has a link '{member.filename}' in place of a mesh; give the game's own file.")
-    with archive.open(member) as file:
+def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
+    with archive.open(place) as file:
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise UserError(
-            f"{source} has a member '{member.filename}' of more than {_MOST_BYTES >> 20} MB, which no mesh of 0 A.D. has; give the "
+            f"{source} has a member '{place}' of more than {_MOST_BYTES >> 20} MB, which no mesh of 0 A.D. has; give "
+            "the "
             f"game's own file."
         )
     return data
 
 
-def _animals_among(places: Mapping[str, _Place]) -> Iterator[tuple[str, _Place]]:
-    """Name and mesh of each animal whose file is among `places`."""
-    by_stem: dict[str, _Place] = {}
-    for place, each in sorted(places.items()):
-        by_stem.setdefault(PurePosixPath(place).name.split(".")[0].lower(), each)
-    for name, stems in _STEMS.items():
-        for stem in stems:
-            if stem in by_stem:
-                yield name, by_stem[stem]
-                break
+def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
+
+    Returns vertices float64 [n, 3] (x ahead, y to the left, z up) and triangles int32 [m, 3] of the mesh in its bind
+    pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
+    damaged.
+    """
+    if len(data) < _HEADER.size:
+        raise _damaged("it is cut short")
+    magic, version, size = _HEADER.unpack_from(data)
+    if magic != b"PSMD":
+        raise UserError("it is no PMD mesh: expected a file of 0 A.D. that begins with PSMD.")
+    if version not in _VERSIONS:
+        raise UserError(
+            f"it is a PMD mesh of version {version}, and 3 and 4 are read: take it from 0 A.D. alpha 24 or later."
+        )
+    if size != len(data) - _HEADER.size:
+        raise _damaged(f"{len(data) - _HEADER.size:,} bytes follow the header, expected {size:,}")
+    try:
+        at = _HEADER.size
+        n, uv_sets = struct.unpack_from("<II", data, at) if version == 4 else (*struct.unpack_from("<I", data, at), 1)
+        at += 8 if version == 4 else 4
+        # position and normal (y up, z ahead, x to the right), texture coordinates, bones and their weights
+        vertex = np.dtype([("position", "<f4", 3), ("normal", "<f4", 3), ("uv", "<f4", (uv_sets, 2)), ("bones", "V20")])
+        positions = np.frombuffer(data, vertex, n, at)["position"].astype(np.float64)
+        at += n * vertex.itemsize
+        (m,) = struct.unpack_from("<I", data, at)
+        faces = np.frombuffer(data, "<u2", 3 * m, at + 4).reshape(m, 3).astype(np.int32)
+    except (struct.error, ValueError) as error:
+        raise _damaged(str(error)) from None
+    if m == 0:
+        raise UserError("it has no faces, so there is nothing to show: take it from 0 A.D. again.")
+    if faces.max() >= n:
+        raise _damaged(f"a face has vertex {faces.max():,} of {n:,}")
+    return positions[:, [2, 0, 1]] * (1, -1, 1), faces
+
+
+def _damaged(why: str) -> UserError:
+    return UserError(f"it is a damaged PMD mesh ({why}): take it from 0 A.D. again.")

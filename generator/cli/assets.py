@@ -36,8 +36,8 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @JSON
 def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
     """Draw the mesh NAME, or every mesh of a set, from eight sides. Faces seen from inside are red."""
+    from generator.assets.importing import AssetWorker
     from generator.assets.importing import show as draw
-    from generator.assets.process import AssetWorker
     from generator.assets.sets import asset_names, check_asset
 
     if name is not None:
@@ -83,7 +83,8 @@ def import_(
     if not licence:
         say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
     say(
-        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add --replace and --facing."
+        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add "
+        "--replace and --facing."
     )
     data = {"mesh": str(done.path), "picture": str(done.picture), "mended": done.mended}
     result(data, as_json, str(done.picture))
@@ -92,22 +93,23 @@ def import_(
 @assets.command()
 @click.argument("name", type=click.Choice(["0ad"]))
 @click.option(
-    "--from", "source", type=click.Path(path_type=Path),
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
     help="The game's public.zip, or a folder of its .pmd files.  [default: the place of Debian's package 0ad-data]",
-)  # fmt: skip
+)
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
     """Install the asset set NAME: 0ad is the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
-    from generator.assets.process import AssetWorker
     from generator.assets.sets import set_folder
     from generator.assets.zeroad import LICENCE
     from generator.assets.zeroad import install as install_0ad
 
-    with AssetWorker() as worker:
-        found, missing = install_0ad(source, worker)
+    found, missing = install_0ad(source)
     say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
     say(
-        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the licence."
+        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the "
+        "licence."
     )
     folder = str(set_folder(name))
     result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)

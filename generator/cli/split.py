@@ -35,7 +35,7 @@ def split(
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import first_request
-    from generator.describe.split_size import rendered_size
+    from generator.describe.scenes import rendered_size
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 

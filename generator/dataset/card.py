@@ -1,23 +1,44 @@
-"""Writes the description of a dataset at its root: README.md for people, croissant.json for machines."""
+"""Writes the description of a dataset at its root: README.md for people, croissant.json for machines.
 
+README.md is card.md.jinja filled in; croissant.json is Croissant 1.1 (https://docs.mlcommons.org/croissant/): the constant
+parts in croissant.json beside this file, and one record set for each table (records.py).
+"""
+
+import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from generator.base.files import json_text, read_json, write_text
-from generator.dataset.croissant import croissant
-from generator.dataset.licences import licence_section
-from generator.dataset.records import BenchmarkManifest, IndexRecord, WorldManifest
-from generator.dataset.schema import BENCHMARK_TABLES
+import pyarrow as pa
+from jinja2 import Environment, PackageLoader
 
+from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
+from generator.dataset.licences import licence_section
+from generator.dataset.outputs import output_path
+from generator.dataset.packing import member_name
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    KEYS,
+    PLAN_FILE,
+    ROWS,
+    BenchmarkManifest,
+    Column,
+    IndexRecord,
+    WorldManifest,
+    columns_of,
+)
+
+_ABOUT = (
+    "Rendered scenes, and benchmarks over them in which chosen combinations of attribute and object are held out "
+    "of training, made with Jackalope."
+)
 _SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_RENDERED_FROM = {
-    "blender", "block_seed", "design", "holdout", "opposites", "quality", "scenes", "scenes_asked", "seed", "vocabulary",
-}  # fmt: skip
+_RENDERED_FROM = {"blender", "block_seed", "design", "holdout", "opposites", "quality", "scenes_asked", "seed"}
 
 Manifest = Mapping[str, Any]
+Node = dict[str, Any]
 
 
 def write_card(root: Path) -> None:
@@ -38,74 +59,56 @@ def card(root: Path) -> dict[str, str]:
     benchmarks = {
         name: read_json(root / "benchmarks" / name / "manifest.json", BenchmarkManifest) for name in index["benchmarks"]
     }
-    title = _title(world["request"])
-    about = (
-        "Rendered scenes, and benchmarks over them in which chosen combinations of attribute and object are held out "
-        "of training, made with Jackalope."
-    )
+    request = world["request"]
+    title = f"{request.get('family', 'world')} {request['width']}x{request['height']} seed {request.get('seed', 0)}"
     return {
-        "README.md": _readme(title, about, world, benchmarks),
-        "croissant.json": json_text(croissant(root, title, about, benchmarks)),
+        "README.md": _readme(title, world, benchmarks),
+        "croissant.json": json_text(_croissant(root, title, request, benchmarks)),
     }
 
 
-def _title(request: Manifest) -> str:
-    return f"{request.get('family', 'world')} {request['width']}x{request['height']} seed {request.get('seed', 0)}"
+def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
+    counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
+    request = world["request"]
+    environment = Environment(
+        loader=PackageLoader("generator.dataset", "."), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.get_template("card.md.jinja").render(
+        title=title,
+        about=_ABOUT,
+        size=next((name for limit, name in _SIZES if world["scenes"] < limit), "n>1M"),
+        tables=list(BENCHMARK_TABLES),
+        request=dict(request),
+        benchmarks={name: dict(made) for name, made in benchmarks.items()},
+        facts=[(name, value) for name, value in _facts(world, request) if value is not None],
+        splits=[split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS)),
+        leaks=[(name, leak) for name, made in benchmarks.items() for leak in made.get("declared_leaks", [])],
+        commands=_commands(request, benchmarks) if request.keys() >= _RENDERED_FROM else [],
+        sets=asset_sets_needed(request),
+        licence=licence_section(request.get("assets")),
+    )
 
 
-def _readme(title: str, about: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
-    parts = [
-        _front_matter(title, world["scenes"], benchmarks),
-        f"# {title}\n\n{about}",
-        _world(world),
-        _benchmarks(benchmarks),
-        _reading(benchmarks, "tar_bytes" in world["request"]),
-        _VERIFYING,
-        _rendering_again(world["request"], benchmarks),
-        licence_section(world["request"].get("assets")),
-        _CLOSE,
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _front_matter(title: str, n_scenes: int, benchmarks: Mapping[str, Manifest]) -> str:
-    size = next((name for limit, name in _SIZES if n_scenes < limit), "n>1M")
-    lines = [
-        f"pretty_name: {title}", "language:", "- en", "task_categories:", "- zero-shot-image-classification",
-        "size_categories:", f"- {size}", "tags:", "- synthetic", "- compositionality", "- vision-language",
-    ]  # fmt: skip
-    tables = [
-        line for name in benchmarks for table in BENCHMARK_TABLES
-        for line in (f"- config_name: {name}-{table}", f"  data_files: benchmarks/{name}/{table}.parquet")
-    ]  # fmt: skip
-    return "\n".join(["---", *lines, *(["configs:", *tables] if tables else []), "---"])
-
-
-def _world(world: Manifest) -> str:
-    request, failed = world["request"], world.get("failed", 0)
-    facts = {
-        "family": request.get("family"),
-        "objects in a scene": _objects(request),
-        "scenes": f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else ""),
-        "resolution": f"{request['width']} x {request['height']} pixels",
-        "quality": _quality(request) if "quality" in request else None,
-        "engine": f"{request['engine']} on {request['device']}" if "engine" in request else None,
-        "beside the images": ", ".join(request.get("outputs", ())) or None,
-        "meshes": _meshes(request["assets"]) if "assets" in request else None,
-        "part of the scenes": _fraction(request["shard"]) if "shard" in request else None,
-        "seed of the scenes": request.get("seed"),
-        "Blender": request.get("blender"),
-    }
-    rows = [f"| {name} | {value} |" for name, value in facts.items() if value is not None]
-    return "\n".join(["## World", "", "| | |", "|---|---|", *rows])
-
-
-def _meshes(assets: Manifest) -> str:
-    return f"{', '.join(assets['meshes'])} of the asset set `{assets['set']}`, digest {assets['digest'][:12]}"
-
-
-def _fraction(shard: Sequence[int]) -> str:
-    return f"{shard[0]}/{shard[1]}"
+def _facts(world: Manifest, request: Manifest) -> Iterator[tuple[str, object]]:
+    failed = world.get("failed", 0)
+    yield "family", request.get("family")
+    yield "objects in a scene", _objects(request)
+    yield "scenes", f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else "")
+    yield "resolution", f"{request['width']} x {request['height']} pixels"
+    if "quality" in request:
+        yield "quality", _quality(request["quality"])
+    if "device" in request:
+        yield "rendered", f"with Cycles on {request['device']}"
+    yield "beside the images", ", ".join(request.get("outputs", ())) or None
+    if assets := request.get("assets"):
+        yield (
+            "meshes",
+            f"{', '.join(assets['meshes'])} of the asset set `{assets['set']}`, digest {assets['digest'][:12]}",
+        )
+    if "shard" in request:
+        yield "part of the scenes", "{}/{}".format(*request["shard"])
+    yield "seed of the scenes", request.get("seed")
+    yield "Blender", request.get("blender")
 
 
 def _objects(request: Manifest) -> str | None:
@@ -116,10 +119,7 @@ def _objects(request: Manifest) -> str | None:
     return f"{least}" if least == most else f"{least}..{most}"
 
 
-def _quality(request: Manifest) -> str:
-    quality = request["quality"]
-    if request.get("engine") == "eevee":
-        return f"{quality['name']}: {quality['eevee_samples']} samples a pixel"
+def _quality(quality: Manifest) -> str:
     denoised = "denoised" if quality["denoise"] else "not denoised"
     most = "up to " if quality.get("noise") else ""
     elsewhere = f" about the objects, {quality['floor']} on a bare floor" if quality.get("floor") else ""
@@ -128,145 +128,152 @@ def _quality(request: Manifest) -> str:
     return f"{quality['name']}: {samples}, {denoised}, up to {quality['bounces']} bounces"
 
 
-def _benchmarks(benchmarks: Mapping[str, Manifest]) -> str:
-    if not benchmarks:
-        return "## Benchmarks\n\nNone yet: `gen split . --holdout 3x3` makes one."
-    counted = {split for manifest in benchmarks.values() for split in manifest.get("scenes", {})}
-    splits = [split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS))
-    rows = [
-        " | ".join([f"| {name}", _held_out(manifest), *(f"{manifest.get('scenes', {}).get(s, 0):,}" for s in splits)])
-        + " |"
-        for name, manifest in benchmarks.items()
-    ]
-    leaks = [
-        f"- {name}: {leak}." for name, manifest in benchmarks.items() for leak in manifest.get("declared_leaks", [])
-    ]
-    return "\n".join([
-        "## Benchmarks", "",
-        "What is held out is in no training image or caption, nor in a training negative, unless that is declared below. An image "
-        "of `seen` shows none of it, one of `partial` some, in one of `unseen` every object shows it. Each benchmark's holdout.json "
-        "spells it out. Scenes by split:", "",
-        f"| {' | '.join(['benchmark', 'held out', *splits])} |", f"|---|---|{'---:|' * len(splits)}", *rows, "",
-        *(["Declared leaks:", "", *leaks] if leaks else ["Declared leaks: none."]),
-    ])  # fmt: skip
+def asset_sets_needed(request: Manifest) -> list[str]:
+    """The asset sets that must be installed to render again; none for built-in meshes."""
+    assets = request.get("assets", {"set": "builtin", "meshes": []})
+    sets = {name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"}
+    return sorted(sets)
 
 
-def _held_out(manifest: Manifest) -> str:
-    held = manifest.get("holdout")
-    return f"{manifest['held_out']} (block seed {held['block_seed']})" if held else "nothing"
+# The commands that make the dataset again
 
 
-def _reading(benchmarks: Mapping[str, Manifest], in_tars: bool) -> str:
-    if not benchmarks:
-        return ""
-    image = "image" if in_tars else "image_path"
-    return f"""## Reading
-
-With Jackalope installed, in this folder, with Python started as `python -P`, which imports nothing from here:
-
-```python
-from generator.dataset.reader import Dataset
-
-dataset = Dataset.open(".")
-benchmark = dataset.benchmark("{next(iter(benchmarks))}")
-for row in benchmark.candidates.slice(0, 4).to_pylist():
-    print(dataset.world.{image}(row["scene_id"]), row["truth"], benchmark.text_of[row["text_id"]])
-```
-
-Every table is a Parquet file that any reader of Parquet opens; `croissant.json` describes every column."""
-
-
-_VERIFYING = """## Verifying
-
-```sh
-gen verify .
-for part in world benchmarks/*; do (cd "$part" && sha256sum --check --quiet SHA256SUMS); done
-```
-
-The first proves that nothing held out is shown in training, that every caption called true is true and every other false,
-and that all files are whole; it needs no model and nothing but these files. The second needs no Jackalope."""
-
-
-def _rendering_again(request: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
-    if not request.keys() >= _RENDERED_FROM:
-        return ""
+def _commands(request: Manifest, benchmarks: Mapping[str, Manifest]) -> list[str]:
     first, *later = _lineage(request)
     made = [name for name, manifest in benchmarks.items() if manifest.get("with_world")]
-    exposed = ["--exposed-negatives"] if any(benchmarks[name].get("exposed_negatives") for name in made) else []
     folders = ["../again", *(f"../again-{n}" for n in range(2, len(later) + 2))]
-    commands = [
-        [*_render(first, made), "--out", folders[0], *exposed],
-        *(_split(each, manifest) for each, manifest in benchmarks.items() if each not in made and manifest.get("holdout")),
-        *(["gen", "render", "--from", source, *_rendering(each), "--with", ",".join(each["outputs"]), "--out", out]
-          for each, source, out in zip(later, folders, folders[1:], strict=False)),
-    ]  # fmt: skip
-    return "\n".join([
-        "## Rendering again", "",
-        f"In this folder, with Jackalope and Blender {request['blender']}{_needed(request)}:", "",
-        "```sh", *(shlex.join(command) for command in commands), "```", "",
-        "Texts and items are then the same bytes on any machine; images are the same bytes with the same build of Blender on "
-        "the same processor architecture.",
-    ])  # fmt: skip
+    exposed = _if("--exposed-negatives", any(benchmarks[name].get("exposed_negatives") for name in made))
+    commands = [[*_render(first, made), "--out", folders[0], *exposed]]
+    for name, manifest in benchmarks.items():
+        if name not in made and manifest.get("holdout"):
+            split = ["gen", "split", "../again", "--holdout", f"benchmarks/{name}/holdout.json", "--name", name]
+            commands.append([*split, *_if("--exposed-negatives", manifest.get("exposed_negatives"))])
+    for each, source, out in zip(later, folders, folders[1:], strict=False):
+        again = [
+            "gen",
+            "render",
+            "--from",
+            source,
+            *_rendering(each),
+            "--with",
+            ",".join(each["outputs"]),
+            "--out",
+            out,
+        ]
+        commands.append(again)
+    return [shlex.join(command) for command in commands]
 
 
-def _needed(request: Manifest) -> str:
-    """A clause on the asset sets that must be installed to render again; empty for built-in meshes."""
-    assets = request.get("assets", {"set": "builtin", "meshes": []})
-    sets = sorted({name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"})
-    names = " and ".join(f"`{name}`" for name in sets)
-    return f", and the same meshes in the asset set{'s' * (len(sets) > 1)} {names} (`gen assets list`)" if sets else ""
+def _if(option: str, given: object, *value: str) -> list[str]:
+    """An option and its value, where it was given."""
+    return [option, *value] if given else []
 
 
 def _lineage(request: Manifest) -> list[Manifest]:
     """The requests from which a world was rendered, one from another (`gen render --from`), the first request first."""
     steps = [request]
     while "from" in steps[0]:
-        earlier = steps[0]["from"]
-        steps.insert(
-            0, {**{key: value for key, value in steps[0].items() if key not in ("from", "tar_bytes")}, **earlier}
-        )
+        kept = {key: value for key, value in steps[0].items() if key not in ("from", "tar_bytes")}
+        steps.insert(0, {**kept, **steps[0]["from"]})
     return steps
 
 
 def _render(request: Manifest, made: Sequence[str]) -> list[str]:
     saved = [f"benchmarks/{name}/holdout.json" for name in made[:1]]
     holdout = saved if any(spec.endswith(".json") for spec in request["holdout"]) else request["holdout"]
+    scenes = request["scenes_asked"]
+    asked = scenes if isinstance(scenes, str) else ",".join(f"{split}={n}" for split, n in (scenes or {}).items())
+    outputs, assets, shard = request.get("outputs", ()), request.get("assets", {}), request.get("shard", (0, 0))
     return [
-        "gen", "render", "--family", "world/vocabulary.toml",
-        *(["--assets", request["assets"]["set"]] if "assets" in request else []),
-        "--design", request["design"],
-        *(part for spec in holdout for part in ("--holdout", spec)), *([] if request["opposites"] else ["--no-opposites"]),
-        "--objects", _objects(request) or "2", *_scenes(request["scenes_asked"]), *_rendering(request),
-        "--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"])),
-        *(["--pairs"] if request.get("pairs") else []),
-        *(["--with", ",".join(request["outputs"])] if request.get("outputs") else []),
-        *(["--shard", _fraction(request["shard"])] if "shard" in request else []),
-    ]  # fmt: skip
-
-
-def _scenes(asked: Mapping[str, int] | str | None) -> list[str]:
-    if asked is None:
-        return []
-    return ["--scenes", asked if isinstance(asked, str) else ",".join(f"{split}={n}" for split, n in asked.items())]
-
-
-def _rendering(request: Manifest) -> list[str]:
-    size, tars = f"{request['width']}x{request['height']}", str(request.get("tar_bytes", ""))
-    engine, device = request.get("engine", "cycles"), request.get("device", "cpu")
-    drive = ["--device", device] if engine == "cycles" else ["--engine", engine]
-    return [
-        "--resolution",
-        size,
-        "--quality",
-        request["quality"]["name"],
-        *drive,
-        *(["--shards", tars] if tars else []),
+        *("gen", "render", "--family", "world/vocabulary.toml", *_if("--assets", assets, assets.get("set", ""))),
+        *("--design", request["design"], *(part for spec in holdout for part in ("--holdout", spec))),
+        *_if("--no-opposites", not request["opposites"]),
+        *("--objects", _objects(request) or "2", *_if("--scenes", asked, asked), *_rendering(request)),
+        *("--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"]))),
+        *_if("--pairs", request.get("pairs")),
+        *_if("--with", outputs, ",".join(outputs)),
+        *_if("--shard", shard[1], "{}/{}".format(*shard)),
     ]
 
 
-def _split(name: str, manifest: Manifest) -> list[str]:
-    exposed = ["--exposed-negatives"] if manifest.get("exposed_negatives") else []
-    return ["gen", "split", "../again", "--holdout", f"benchmarks/{name}/holdout.json", "--name", name, *exposed]
+def _rendering(request: Manifest) -> list[str]:
+    tars = request.get("tar_bytes")
+    return [
+        *("--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"]),
+        *("--device", request.get("device", "cpu"), *_if("--shards", tars, str(tars))),
+    ]
 
 
-_CLOSE = "This file and `croissant.json` are written by `gen`, and written anew whenever a benchmark is added."
+# Croissant
+
+
+def _croissant(root: Path, name: str, request: Manifest, benchmarks: Mapping[str, Manifest]) -> Node:
+    """The JSON-LD of the dataset: its images, its tables with their SHA-256, and a record set for each table."""
+    made: Node = json.loads(Path(__file__).with_name("croissant.json").read_text(encoding="utf-8"))
+    made |= {"name": name, "description": _ABOUT}
+    (images,) = made["distribution"]
+    made["distribution"] = list(_scene_files(root / "world", request, images))
+    tables = [("plan", "world/plan.parquet")] if (root / "world" / PLAN_FILE).exists() else []
+    tables.append(("scenes", "world/scenes.parquet"))
+    tables += [
+        (f"{each}/{table}", f"benchmarks/{each}/{table}.parquet") for each in benchmarks for table in BENCHMARK_TABLES
+    ]
+    for table, path in tables:
+        folder, _, file = path.rpartition("/")
+        sums = read_sums(root / folder) if (root / folder / SUMS).exists() else {}
+        made["distribution"].append(_file(path, path, sums.get(file), "application/x-parquet"))
+        row = table.rpartition("/")[2]
+        fields = [_field(column, table, path) for column in columns_of(ROWS[row])]
+        key = [{"@id": f"{table}/{column}"} for column in KEYS[row]]
+        made["recordSet"].append({"@type": "cr:RecordSet", "@id": table, "name": table, "key": key, "field": fields})
+    return made
+
+
+def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]:
+    """The images and what is written beside them, in folders or in tars."""
+    within: Node = {}
+    if "tar_bytes" in request:
+        tars = {path: digest for path, digest in read_sums(world).items() if path.endswith(".tar")}
+        for path, digest in tars.items():
+            yield _file(path, f"world/{path}", digest, "application/x-tar")
+        within = {"containedIn": [{"@id": path} for path in tars]}
+    yield {**images, **within, "includes": "*[0-9].png" if within else "world/images/*.png"}
+    for output in request.get("outputs", ()):
+        path = output_path(output, "*")
+        formats = {"png": "image/png", "json": "application/json"}
+        yield {
+            **{"@type": "cr:FileSet", "@id": output, "name": output, **within},
+            "encodingFormat": formats.get(path.rpartition(".")[2], "application/octet-stream"),
+            "includes": member_name(path) if within else f"world/{path}",
+            "description": "One file a scene, named by its scene_id; docs/dataset.md says what it holds.",
+        }
+
+
+def _file(name: str, path: str, digest: str | None, kind: str) -> Node:
+    known = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": path}
+    return {**known, "encodingFormat": kind, "sha256": digest}
+
+
+def _field(column: Column, place: str, path: str, within: str = "") -> Node:
+    """A column, or with `within` a field of the structs in that column. Maps are left out, which Croissant cannot describe."""
+    name, kind = f"{place}/{column.name}", column.type
+    field: Node = {"@type": "cr:Field", "@id": name, "name": name, "description": column.meaning}
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        field |= {"isArray": True, "arrayShape": str(getattr(kind, "list_size", -1))}
+        kind = kind.value_type
+    if column.fields:
+        inner = [each for each in column.fields if not pa.types.is_map(each.type)]
+        return {**field, "subField": [_field(each, name, path, column.name) for each in inner]}
+    source: Node = {"fileObject": {"@id": path}, "extract": {"column": within or column.name}}
+    if within:
+        source["transform"] = {"jsonPath": column.name}
+    return {**field, "dataType": _TYPES[kind], "source": source}
+
+
+_TYPES = {
+    pa.string(): "sc:Text",
+    pa.bool_(): "sc:Boolean",
+    pa.int32(): "sc:Integer",
+    pa.float32(): "sc:Float",
+    pa.float64(): "sc:Float",
+}

@@ -7,34 +7,36 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from generator.base.files import read_toml
+from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.records import check_shape
 
 TRAIN = "train"
+_CONVERSES = {
+    "left": "right",
+    "right": "left",
+    "front": "behind",
+    "behind": "front",
+    "near": "near",
+    "far": "far",
+    "on": "beneath",
+    "beneath": "on",
+}
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]
 """An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or (category,
 relation, category), of a relation and its converse the first in alphabetical order."""
 
 
-class Relation(TypedDict):
-    """A relation of vocabulary.toml, as far as it is read here."""
-
-    converse: str
-
-
 class Vocabulary(TypedDict):
     """vocabulary.toml, as far as it is read here."""
 
     category: str
-    relations: dict[str, Relation]
 
 
 def vocabulary_of(world: World) -> Vocabulary:
     """The vocabulary of a world. Raises UserError where its file is damaged."""
     path = world.path("vocabulary.toml")
-    found: Vocabulary = {"relations": {}, **read_toml(path, "vocabulary")}  # type: ignore[typeddict-item]
+    found: Vocabulary = read_toml(path, "vocabulary")  # type: ignore[assignment]
     check_shape(found, Vocabulary, path)
     return found
 
@@ -165,7 +167,7 @@ def _named(
 
 def _names(form: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[frozenset[Name], frozenset[Name]]:
     """The atoms and the compounds that a form names, asserted or denied."""
-    return frozenset(_atoms(form, vocabulary)), frozenset(_compounds(form, vocabulary))
+    return frozenset(_atoms(form, vocabulary)), frozenset(_compounds(form))
 
 
 def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
@@ -178,7 +180,7 @@ def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
         yield "relation", relation
 
 
-def _compounds(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
+def _compounds(form: Mapping[str, Any]) -> Iterator[Name]:
     categories = [thing["category"] for thing in form["objects"]]
     for thing in form["objects"]:
         if thing["category"] is not None:
@@ -186,5 +188,5 @@ def _compounds(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name
     for subject, relation, other, _ in form.get("relations", ()):
         if categories[subject] is not None and categories[other] is not None:
             said = categories[subject], relation, categories[other]
-            back = categories[other], vocabulary["relations"][relation]["converse"], categories[subject]
+            back = categories[other], _CONVERSES.get(relation, relation), categories[subject]
             yield min(said, back)

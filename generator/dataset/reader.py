@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +13,21 @@ import pyarrow.compute as pc
 from PIL import Image
 
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import SUMS, read_json, read_sums, sha256
-from generator.base.images import MOST_SIDE, read_png
-from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
+from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
+from generator.base.limits import MOST_IN_SCENE, MOST_SIDE, MOST_TOML, check_file, read_png, read_text
 from generator.base.parquet import read_batches, read_table
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.base.store import fetch, is_url, mirror
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
-from generator.dataset.records import BenchmarkManifest, HoldoutRecord, WorldManifest, check_shape
-from generator.dataset.schema import BENCHMARK_TABLES, FORMAT, PACKED, SCENES
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    FORMAT,
+    PACKED,
+    SCENES,
+    BenchmarkManifest,
+    HoldoutRecord,
+    WorldManifest,
+)
 
 _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 
@@ -304,3 +310,20 @@ class Dataset:
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]
         return self.benchmark(name).holdout_block()
+
+
+class Images(Protocol):
+    """Images by id."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 that identifies the content of all."""
+        ...
+
+    def image(self, scene_id: str, /) -> Image.Image:
+        """An image, RGB. Raises UserError where it cannot be read."""
+        ...
+
+    def image_digest(self, scene_id: str, /) -> str:
+        """SHA-256 of an image's file."""
+        ...

@@ -1,13 +1,243 @@
-"""What the JSON files of a dataset hold. A damaged file is named in a sentence where it is read, not in a traceback where it is used."""
+"""What the files of a dataset hold, declared once: its tables with the meaning of every column, and its JSON records.
 
+Arrow schemas, Croissant (card.py) and the tables of docs/dataset.md are made from these declarations.
+"""
+
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import Field, TypeAdapter, ValidationError
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+import pyarrow as pa
+from pydantic import Field
+from typing_extensions import TypedDict, is_typeddict  # pydantic takes no other before Python 3.12
 
 from generator.base.errors import UserError
+from generator.base.files import check_shape, parse_json
+from generator.base.parquet import read_schema
+
+FORMAT = "jackalope/1"
+VERSION = version("jackalope")
+"""Of the code that writes a component: the same version makes the same bytes again."""
+PLAN_FILE = "plan.parquet"
+
+# Tables. An annotation gives a column's type, where Python's is not enough an Arrow type, and last its meaning.
+
+_ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int32(), bool: pa.bool_(), float: pa.float64()}
+
+
+class PlannedObject(TypedDict):
+    """What a planned scene shall hold."""
+
+    category: Annotated[str, "what the object is"]
+    attributes: Annotated[dict[str, str], "its values by attribute kind"]
+    depth: Annotated[int, "rank from front to behind, 0 the nearest to the camera"]
+    rests_on: Annotated[int | None, "position of the object that carries it; null on the ground"]
+    clump: Annotated[int | None, "number of its group of near objects; null where near and far are left to chance"]
+
+
+class PlannedExchange(TypedDict):
+    """What a minimal pair exchanges."""
+
+    kind: Annotated[str | None, "attribute kind whose values are exchanged; null for positions"]
+    first: Annotated[int, "position of the first of the two objects"]
+    second: Annotated[int, "position of the second of the two objects"]
+
+
+class PlanRow(TypedDict):
+    """A scene to render."""
+
+    scene_id: Annotated[str, "id of the scene"]
+    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    twin_of: Annotated[str | None, "scene_id of its minimal pair"]
+    part: Annotated[int, "number, from 0, of the holdout that it is made for"]
+    split: Annotated[str | None, "the split that it is made for; null where every benchmark has its own splits"]
+    named: Annotated[list[int] | None, "for class lists, the objects in the order in which the label names them"]
+    environment: Annotated[str, "where it is"]
+    objects: Annotated[list[PlannedObject], "what it shall hold, from left to right"]
+    exchange: Annotated[PlannedExchange | None, "what a minimal pair exchanges"]
+
+
+class ShownObject(TypedDict):
+    """An object of a rendered scene."""
+
+    index: Annotated[int, "position of the object in the scene, from 0"]
+    category: Annotated[str, "what it is"]
+    attributes: Annotated[dict[str, str], "its values by attribute kind"]
+    amodal_box: Annotated[
+        list[int],
+        pa.list_(pa.int32(), 4),
+        "left, top, right, bottom of it as if nothing hid it, in whole pixels, right and bottom exclusive",
+    ]
+    visible_fraction_estimate: Annotated[
+        float, pa.float32(), "about how much of it no other object hides, 0 to 1, by some hundred rays"
+    ]
+
+
+class ShownRelation(TypedDict):
+    """A relation of an ordered pair of objects in a rendered scene."""
+
+    subject: Annotated[int, "position of the first object"]
+    relation: Annotated[str, "name of the relation"]
+    object: Annotated[int, "position of the second object"]
+    margin: Annotated[float, "signed metres by which the first object stands in the relation to the second"]
+    holds: Annotated[bool | None, "whether the relation holds; null where the margin does not decide"]
+
+
+class SceneRow(TypedDict):
+    """A scene and its image."""
+
+    scene_id: Annotated[str, "id of the scene and name of its image"]
+    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    twin_of: Annotated[str | None, "scene_id of its minimal pair"]
+    status: Annotated[str, "ok or failed"]
+    reason: Annotated[str | None, "why the scene failed"]
+    width: Annotated[int, "pixels"]
+    height: Annotated[int, "pixels"]
+    objects: Annotated[list[ShownObject], "the objects, from left to right"]
+    relations: Annotated[list[ShownRelation], "every relation of every ordered pair of objects"]
+    scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, all that rendering it again needs"]
+
+
+class PackedRow(TypedDict):
+    """A file of a scene in a tar."""
+
+    path: Annotated[str, "the file"]
+    tar: Annotated[str, "the tar"]
+    offset: Annotated[int, pa.int64(), "where the file begins in the tar, bytes"]
+    size: Annotated[int, pa.int64(), "bytes of the file"]
+    sha256: Annotated[str, "SHA-256 of the file"]
+
+
+class SplitRow(TypedDict):
+    """A scene in a benchmark."""
+
+    scene_id: Annotated[str, "the scene"]
+    split: Annotated[str | None, "train, val, seen, partial or unseen; null for a scene in none"]
+    held_out_bindings: Annotated[list[str], "held-out bindings that the scene shows"]
+    held_out_triples: Annotated[list[str], "held-out relation triples that the scene shows"]
+
+
+class TextRow(TypedDict):
+    """A distinct text."""
+
+    text_id: Annotated[str, "content hash of the text"]
+    text: Annotated[str, "the words"]
+    form: Annotated[str | None, "JSON: what the text asserts"]
+    template: Annotated[str | None, "name of the grammar's template"]
+    level: Annotated[str | None, "what the text names: O objects, A attributes, R relations"]
+    n_objects: Annotated[int | None, "objects that the text names"]
+    n_attributes: Annotated[int | None, "attributes that the text names"]
+    n_relations: Annotated[int | None, "relations that the text names"]
+
+
+class ItemRow(TypedDict):
+    """A question to a model."""
+
+    item_id: Annotated[str, "the question"]
+    protocol: Annotated[str, "protocol that asks it"]
+    kind: Annotated[str | None, "kind of question within the protocol"]
+    skill: Annotated[str | None, "what it tests"]
+    split: Annotated[str | None, "split of its scene"]
+    cluster_id: Annotated[str, "group that intervals are computed over"]
+    pool_id: Annotated[str | None, "pool of texts it is asked against; null for none"]
+    held_out_positive: Annotated[int | None, "held-out bindings in its true texts"]
+    held_out_negative: Annotated[int | None, "held-out bindings in its false texts; null for none"]
+
+
+class CandidateRow(TypedDict):
+    """A pair of image and text of an item."""
+
+    item_id: Annotated[str, "the question"]
+    scene_id: Annotated[str, "the image"]
+    text_id: Annotated[str, "the text"]
+    slot: Annotated[str, "role of the pair in its item"]
+    truth: Annotated[bool, "whether the text is true of the image"]
+    kind: Annotated[str | None, "kind of falsehood, where an item has several; null for none"]
+    changed: Annotated[list[str] | None, "what was changed to make it, as position:kind:old>new"]
+    of: Annotated[str | None, "text_id of the text it was made from"]
+
+
+class PoolRow(TypedDict):
+    """A text of a retrieval pool."""
+
+    pool_id: Annotated[str, "the pool"]
+    text_id: Annotated[str, "a text of it"]
+
+
+class ScoreRow(TypedDict):
+    """A scored pair of a run."""
+
+    image_id: Annotated[str, "the image"]
+    text_id: Annotated[str, "the text"]
+    channel: Annotated[str, "which of the model's scores it is"]
+    score: Annotated[float | None, pa.float32(), "the score"]
+    unscored: Annotated[str | None, "why the pair has no score"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, or a field of the structs in it: its name, Arrow type, meaning and fields."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    fields: "tuple[Column, ...]" = ()
+
+
+def columns_of(row: Any) -> tuple[Column, ...]:
+    """The columns of a table, from the declaration of its rows."""
+    return tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
+
+
+def _column(name: str, hint: Any) -> Column:
+    declared, *known, meaning = get_args(hint)
+    optional = [each for each in get_args(declared) if each is not NoneType] if NoneType in get_args(declared) else []
+    plain = optional[0] if optional else declared
+    inner = get_args(plain)[0] if get_origin(plain) is list else plain
+    fields = columns_of(inner) if is_typeddict(inner) else ()
+    if known:
+        kind = known[0]
+    elif get_origin(plain) is dict:
+        kind = pa.map_(pa.string(), pa.string())
+    else:
+        kind = pa.struct([(each.name, each.type) for each in fields]) if fields else _ARROW[inner]
+        kind = pa.list_(kind) if get_origin(plain) is list else kind
+    return Column(name, kind, meaning, fields)
+
+
+def _schema(row: Any) -> pa.Schema:
+    return pa.schema([(each.name, each.type) for each in columns_of(row)])
+
+
+ROWS = {
+    "plan": PlanRow,
+    "scenes": SceneRow,
+    "packed": PackedRow,
+    "splits": SplitRow,
+    "texts": TextRow,
+    "items": ItemRow,
+    "candidates": CandidateRow,
+    "pools": PoolRow,
+    "scores": ScoreRow,
+}
+KEYS = {
+    "plan": ("scene_id",),
+    "scenes": ("scene_id",),
+    "splits": ("scene_id",),
+    "texts": ("text_id",),
+    "items": ("item_id",),
+    "candidates": ("item_id", "scene_id", "text_id"),
+    "pools": ("pool_id", "text_id"),
+}
+PLAN, SCENES, PACKED, SCORES = (_schema(ROWS[name]) for name in ("plan", "scenes", "packed", "scores"))
+BENCHMARK_TABLES = {name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")}
+TEXTS, ITEMS, CANDIDATES = (BENCHMARK_TABLES[name] for name in ("texts", "items", "candidates"))
+
+# JSON files
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
@@ -52,7 +282,6 @@ class RequestRecord(TypedDict, total=False):
     objects: list[int]
     outputs: list[str]
     quality: dict[str, Any]
-    engine: str
     device: str
     blender: str
     design: str
@@ -67,6 +296,7 @@ class RequestRecord(TypedDict, total=False):
 class WorldManifest(TypedDict, total=False):
     """manifest.json of a world."""
 
+    version: str
     sums: str
     request: RequestRecord
     scenes: int
@@ -84,6 +314,7 @@ class TextsRecord(TypedDict, total=False):
 class BenchmarkManifest(TypedDict, total=False):
     """manifest.json of a benchmark."""
 
+    version: str
     sums: str
     name: str
     world: str
@@ -91,7 +322,6 @@ class BenchmarkManifest(TypedDict, total=False):
     held_out: str
     scenes: dict[str, int]
     texts: TextsRecord
-    balance: dict[str, dict[str, dict[str, int]]]
     request: dict[str, Any]
     declared_leaks: list[str]
 
@@ -103,20 +333,27 @@ class IndexRecord(TypedDict, total=False):
     benchmarks: dict[str, str]
 
 
-_SHAPES: dict[Any, TypeAdapter[Any]] = {}
+def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
+    """schema.PLAN with the request and the format in its metadata."""
+    return PLAN.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 
-def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
-    """Raise UserError where the record in the file `path` has a value of another type than `shape`, a TypedDict, says.
+def plan_request(folder: Path) -> dict[str, Any] | None:
+    """What the plan in the folder of a world was asked for; None where the folder has no plan.
 
-    Keys that it lacks are told where they are needed (`generator.base.files.Record`); others are let through.
+    Raises UserError when the file is damaged or of another format.
     """
-    if shape not in _SHAPES:
-        _SHAPES[shape] = TypeAdapter(shape)
+    path = folder / PLAN_FILE
+    if not path.exists():
+        return None
     try:
-        _SHAPES[shape].validate_python(data, strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        told = f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}" if place else first["msg"]
-        raise UserError(f"{path} is damaged ({told}); restore it or make it again.") from None
+        found = read_schema(path)
+        metadata = {key.decode(): value.decode() for key, value in (found.metadata or {}).items()}
+        request = parse_json(metadata["request"], path)
+        whole = isinstance(request, dict) and found.equals(PLAN)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise UserError(f"{path} is damaged ({error}); plan it again into another folder.") from None
+    if not whole or metadata.get("format") != FORMAT:
+        raise UserError(f"{path} is not a plan of this version ('{FORMAT}'); plan it again into another folder.")
+    check_shape(request, RequestRecord, path)
+    return dict(request)

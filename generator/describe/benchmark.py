@@ -13,17 +13,23 @@ from generator.base.store import shown
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import BenchmarkWriter, difference
 from generator.describe.captioner import Captioner
-from generator.describe.protocols.class_labels import TrainingLabels
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol
+from generator.describe.protocols.gzsl import TrainingLabels
 from generator.describe.protocols.registry import find_protocol
-from generator.describe.rendered_scenes import most_objects, rendered_scenes
-from generator.describe.request import Request, check_request, needs_equal_familiarity, requested_protocols
+from generator.describe.request import (
+    Request,
+    check_request,
+    first_request,
+    needs_equal_familiarity,
+    requested_protocols,
+)
+from generator.describe.scenes import most_objects, rendered_scenes
 from generator.describe.tables import Tables
-from generator.describe.training.texts import KINDS, TrainingTexts
+from generator.describe.training import KINDS, TrainingTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import Cell, cells
-from generator.plan.store import Assigned
+from generator.plan.store import Assigned, StoredPlan
 from generator.vocabulary.schema import parse_vocabulary
 
 ALREADY = "The benchmark {} is there already, made by the same request; nothing is written."
@@ -98,7 +104,7 @@ def describe(
             tables.unknown_words(),
         )
         manifest = _manifest(world, holdout, request, summary, [training, *protocols])
-        manifest |= {"balance": tables.name_counts.to_dict(), "with_world": with_world, "request": asked}
+        manifest |= {"with_world": with_world, "request": asked}
         writer.finish(holdout.to_dict(), manifest)
     return summary
 
@@ -110,7 +116,7 @@ def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[st
         made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
     asked = {name: value for name, value in asdict(request).items() if name not in ("strict", "without")}
     if request.without:
-        asked["without"] = hashlib.sha256("\n".join(sorted(request.without)).encode()).hexdigest()
+        asked["without"] = sorted(request.without)
     asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
     normal: dict[str, Any] = json.loads(json.dumps(asked))
     return normal
@@ -238,3 +244,22 @@ def _declared_leaks(holdout: Holdout, request: Request) -> list[str]:
     if not request.equal_familiarity:
         declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
     return declared + design_of(holdout).declared_leaks(holdout)
+
+
+def write_benchmarks(
+    root: Path, world: World, exposed_negatives: bool, progress: Progress = SILENT
+) -> dict[str, Summary]:
+    """Write the benchmark of each holdout of the world's plan, and return what each holds, by name.
+
+    A benchmark uses the scenes that were planned for its holdout, in the splits that they were planned for; over the grid
+    every benchmark uses all scenes, in the splits that its design's rule gives them. A benchmark that is there already is left
+    as it is, with its certificate. Raises UserError where it was made otherwise, such as with other `exposed_negatives`.
+    """
+    assigned = StoredPlan(root).assigned()
+    done = {}
+    for part, saved in enumerate(world.manifest["request"]["holdouts"]):
+        holdout = Holdout.from_dict(saved)
+        name = design_of(holdout).benchmark_name(holdout)
+        request = first_request(holdout, exposed_negatives)
+        done[name] = describe(root, world, holdout, name, request, assigned.get(part), True, progress)
+    return done

@@ -1,23 +1,22 @@
-"""Makes captions and foils for protocols, and counts what was refused or dropped."""
+"""The language of a benchmark, and a draft: what all protocols do with a scene, from drawing a caption to the item."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, permutations
 from typing import TypeVar
 
 from generator.base.streams import Stream
-from generator.describe.absent_values import AbsentValues
-from generator.describe.complexity_quota import ComplexityQuota
-from generator.describe.described_scene import DescribedScene
-from generator.describe.items import Item
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.language.complexity import Cell
-from generator.language.familiarity import count_held_out, equally_familiar, names_triple
-from generator.language.foils import Foil, Foils
-from generator.language.form import Form
-from generator.language.grammar import NATURAL, TEMPLATES, Grammar, reads_well
-from generator.language.substitutes import Substitutes
-from generator.language.walk import Subgraph, Walker
+from generator.language.familiarity import equally_familiar, relations_fit_split
+from generator.language.foils import Atom, Foil, Foils, Substitutes
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import NATURAL, NEGATED, TEMPLATES, Grammar, reads_well
+from generator.language.walk import Sayable, Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
@@ -45,20 +44,6 @@ class Captioner:
         self.substitutes = Substitutes(self.vocabulary, self.holdout if self.equal_familiarity else None)
         self.foils = Foils(self.vocabulary, self.substitutes)
 
-    def count_held_out(self, form: Form) -> int:
-        """Number of held-out bindings and relation triples that a form names."""
-        return count_held_out(form, self.holdout)
-
-    def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
-        """Whether the relations that a caption names are as familiar as its scene's split.
-
-        In `unseen` all of them must be held out. In `partial` the caption must name something that is held out.
-        """
-        if scene.held_out_relations is None or not form.relations:
-            return True
-        held_out = [names_triple(form, link, self.holdout) for link in form.relations]
-        return all(held_out) if scene.split == "unseen" else any(held_out) or self.count_held_out(form) > 0
-
     def accepts(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
         """Whether a foil is false of the scene, possible in another, and as familiar as its caption.
 
@@ -66,32 +51,19 @@ class Captioner:
         """
         truth = scene.decide(foil)
         if truth is not False:
-            self.refused["true" if truth else "undecided"] += 1
-            return False
-        if not self.foils.possible(foil):
-            self.refused["never true"] += 1
-            return False
-        if self.equal_familiarity and not equally_familiar(foil, caption, self.holdout):
-            self.refused["other familiarity"] += 1
-            return False
-        return True
-
-    def subgraph(self, scene: DescribedScene, stream: Stream) -> Subgraph:
-        """The subgraph that captions of a scene share; drawn when it is first asked for."""
-        if scene.subgraph is None:
-            scene.subgraph = self.walker.subgraph(scene.facts, scene.unique_objects, stream)
-        return scene.subgraph
-
-    def absent_values(self, scene: DescribedScene) -> AbsentValues:
-        """The attribute values that no object of a scene has."""
-        return AbsentValues(scene, {kind: self.vocabulary.values(kind) for kind in self.vocabulary.attributes})
-
-    def item_or_drop(self, what: str, item: Item | None) -> Iterator[Item]:
-        """Yield the item; if it is None, count `what` as dropped."""
-        if item is None:
-            self.dropped[what] += 1
+            reason = "true" if truth else "undecided"
+        elif not self.foils.possible(foil):
+            reason = "never true"
+        elif self.equal_familiarity and not equally_familiar(foil, caption, self.holdout):
+            reason = "other familiarity"
         else:
-            yield item
+            return True
+        self.refused[reason] += 1
+        return False
+
+    def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
+        """Whether the relations that a caption names are as familiar as its scene's split."""
+        return scene.held_out_relations is None or relations_fit_split(form, scene.split, self.holdout)
 
     def draw_template(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] = NATURAL) -> str | None:
         """A template that can say all forms: the requested one, else a random one; None if there is none."""
@@ -99,36 +71,155 @@ class Captioner:
         fitting = (name for name in names if all(TEMPLATES[name].fits(form) for form in forms))
         return next((name for name in fitting if self.template or all(reads_well(form, name) for form in forms)), None)
 
-    def fill_cell(
-        self,
-        scene: DescribedScene,
-        quota: ComplexityQuota,
-        stream: Stream,
-        make: Callable[[DescribedScene, Cell, Stream], list[T]],
-        tries: int = 12,
-    ) -> list[T]:
-        """What `make` makes for the least filled cell that the scene can fill; nothing after `tries` cells."""
-        offers = quota.take(tries, len(scene.unique_objects))
-        for n, (_, i) in enumerate(offers):
-            items = make(scene, quota.cells[i], stream)
-            if items:
-                quota.put_back(offers, n, i)
-                return items
-        quota.put_back(offers, len(offers), None)
-        return []
 
-    def atom_foils(self, scene: DescribedScene, form: Form, n: int, stream: Stream) -> list[Foil] | None:
-        """`n` different HN-ATOM foils of a form, atoms and values drawn at random; None if there are fewer."""
-        options = [
-            (atom, value)
-            for atom in self.substitutes.atoms(form)
-            for value in self.substitutes.of(form, atom, scene.facts)
+class Draft:
+    """A scene while a protocol writes about it: draws captions, selects foils, and makes items of both."""
+
+    def __init__(self, captioner: Captioner, scene: DescribedScene, stream: Stream, protocol: str):
+        self.captioner, self.scene, self.stream, self.protocol = captioner, scene, stream, protocol
+        self.vocabulary, self.holdout, self.tested = captioner.vocabulary, captioner.holdout, captioner.holdout.kind
+        self.substitutes, self.foils, self.facts = captioner.substitutes, captioner.foils, scene.facts
+
+    def pick(self, options: Sequence[T]) -> T | None:
+        """One of the options at random; None if there are none."""
+        return options[self.stream.below(len(options))] if options else None
+
+    def name_objects(self, objects: Sequence[int], kinds: Sequence[str]) -> Form:
+        """The form that names objects of the scene, in this order, with their values of some attribute kinds."""
+        facts = self.facts
+        return Form(
+            tuple(
+                Mention(facts.categories[i], tuple(sorted((kind, facts.values[i][kind]) for kind in kinds)))
+                for i in objects
+            )
+        )
+
+    def related(self, i: int, relation: str, j: int) -> Form:
+        """The form that names two objects of the scene and a relation."""
+        return replace(self.name_objects((i, j), ()), relations=(Link(0, relation, 1),))
+
+    def tested_pair(self) -> Form | None:
+        """Two random unique objects that differ in the tested kind and fit the split, in random order, with their tested
+        values; None if there are no two."""
+        values = self.facts.values
+        pairs = [
+            (i, j)
+            for i, j in combinations(self.scene.unique_objects, 2)
+            if values[i][self.tested] != values[j][self.tested] and self.scene.objects_fit_split((i, j))
         ]
-        found = []
-        for atom, value in stream.shuffled(options):
-            foil = self.foils.replace_atom(form, atom, value)
-            if self.accepts(foil.form, form, scene):
+        pair = self.pick(pairs)
+        return pair and self.name_objects(pair if self.stream.below(2) else pair[::-1], (self.tested,))
+
+    def related_pair(self, directed: bool = False) -> Form | None:
+        """Two random unique objects and a relation in which the first stands to the second.
+
+        The opposite relation is possible too. With `directed` the relation changes its meaning when its ends are
+        exchanged, which `near` and `far` do not. None if the scene has no such pair.
+        """
+        axes, scene = self.substitutes.axes, self.scene
+        usable = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
+        options = [
+            (i, axis, j)
+            for i, j in permutations(scene.unique_objects, 2)
+            if scene.objects_fit_split((i, j))
+            for axis in usable
+        ]
+        if scene.held_out_relations is not None:
+            options = [each for each in options if self._relation(*each) in scene.held_out_relations]
+        option = self.pick(options)
+        found = option and self._relation(*option)
+        if not found:
+            return None
+        form = self.related(*found)
+        return form if self.foils.possible(self.foils.flip_relation(form, 0).form) else None
+
+    def _relation(self, i: int, axis: int, j: int) -> tuple[int, str, int] | None:
+        found = self.substitutes.axes.between(self.facts, axis, i, j)
+        return found and (i, found[1], j)
+
+    def walk(
+        self, cell: Cell, sayable: Sayable | None = None, apart: bool = False, within: Subgraph | None = None
+    ) -> Form | None:
+        """A true caption of a cell's complexity that fits the split (`Walker.walk`); None if none is found."""
+        scene = self.scene
+        found = self.captioner.walker.walk(scene.facts, cell, scene.unique_objects, self.stream, sayable, apart, within)
+        return found.form if found and scene.objects_fit_split(found.objects) else None
+
+    def subgraph(self) -> Subgraph:
+        """The subgraph that captions of the scene share; drawn when it is first asked for."""
+        if self.scene.subgraph is None:
+            self.scene.subgraph = self.captioner.walker.subgraph(self.facts, self.scene.unique_objects, self.stream)
+        return self.scene.subgraph
+
+    @cached_property
+    def _shown(self) -> dict[str, Counter[str]]:
+        """How many objects have each value, by attribute kind."""
+        return {kind: Counter(values[kind] for values in self.facts.values) for kind in self.vocabulary.attributes}
+
+    def absent(self, kind: str) -> list[str]:
+        """The values of an attribute kind that no object of the scene has."""
+        return [value for value in self.vocabulary.values(kind) if value not in self._shown[kind]]
+
+    def replaceable(self, thing: int) -> list[str]:
+        """The attribute kinds of an object whose value can give way to an absent one: no other object has that value.
+
+        Else captions would repeat values and foils would not, and the text alone would tell them apart.
+        """
+        values = self.facts.values[thing]
+        return [kind for kind, shown in self._shown.items() if shown[values[kind]] == 1 and self.absent(kind)]
+
+    def false_value(self, form: Form, atom: Atom) -> str | None:
+        """A value whose denial is true: the opposite relation, another value, a category that is not in the scene."""
+        if atom.type == "relation":
+            return self.vocabulary.relations[form.relations[atom.place].relation].opposite
+        return self.pick(self.substitutes.of(form, atom, self.facts))
+
+    def accepts(self, foil: Form, caption: Form) -> bool:
+        """Whether a foil may stand beside a caption of the scene."""
+        return self.captioner.accepts(foil, caption, self.scene)
+
+    def accepted(self, foils: Iterable[Foil], caption: Form, n: int = 1) -> list[Foil]:
+        """The first `n` different foils that may stand beside the caption; none if there are fewer."""
+        found: list[Foil] = []
+        for foil in foils:
+            if self.accepts(foil.form, caption) and all(foil.form != other.form for other in found):
                 found.append(foil)
                 if len(found) == n:
                     return found
-        return None
+        return []
+
+    def atom_foils(self, form: Form) -> Iterator[Foil]:
+        """Every HN-ATOM foil of a form, in random order."""
+        atoms = self.substitutes.atoms(form)
+        options = [(atom, value) for atom in atoms for value in self.substitutes.of(form, atom, self.facts)]
+        return (self.foils.replace_atom(form, atom, value) for atom, value in self.stream.shuffled(options))
+
+    def item(
+        self,
+        kind: str,
+        skill: str | None,
+        form: Form,
+        foils: Sequence[Foil],
+        among: Sequence[str] = NATURAL,
+        also: Sequence[Form] = (),
+    ) -> Item | None:
+        """The item of a caption (slot c) and its foils (slot n) in one template that says them and the forms `also`.
+
+        None if there are no foils or no such template. Denials of a whole caption have their own template.
+        """
+        forms = [form, *(foil.form for foil in foils), *also]
+        told = [each for each in forms if not each.negated]
+        template = self.captioner.draw_template(told, self.stream, among) if foils else None
+        return self.said(kind, skill, form, foils, template) if template else None
+
+    def said(self, kind: str, skill: str | None, form: Form, foils: Sequence[Foil], template: str) -> Item:
+        """The item of a caption and its foils in a template."""
+        caption, *false = (
+            Text(each, NEGATED if each.negated else template) for each in (form, *(foil.form for foil in foils))
+        )
+        candidates = [Candidate(caption, "c", True)]
+        candidates += [
+            Candidate(text, "n", False, foil.kind, foil.changed, caption)
+            for text, foil in zip(false, foils, strict=True)
+        ]
+        return Item(self.protocol, kind, skill, tuple(candidates))

@@ -1,14 +1,9 @@
 """Texts, candidates and items: what protocols write, and what becomes the rows of a benchmark."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from generator.language.foils import Foil
 from generator.language.form import Form
-from generator.language.grammar import Place
-
-Wording = tuple[tuple[Place, str], ...]
-"""Synonyms, each with its place in the form."""
+from generator.language.wording import Wording
 
 
 @dataclass(frozen=True)
@@ -47,12 +42,3 @@ class Item:
     skill: str | None
     candidates: tuple[Candidate, ...]
     pool: str | None = None
-
-
-def item_of_foils(protocol: str, kind: str, skill: str | None, caption: Text, foils: Iterable[Foil]) -> Item:
-    """An item of a caption (slot c) and its foils (slot n), all in the caption's template."""
-    candidates = [Candidate(caption, "c", True)]
-    candidates += [
-        Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption) for foil in foils
-    ]
-    return Item(protocol, kind, skill, tuple(candidates))

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Item, Text
-from generator.describe.name_counts import NameCounts
-from generator.describe.placed_scene import place_scene
-from generator.describe.protocols.protocol import Protocol
-from generator.describe.rendered_scenes import RenderedScene
+from generator.describe.protocol import Protocol
+from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts
+from generator.language.familiarity import count_held_out
 from generator.plan.store import Assigned
 
 TRAIN = "train"
@@ -47,7 +45,6 @@ class Tables:
         self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
         self.items: Counter[str] = Counter()
         self._words: defaultdict[str, set[str]] = defaultdict(set)
-        self.name_counts = NameCounts(captioner.holdout.kind, captioner.holdout.category)
 
     @property
     def n_texts(self) -> int:
@@ -75,7 +72,6 @@ class Tables:
         if split is None:
             return
         self.scenes[split] += 1
-        self.name_counts.add(split, scene.objects)
         described = self._last = DescribedScene(
             scene_id,
             facts,
@@ -95,8 +91,6 @@ class Tables:
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
             fitting = self._fitting_split(items, described)
             for n, item in enumerate(self._kept(fitting, f"{protocol.name}-{scene_id}")):
-                if item.protocol != protocol.name or item.kind not in protocol.kinds:
-                    raise AssertionError(f"'{protocol.name}' does not declare items '{item.protocol} {item.kind}'")
                 self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
 
     def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
@@ -136,7 +130,7 @@ class Tables:
             if shown.decide(form) is not candidate.truth:
                 raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}")
             if candidate.slot in ("c", "n", "p", "0", "1"):
-                familiarity[candidate.truth].add(self._captioner.count_held_out(form))
+                familiarity[candidate.truth].add(count_held_out(form, self._captioner.holdout))
             of = text_ids[id(candidate.of)] if candidate.of is not None else None
             self._writer.add(
                 "candidates",

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from generator.base.errors import UserError, did_you_mean
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 LISTS = ("train", "ood_val", "ood_test")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from generator.assets.lookup import find_mesh
+from generator.assets.sets import find_mesh
 from generator.scene.projection import project
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary

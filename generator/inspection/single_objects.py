@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.render.device import Backend
-from generator.render.farm.local import render_scenes
-from generator.render.quality import read_quality
+from generator.render.farm.pool import Farm
+from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
@@ -52,9 +51,9 @@ def rendered(
     with TemporaryDirectory() as folder:
         setup = {
             "vocabulary": vocabulary.toml(), "quality": read_quality(quality).model_dump(), "width": side, "height": side,
-            "seed": 0, "folder": folder, "outputs": [], **vars(Backend()),
+            "seed": 0, "folder": folder, "outputs": [], "device": "cpu",
         }  # fmt: skip
-        for answer in render_scenes(jobs, setup, min(workers, len(jobs))):
+        for answer in Farm(workers).render(jobs, len(jobs), setup):
             if "failed" in answer:
                 raise UserError(f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}")
         for job in jobs:

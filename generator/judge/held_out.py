@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from generator.judge.findings import Finding, finding
-from generator.judge.geometry import SceneGeometry
+from generator.judge.geometry import CONVERSES, OPPOSITES, SceneGeometry
 from generator.judge.meaning import Meaning, Thing
 
 Binding = tuple[str, str]
@@ -21,7 +21,8 @@ DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
 
 
 class Named(NamedTuple):
-    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent atom."""
+    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent
+    atom."""
 
     bindings: int = 0
     triples: int = 0
@@ -57,7 +58,8 @@ class HeldOut:
         listed = frozenset((s, name, o) for s, name, o in data.get("triples", ()))
         relations = tomllib.loads(vocabulary_toml).get("relations", {})
         converses, opposites = (
-            {name: each[word] for name, each in relations.items() if word in each} for word in ("converse", "opposite")
+            {name: partners[name] for name in relations if partners.get(name) in relations}
+            for partners in (CONVERSES, OPPOSITES)
         )
         labels: dict[str, list[tuple[str, ...]]] = {}
         for each in data.get("classes", ()):

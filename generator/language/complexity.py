@@ -1,11 +1,15 @@
 """How complex captions are: levels, and cells of exact numbers of objects, attributes and relations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError, did_you_mean
-from generator.language.axes import Axes
+from generator.base.streams import Stream
+from generator.language.truth import Axes
 from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
@@ -98,3 +102,85 @@ def parse_counts(spec: str | None) -> dict[str, int]:
             raise UserError(f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got '{spec}'.")
         counts[name.strip()] = number
     return counts
+
+
+_FAILURE = 0.02
+_EXCESS = 2
+_TRIES = 12
+Made = TypeVar("Made")
+Option = TypeVar("Option", bound=Hashable)
+
+
+class Quota:
+    """Fills the least filled cells first and counts how often each is filled.
+
+    >>> quota = Quota([Cell("L1", 1, 0, 0), Cell("L1", 2, 0, 0)])
+    >>> quota.fill(2, lambda cell: ["a text"] if cell.n_objects == 2 else [])
+    ['a text']
+    >>> quota.to_dict()
+    {'L1 O=2 A=0 R=0': 1}
+    """
+
+    def __init__(self, cells: Sequence[Cell]):
+        self.cells = list(cells)
+        self._filled = Counter[Cell]()
+        self._failed = dict.fromkeys(self.cells, 0.0)
+
+    def fill(self, n_objects: int, make: Callable[[Cell], list[Made]], enough: int = 1) -> list[Made]:
+        """What `make` makes for the least filled cell with at most `n_objects` objects.
+
+        Twelve cells are tried until one gives `enough`, else the one that gave most is filled. A failure counts a
+        little as if the cell was filled. A cell that is filled far more often than the average is held back, so that
+        easy cells do not prevail.
+        """
+        filled, failed = self._filled, self._failed
+        limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
+        suitable = (cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit)
+        best: list[Made] = []
+        chosen = None
+        for cell in heapq.nsmallest(_TRIES, suitable, key=lambda cell: filled[cell] + failed[cell]):
+            made = make(cell)
+            if len(made) > len(best):
+                best, chosen = made, cell
+                if len(made) >= enough:
+                    break
+            failed[cell] += _FAILURE
+        if chosen is not None:
+            filled[chosen] += 1
+        return best
+
+    def to_dict(self) -> dict[str, int]:
+        """How often each cell was filled, by its description; cells that were never filled are omitted."""
+        return {
+            f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": self._filled[c]
+            for c in self.cells
+            if c in self._filled
+        }
+
+
+def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
+    """A quota for the cells of each level, or with `by_complexity` of each level and N, by its name: "OA" or "OA 5"."""
+    found: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
+        found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
+    return {name: Quota(members) for name, members in found.items()}
+
+
+class LeastUsed:
+    """Counts what it picked.
+
+    >>> used = LeastUsed()
+    >>> sorted(used.pick(["left", "right"], Stream(0)) for _ in range(4))
+    ['left', 'left', 'right', 'right']
+    """
+
+    def __init__(self) -> None:
+        self._used: Counter[Hashable] = Counter()
+
+    def pick(self, options: Sequence[Option], stream: Stream) -> Option:
+        """One of the options that were picked least often, at random."""
+        fewest = min(self._used[option] for option in options)
+        least = [option for option in options if self._used[option] == fewest]
+        chosen = least[stream.below(len(least))]
+        self._used[chosen] += 1
+        return chosen

@@ -35,6 +35,15 @@ def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
     return counts[0] == counts[1] and names_absent(one, holdout) == names_absent(other, holdout)
 
 
+def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
+    """Whether the relations that a caption names are as familiar as a split whose scenes show held-out ones.
+
+    In `unseen` all of them must be held out. In `partial` the caption must name something that is held out.
+    """
+    held_out = [names_triple(form, link, holdout) for link in form.relations]
+    return all(held_out) if split == "unseen" else not held_out or any(held_out) or count_held_out(form, holdout) > 0
+
+
 def names_absent(form: Form, holdout: Holdout) -> bool:
     """Whether a form names a value or object that is absent from training."""
     pairs = [pair for mention in form.objects for pair in (*mention.attributes, *mention.without)]

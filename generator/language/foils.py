@@ -10,17 +10,118 @@ of their category, a substitute category is not in the scene, and a substitute r
 same pairs of objects.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TypeVar
 
+from generator.holdout.holdout import Holdout
 from generator.language.form import Form, Mention
-from generator.language.substitutes import Atom, Substitutes
+from generator.language.truth import Axes, Facts
 from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
+WHOLE = "caption:denied"
+"""The change of a foil that denies a whole caption, or takes such a denial back."""
+
+
+TYPES = ("object", "attribute", "relation")
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One object, attribute or relation that a form asserts.
+
+    `type` is one of TYPES. `place` is the place of its mention, or of its relation, in the form. `kind` is the
+    attribute kind, the vocabulary's category word, or "relation".
+    """
+
+    type: str
+    place: int
+    kind: str
+
+
+class Substitutes:
+    """Finds what may replace an atom's value: values that exclude it and are equally likely to be true.
+
+    With a `holdout`, values under test and categories are replaced only by those that are held out with the same
+    partners. Then every binding keeps its familiarity, and the scene with the change belongs to the same split.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
+        self._holdout = holdout
+        self._vocabulary = vocabulary
+        self.axes = Axes(vocabulary)
+
+    def atoms(self, form: Form, types: Sequence[str] = TYPES) -> list[Atom]:
+        """The atoms that a form asserts of single objects, in order of mention."""
+        found = []
+        for i, mention in enumerate(form.objects):
+            if mention.count != 1:
+                continue
+            if mention.category is not None:
+                found.append(Atom("object", i, self._vocabulary.category))
+            found += [Atom("attribute", i, kind) for kind, _ in mention.attributes]
+        found += [Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds]
+        return [atom for atom in found if atom.type in types]
+
+    def value(self, form: Form, atom: Atom) -> str:
+        """What an atom asserts: a category, an attribute value or a relation."""
+        if atom.type == "relation":
+            return form.relations[atom.place].relation
+        mention = form.objects[atom.place]
+        return str(mention.category) if atom.type == "object" else mention.values[atom.kind]
+
+    def of(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
+        """The values that may replace an atom's value in a form about a scene.
+
+        For an object, categories that are neither in the scene nor in the form. For an attribute, the other values of its kind. For a
+        relation, its opposite; for a direction also the other directions, unless one of its two objects already has a
+        relation of that axis.
+        """
+        own = self.value(form, atom)
+        if atom.type == "object":
+            there = {*facts.categories, *(mention.category for mention in form.objects)}
+            return [name for name in self.categories(own) if name not in there]
+        if atom.type == "attribute":
+            return [value for value in self.values(atom.kind, own) if value != own]
+        return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
+
+    def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
+        """The relations of some axes that may replace a relation: none of a slot that one of its two objects fills already."""
+        own = self.value(form, atom)
+        slot = self.axes.slots[self.axes.axis_of(own)]
+        return [
+            name
+            for axis in axes
+            if self.axes.slots[axis] == slot or not self._fills(form, atom.place, self.axes.slots[axis])
+            for name in self.axes.relations[axis]
+            if name != own
+        ]
+
+    def categories(self, category: str) -> list[str]:
+        """The categories that are held out with the same values as this one, itself included."""
+        if self._holdout is None:
+            return list(self._vocabulary.objects)
+        like = self._holdout.object_like
+        return [name for name in self._vocabulary.objects if like(name) == like(category)]
+
+    def values(self, kind: str, value: str) -> list[str]:
+        """The values of a kind that are held out with the same categories as this one, itself included."""
+        if self._holdout is None or kind != self._holdout.kind:
+            return self._vocabulary.values(kind)
+        like = self._holdout.value_like
+        return [name for name in self._vocabulary.values(kind) if like(name) == like(value)]
+
+    def _fills(self, form: Form, place: int, slot: int) -> bool:
+        """Whether an object of the relation at `place` is in another relation of the slot."""
+        ends = {*form.relations[place].ends}
+        return any(
+            self.axes.slots[self.axes.axis_of(other.relation)] == slot and ends & {*other.ends}
+            for k, other in enumerate(form.relations)
+            if k != place
+        )
 
 
 @dataclass(frozen=True)
@@ -64,13 +165,13 @@ class Foils:
         """HN-SWAP: the values of one attribute kind exchanged between two mentions."""
         a, b = form.objects[i], form.objects[j]
         new = {i: a.with_value(kind, b.values[kind]), j: b.with_value(kind, a.values[kind])}
-        return self._with_mentions(form, new, "swap")
+        return self.change_mentions(form, new, "swap")
 
     def exchange_ends(self, form: Form, relation: int) -> Foil:
         """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a sphere left of a cube"."""
         link = form.relations[relation]
         new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
-        return replace(self._with_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
+        return replace(self.change_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
         """`flip`: a relation replaced by its opposite."""
@@ -87,10 +188,7 @@ class Foils:
         true = mention.values[atom.kind]
         second = Mention(category, ((atom.kind, true),))
         objects = (*form.objects[:place], mention.with_value(atom.kind, value), second, *form.objects[place + 1 :])
-        links = tuple(
-            replace(link, subject=link.subject + (link.subject > place), object=link.object + (link.object > place))
-            for link in form.relations
-        )
+        links = tuple(link.moved(lambda end: end + (end > place)) for link in form.relations)
         changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
         return Foil(replace(form, objects=objects, relations=links), changed, "comp")
 
@@ -102,9 +200,7 @@ class Foils:
         """
         parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]
         n = len(form.objects)
-        links = tuple(
-            replace(each, subject=each.subject + n, object=each.object + n) for each in parts[1].form.relations
-        )
+        links = tuple(each.moved(lambda end: end + n) for each in parts[1].form.relations)
         joined = Form(parts[0].form.objects + parts[1].form.objects, parts[0].form.relations + links)
         return Foil(joined, parts[0].changed + parts[1].changed, "comp")
 
@@ -122,7 +218,7 @@ class Foils:
 
     def deniable(self, form: Form) -> list[Atom]:
         """The atoms that `deny` can take without touching anything else; of one object at most one may be denied."""
-        related = {end for link in form.relations for end in (link.subject, link.object)}
+        related = {end for link in form.relations for end in link.ends}
         return [atom for atom in self._substitutes.atoms(form) if atom.type != "object" or atom.place not in related]
 
     def all_swaps(self, form: Form) -> list[Foil]:
@@ -167,7 +263,7 @@ class Foils:
         a, b = form.objects[i], form.objects[j]
         if a.category != b.category:
             new = {i: replace(a, category=b.category), j: replace(b, category=a.category)}
-            yield self._with_mentions(form, new, "swap")
+            yield self.change_mentions(form, new, "swap")
         for kind in a.values:
             if kind in b.values and a.values[kind] != b.values[kind]:
                 yield self.exchange_values(form, kind, i, j)
@@ -176,7 +272,7 @@ class Foils:
         a, b = form.objects[i], form.objects[j]
         for kind, value in a.attributes:
             if kind not in b.values and all(denied != kind for denied, _ in b.without):
-                yield self._with_mentions(form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap")
+                yield self.change_mentions(form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap")
 
     def _permutations(self, form: Form, single: list[int]) -> Iterator[Foil]:
         for order in permutations(single):
@@ -186,10 +282,10 @@ class Foils:
                 if i != j
             }
             if new:
-                yield self._with_mentions(form, new, "swap")
+                yield self.change_mentions(form, new, "swap")
 
-    def _with_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
-        """The form with some mentions replaced."""
+    def change_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
+        """The form with some mentions replaced, by their places."""
         objects = tuple(new.get(i, mention) for i, mention in enumerate(form.objects))
         changed = tuple(
             f"{i}:{name}:{before}>{after}"
@@ -209,3 +305,9 @@ class Foils:
 
 def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
     return (*items[:place], new, *items[place + 1 :])
+
+
+def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
+    """The change of a foil that denies an atom, or with `taken_back` asserts what its caption denies."""
+    before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
+    return f"{atom.place}:{atom.kind}:{before}>{after}"

@@ -1,6 +1,7 @@
 """Forms: what a caption asserts, as data."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,13 @@ class Mention:
     attributes: Pairs = ()
     without: Pairs = ()
     count: int = 1
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.category, self.attributes, self.without, self.count))
 
     @cached_property
     def values(self) -> dict[str, str]:
@@ -44,6 +52,15 @@ class Link:
     relation: str
     object: int
     holds: bool = True
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The places of its mentions."""
+        return self.subject, self.object
+
+    def moved(self, place: Callable[[int], int]) -> "Link":
+        """The relation between the mentions at other places."""
+        return replace(self, subject=place(self.subject), object=place(self.object))
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,13 @@ class Form:
         """What the form names: L1 objects only, OA with attributes, OR with relations, OAR with both."""
         named = "O" + "A" * bool(self.n_attributes) + "R" * bool(self.relations)
         return "L1" if named == "O" else named
+
+    def reordered(self, i: int, j: int) -> "Form":
+        """The same form with two objects mentioned in each other's place."""
+        place = {i: j, j: i}
+        objects = tuple(self.objects[place.get(n, n)] for n in range(len(self.objects)))
+        links = tuple(link.moved(lambda end: place.get(end, end)) for link in self.relations)
+        return replace(self, objects=objects, relations=links)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data; fields at their default are omitted (docs/language.md, Forms)."""

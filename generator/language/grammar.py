@@ -448,6 +448,8 @@ TEMPLATES: dict[str, Template] = {
 """All templates by name. docs/language.md shows an example of each and names the published ones (PUG:SPARE, PUG:SPAR,
 CREPE, COMPASS, Pearson et al.)."""
 
+NEGATED = "not-true"
+"""The template of captions that are denied as a whole."""
 NATURAL = (
     "a-and-a",
     "there-is",

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from generator.base.streams import Stream
-from generator.language.axes import Axes
 from generator.language.complexity import Cell
 from generator.language.form import Form, Link, Mention
-from generator.language.truth import Facts
+from generator.language.truth import Axes, Facts
 from generator.vocabulary.schema import Vocabulary
 
 Sayable = Callable[[int], Sequence[str]]

@@ -7,8 +7,7 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
-from generator.assets.lookup import asset_request
-from generator.assets.sets import check_asset
+from generator.assets.sets import asset_request, check_asset
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.holdout.designs.base import GRID

@@ -7,7 +7,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.dataset.outputs import bytes_a_pixel
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.vocabulary.schema import parse_vocabulary
 
 _BYTES_A_PIXEL = 1.2
@@ -52,6 +52,7 @@ def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
     free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
-            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, choose "
+            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, "
+            "choose "
             f"another --out, or render fewer or smaller scenes."
         )

@@ -7,31 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from generator.assets.lookup import check_assets
+from generator.assets.sets import check_assets
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, write_json
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
-from generator.render.device import Backend
-from generator.render.farm.choice import Farm
+from generator.render.farm.pool import Farm
 from generator.render.run import Rendering, Work, render_work
 from generator.render.shards import Storage
 from generator.scene.planned import Planned
 
-_RECORDED = ("width", "height", "quality", "outputs", "engine", "device", "blender", "from")
+_RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from")
 
 
 @dataclass(frozen=True)
 class Changes:
     """What to change when a world is rendered again; None keeps what the world has.
 
-    `backend`: what renders. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth, normals, boxes.
-    `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
+    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth,
+    normals, boxes. `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
     """
 
-    backend: Backend
+    device: str
     size: tuple[int, int] | None = None
     quality: str | None = None
     outputs: tuple[str, ...] | None = None
@@ -68,14 +67,16 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     width, height = _size(source, changes)
     if width * before["height"] != height * before["width"]:
         raise UserError(
-            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for which the scenes "
-            f"of {source.root} were placed; take a multiple or a fraction of that, such as {2 * before['width']}x{2 * before['height']}."
+            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for "
+            "which the scenes "
+            f"of {source.root} were placed; take a multiple or a fraction of that, such as "
+            f"{2 * before['width']}x{2 * before['height']}."
         )
     rendering = Rendering(
         changes.quality or before["quality"]["name"],
         source.world.outputs if changes.outputs is None else changes.outputs,
         Storage(tar_bytes=changes.tar_bytes),
-        changes.backend,
+        changes.device,
     )
     request = {
         **{key: value for key, value in before.items() if key != "tar_bytes"},

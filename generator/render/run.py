@@ -13,11 +13,10 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
 from generator.plan.store import StoredPlan
-from generator.render.device import Backend
 from generator.render.estimate import check_space, render_seconds, seconds_a_scene
-from generator.render.farm.choice import Farm
-from generator.render.farm.local import Limits
-from generator.render.quality import read_quality
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
+from generator.render.settings import read_quality
 from generator.render.shards import ShardScenes, Storage
 from generator.scene.planned import Scenes
 
@@ -30,14 +29,14 @@ _TIMEOUT, _TIMES_ESTIMATE = 300.0, 20
 class Rendering:
     """How to render planned scenes.
 
-    `quality`: a name. `outputs`: what to write beside the images. `storage`: which shard, and tars or files. `backend`:
-    what renders.
+    `quality`: a name. `outputs`: what to write beside the images. `storage`: which shard, and tars or files. `device`:
+    one of settings.DEVICES.
     """
 
     quality: str = "standard"
     outputs: tuple[str, ...] = ()
     storage: Storage = field(default_factory=Storage)
-    backend: Backend = field(default_factory=Backend)
+    device: str = "cpu"
 
     @property
     def request(self) -> dict[str, Any]:
@@ -49,7 +48,7 @@ class Rendering:
         return {
             "quality": quality_request(self.quality),
             "outputs": list(self.outputs),
-            **asdict(self.backend),
+            "device": self.device,
             **storage,
             "blender": blender_version(),
         }
@@ -92,8 +91,8 @@ def render_work(
 ) -> World:
     """Render the scenes that are missing in `root` and finish the world.
 
-    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed and
-    not rendered. Raises UserError as render_scenes does, and if the disk has no room.
+    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed
+    and not rendered. Raises UserError as Farm.render does, and if the disk has no room.
     """
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:
@@ -119,7 +118,7 @@ def blender_version() -> str:
 
 def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a worker process is sent first: how to render, and the folder of the world."""
-    kept = ("vocabulary", "width", "height", "seed", "outputs", "engine", "device")
+    kept = ("vocabulary", "width", "height", "seed", "outputs", "device")
     return {
         **{name: request[name] for name in kept},
         "quality": read_quality(request["quality"]["name"]).model_dump(),
@@ -131,11 +130,11 @@ def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress) -> None:
     scenes = work.scenes
     rest = (planned for planned in scenes if planned.scene_id not in writer.done)
-    left = len(scenes) - writer.n_done
-    if writer.n_done:
-        logger.info(f"{writer.n_done:,} images are already rendered.")
+    left = len(scenes) - len(writer.done)
+    if len(writer.done):
+        logger.info(f"{len(writer.done):,} images are already rendered.")
     setup, failed = worker_setup(work.request, writer.folder), 0
-    with progress.track("rendering", len(scenes), writer.n_done) as advance:
+    with progress.track("rendering", len(scenes), len(writer.done)) as advance:
         for answer in farm.render(rest, left, setup, work.limits):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer

@@ -1,11 +1,21 @@
 """Shards: which scenes to render here, and whether their files go into tars."""
 
+import os
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from generator.base.errors import UserError
+from generator.base.paths import file_in
+from generator.base.progress import SILENT, Progress
+from generator.dataset.outputs import output_path
+from generator.dataset.reader import Dataset, World
+from generator.dataset.records import PLAN_FILE, SCENES
+from generator.dataset.writer import WorldWriter, difference
 from generator.scene.planned import Planned, Scenes
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -13,8 +23,10 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 @dataclass(frozen=True)
 class Storage:
-    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar; None
-    writes one file per image."""
+    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all.
+
+    `tar_bytes`: the largest size of a tar; None writes one file per image.
+    """
 
     shard: tuple[int, int] | None = None
     tar_bytes: int | None = None
@@ -59,3 +71,89 @@ def parse_size(spec: str) -> int:
     if not found or int(found[1]) == 0 or unit not in _UNITS:
         raise UserError(f"Expected a size such as 256MB, 1GB or 500KB, got '{spec}'.")
     return int(found[1]) * _UNITS[unit]
+
+
+_ADDED_COLUMNS = {"width", "height", "status", "reason"}
+
+
+def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
+    """Merge `shards` into a world in `root`. Its files are hard links where the file system allows.
+
+    Raises UserError if a shard is missing, unfinished, damaged, given twice, or of another world.
+    """
+    worlds = [Dataset.open(path).world for path in shards]
+    request = _whole_request(worlds)
+    with WorldWriter(root, request) as writer:
+        if not writer.finished:
+            with progress.track("merging", sum(world.manifest["scenes"] for world in worlds)) as advance:
+                for world in worlds:
+                    for record in _recorded_answers(world):
+                        if record["scene_id"] not in writer.done:
+                            _copy_scene(world, record, writer)
+                        advance()
+            writer.keep_plan(worlds[0].folder)
+            writer.finish(worlds[0].vocabulary_text)
+    return World(root / "world")
+
+
+def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
+    """The request of the whole world. Raises UserError if the shards are not all the shards of one world."""
+    found: dict[int, World] = {}
+    first: dict[str, Any] = {}
+    for world in worlds:
+        request = dict(world.manifest["request"])
+        shard = request.pop("shard", None)
+        if shard is None:
+            raise UserError(
+                f"{world.folder.parent} is a whole dataset, not a shard; give folders made with --shard i/n."
+            )
+        number, n = shard
+        first = first or {**request, "shards": n}
+        if {**request, "shards": n} != first:
+            said = difference({**request, "shards": n}, first)
+            raise UserError(f"{world.folder.parent} is a shard of another world: {said}; give the shards of one.")
+        if number in found:
+            raise UserError(
+                f"{found[number].folder.parent} and {world.folder.parent} are both shard {number}/{n}; give each once."
+            )
+        found[number] = world
+    n = first.pop("shards")
+    if len({world.sums.get(PLAN_FILE) for world in worlds}) > 1:
+        raise UserError("The shards have different plans; render them all with the same version of Jackalope.")
+    if missing := [f"{i}/{n}" for i in range(1, n + 1) if i not in found]:
+        raise UserError(
+            f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their folders too."
+        )
+    return first
+
+
+def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
+    """The answers of a world's workers, as its tables recorded them."""
+    for batch in world.batches("scenes", SCENES.names, rows=100):
+        for row in batch.to_pylist():
+            if row["status"] == "ok":
+                for thing in row["objects"]:
+                    thing["attributes"] = dict(thing["attributes"])
+                paths = [
+                    f"images/{row['scene_id']}.png",
+                    *(output_path(each, row["scene_id"]) for each in world.outputs),
+                ]
+                files = {path: world.digest_of(path) for path in paths}
+                yield {**{name: value for name, value in row.items() if name not in _ADDED_COLUMNS}, "files": files}
+            else:
+                kept = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
+                yield {**kept, "failed": row["reason"]}
+
+
+def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
+    for path in record.get("files", {}):
+        data, goal, source = world.read(path), file_in(writer.folder, path), world.path(path)
+        goal.parent.mkdir(exist_ok=True)
+        goal.unlink(missing_ok=True)
+        try:
+            os.link(source, goal)
+        except OSError:  # another file system, no hard links, or the file is in a tar
+            draft = goal.with_name(f".{goal.name}.{os.getpid()}")
+            draft.write_bytes(data)
+            shutil.move(draft, goal)
+    writer.add(record)

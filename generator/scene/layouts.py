@@ -8,8 +8,7 @@ from typing import Protocol
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.scene.relations import Truth
-from generator.vocabulary.relation_rules import ORDERS, PlannedBy
-from generator.vocabulary.relations import Relation
+from generator.vocabulary.relations import ORDERS, PlannedBy, Relation
 from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 1_000
@@ -104,7 +103,7 @@ def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Trip
         for name, relation, axis in relations:
             holds: Truth = None
             if axis.planned_by is not None:
-                first, second, negated = axis.asked(relation.rule, i, j)
+                first, second, negated = axis.asked(relation.name, i, j)
                 holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
                 holds = not holds if negated and holds is not None else holds
             yield (i, name, j), holds
@@ -241,5 +240,5 @@ def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabular
     """Whether a relation can hold of an object of category `subject` and one of `other` in any scene."""
     if relation.axis.planned_by != "stacks":
         return True
-    upper, lower, _ = relation.axis.asked(relation.rule, subject, other)
+    upper, lower, _ = relation.axis.asked(relation.name, subject, other)
     return can_carry(vocabulary, lower, upper)

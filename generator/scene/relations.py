@@ -6,8 +6,7 @@ from itertools import permutations
 import networkx as nx
 
 from generator.scene.scene import Camera, Point, Scene
-from generator.vocabulary.relation_rules import Pose
-from generator.vocabulary.relations import Relation
+from generator.vocabulary.relations import Pose, Relation
 from generator.vocabulary.schema import Vocabulary
 
 Truth = bool | None
@@ -31,7 +30,7 @@ class Space:
 
     def margin(self, relation: Relation, i: int, j: int) -> float:
         """Signed metres, to the micrometre, by which a relation holds of objects i and j; negative if it does not."""
-        return relation.axis.margin(relation.rule, self._poses[i], self._poses[j], relation.distance or 0.0)
+        return relation.axis.margin(relation.name, self._poses[i], self._poses[j], relation.distance or 0.0)
 
 
 def decided(margin: float, relation: Relation) -> Truth:

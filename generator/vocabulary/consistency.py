@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from generator.base.declarations import refuse
 from generator.base.errors import did_you_mean
 from generator.vocabulary.environments import Environment, LampSpec
-from generator.vocabulary.objects import ObjectSpec
-from generator.vocabulary.phrases import Phrasing, check_phrasing
+from generator.vocabulary.objects import ObjectSpec, Phrasing, check_phrasing
 from generator.vocabulary.relations import Relation
 
 Said = tuple[str, str, Sequence[str]]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from generator.base.declarations import Declared, Finite, Hex, Positive, Share, Words
-from generator.vocabulary.colors import linear_of
+from generator.vocabulary.materials import linear_of
 
 Vector = tuple[Finite, Finite, Finite]
 Colors = Annotated[tuple[Hex, ...], Field(min_length=1)]

@@ -11,7 +11,7 @@ import tomli_w
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
 from generator.base.limits import MOST_TOML, read_text
-from generator.base.resources import resource
+from generator.base.registry import resource
 
 Table = dict[str, Any]
 _ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to give one colour: either replaces the other

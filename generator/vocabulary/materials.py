@@ -1,15 +1,35 @@
 """Materials of objects and of the floor, as a family declares them (docs/vocabularies.md)."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from generator.base.declarations import Declared, Finite, Hex, Positive, Share
-from generator.vocabulary.colors import linear_of
 
 Channel = Annotated[float, Field(ge=0, le=255)]
 Pattern = Literal["noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"]
 _FLOOR_GRAY = (204.0, 204.0, 204.0)
+
+
+_LINEAR_PART = 0.04045  # below this an sRGB channel is straight (IEC 61966-2-1)
+
+
+def linear_of(srgb: str) -> tuple[float, float, float]:
+    """Red, green and blue of "#rrggbb" without the sRGB curve, 0..255, to four decimals.
+
+    >>> linear_of("#ff8000")
+    (255.0, 55.0444, 0.0)
+    """
+    red, green, blue = (_decoded(int(srgb[i : i + 2], 16) / 255) for i in (1, 3, 5))
+    return red, green, blue
+
+
+def _decoded(channel: float) -> float:
+    """An sRGB channel (0..1) as linear light, 0..255."""
+    linear = channel / 12.92 if channel <= _LINEAR_PART else ((channel + 0.055) / 1.055) ** 2.4
+    return round(255 * linear, 4)
 
 
 class Colored(Declared):
@@ -81,3 +101,76 @@ class FloorSpec(Colored):
         return {
             "linear": self.color or _FLOOR_GRAY, "metallic": 0.0, "roughness": self.roughness, "specular": self.specular
         }  # fmt: skip
+
+
+class AttributeValue(Colored):
+    """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
+
+    synonyms: tuple[str, ...] = ()
+    article: Literal["a", "an"] | None = None
+    metallic: Share | None = None
+    roughness: Share | None = None
+    specular: Share | None = None
+    albedo: Share | None = None
+    brushed: Brushed | None = None
+    glaze: Glaze | None = None
+    texture: Texture | None = None
+    scale: Positive | None = None
+
+    def inputs(self) -> dict[str, Any]:
+        """The inputs that this value sets, by name; `srgb` comes as the `linear` that it means."""
+        given = self.model_dump(exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True)
+        return given if self.color is None else {"linear": self.color, **given}
+
+
+Attributes = Mapping[str, Mapping[str, AttributeValue]]
+"""Attribute values by kind and name."""
+
+
+def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
+    """Raise ValueError unless each input that an object needs is set by exactly one attribute kind.
+
+    Of the kinds in `paints` a world has one; each has to fit the other kinds.
+    """
+    for kept in paints or (None,):
+        _check_inputs({kind: values for kind, values in attributes.items() if kind == kept or kind not in paints})
+
+
+def _check_inputs(attributes: Attributes) -> None:
+    setters: dict[str, str] = {}
+    for kind, values in attributes.items():
+        if len({value.texture.colors is not None for value in values.values() if value.texture}) == 2:
+            raise ValueError(f"of the textures of '{kind}' some have colors; give them to all or none.")
+        given = {frozenset(_needed(value)) for value in values.values()}
+        names = frozenset[str]().union(*(value.inputs() for value in values.values()))
+        if len(given) != 1 or not names:
+            raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
+        for name in sorted(names):
+            if name in setters:
+                alike = get_close_matches(kind, [setters[name]])
+                mend = f"did you mean '{alike[0]}'?" if alike else "let one kind set it."
+                raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; {mend}")
+            setters[name] = kind
+    covered = _covered(attributes, setters)
+    for name in ("linear", "metallic", "roughness", "scale"):
+        if name not in setters and not (name == "linear" and covered):
+            raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
+
+
+def _needed(value: AttributeValue) -> set[str]:
+    """The inputs that all values of a kind have to set alike: a texture may be missing, and its colours be a plain one."""
+    needed = value.inputs().keys() - {"texture"}
+    return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
+
+
+def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
+    """Whether textures bring their own colours. Raises ValueError where they hide the values of another kind."""
+    values = attributes[setters["texture"]].values() if "texture" in setters else ()
+    covering = any(value.texture and value.texture.colors for value in values)
+    hidden = setters.get("linear")
+    if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
+        raise ValueError(
+            f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out their "
+            f"colors, or name both kinds in paints, of which a world has one."
+        )
+    return covering

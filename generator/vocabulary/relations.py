@@ -1,78 +1,164 @@
-"""Relations as a family declares them: their words, and the rule of space that decides them."""
+"""Relations and the rules of space that decide them (docs/vocabularies.md, "Rules of space").
 
-from collections.abc import Mapping
+A new relation is an entry of `AXES` here, its phrase in a family, and an entry of the judge's own table
+(generator/judge/geometry.py).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal, NamedTuple, TypeVar
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from generator.base.declarations import Declared, Positive, Words, caught, refuse
 from generator.base.errors import did_you_mean
-from generator.vocabulary.relation_rules import AXIS_OF, Axis
+
+_Side = TypeVar("_Side")
+PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
+ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
+CONTACT = 0.001
+"""How far a foot may be above or below a top and still rest on it, metres."""
+
+
+class Pose(NamedTuple):
+    """Where an object stands, in metres.
+
+    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the height on which it
+    stands, `top_height` the height of its flat top above that and `top_radius` the radius of the top; both 0 without
+    one.
+    """
+
+    right: float
+    behind: float
+    foot: float
+    top_height: float
+    top_radius: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Two relations that are each other's opposite, such as right and left.
+
+    `measure` gives the signed metres by which the first of the two `rules` holds of two poses; its last argument is
+    the `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan that
+    decides both rules before anything has a place; None where only the places of a scene decide. A rule of a
+    `symmetric` axis is its own converse (near); else its converse is the other rule (left, right).
+    """
+
+    rules: tuple[str, str]
+    measure: Callable[[Pose, Pose, float], float]
+    planned_by: PlannedBy | None = None
+    symmetric: bool = False
+    needs_distance: bool = False
+
+    def opposite(self, rule: str) -> str:
+        """The other rule."""
+        return self.rules[rule == self.rules[0]]
+
+    def converse(self, rule: str) -> str:
+        """The rule that holds of the second object and the first when this one holds of the first and the second."""
+        return rule if self.symmetric else self.opposite(rule)
+
+    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
+        """How to answer `rule` by the first rule: in which order to take the two, and whether to negate the answer."""
+        if rule == self.rules[0]:
+            return first, second, False
+        return (first, second, True) if self.symmetric else (second, first, False)
+
+    def margin(self, rule: str, first: Pose, second: Pose, distance: float) -> float:
+        """Signed metres, to the micrometre, by which a rule holds of two poses; negative where it does not."""
+        one, other, negated = self.asked(rule, first, second)
+        metres = self.measure(one, other, distance)
+        return round(-metres if negated else metres, 6)
+
+
+def _apart(first: Pose, second: Pose) -> float:
+    """The distance on the ground, metres."""
+    right, behind = first.right - second.right, first.behind - second.behind
+    return math.sqrt(right * right + behind * behind)
+
+
+def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
+    """How far inside the rim of a top a foot touches it, metres; where it does not, minus how far it is from there.
+
+    An object without a flat top counts as one whose top is a point on the ground under it, so nothing rests on it.
+    """
+    lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
+    return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
+
+
+AXES = (
+    Axis(("right", "left"), lambda one, other, _: one.right - other.right, "left-right order"),
+    Axis(("behind", "front"), lambda one, other, _: one.behind - other.behind, "depth order"),
+    Axis(
+        ("near", "far"),
+        lambda one, other, distance: distance - _apart(one, other),
+        "clumps",
+        symmetric=True,
+        needs_distance=True,
+    ),
+    Axis(("on", "beneath"), _resting, "stacks"),
+)
+
+AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
+"""The axis of every rule."""
 
 
 class Relation(Declared):
-    """A relation: the words for it, its converse and opposite, and the rule and margin (metres) that decide it.
+    """A relation of a family: its name, which is that of its rule, the words for it, and the metres that decide it.
 
-    `converse` is what the second object is to the first; `opposite` is what the first surely is not when it is this.
-    `rule` is a rule of relation_rules.py; `distance` (metres) is the bound of the rules that need one.
+    It is undecided within `margin`; `distance` is the bound of the rules that need one.
     """
 
+    name: str = Field(exclude=True)
     phrase: Words
     synonyms: tuple[Words, ...] = ()
-    converse: str
-    opposite: str
-    rule: str
     margin: Positive
     distance: Positive | None = None
 
-    @field_validator("rule")
+    @field_validator("name")
     @classmethod
-    def _known(cls, rule: str) -> str:
-        if rule not in AXIS_OF:
-            raise ValueError(f"unknown rule '{rule}'; {did_you_mean(rule, list(AXIS_OF))}")
-        return rule
+    def _known(cls, name: str) -> str:
+        if name not in AXIS_OF:
+            raise ValueError(f"unknown relation '{name}'; {did_you_mean(name, list(AXIS_OF))}")
+        return name
 
     @property
     def axis(self) -> Axis:
         """The axis of its rule."""
-        return AXIS_OF[self.rule]
+        return AXIS_OF[self.name]
+
+    @property
+    def converse(self) -> str:
+        """What the second object is to the first."""
+        return self.axis.converse(self.name)
+
+    @property
+    def opposite(self) -> str:
+        """What cannot hold together with this relation."""
+        return self.axis.opposite(self.name)
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless converses, opposites and distances fit together."""
+    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are needed."""
     refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
 
 
 def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     relation = relations[name]
-    _check_partner(name, "converse", relation.axis.converse(relation.rule), relations)
-    _check_partner(name, "opposite", relation.axis.opposite(relation.rule), relations)
+    opposite = relations.get(relation.opposite)
+    if opposite is None:
+        raise ValueError(f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add it.")
+    if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
+        raise ValueError(
+            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, or "
+            f"one would be in doubt where the other is not."
+        )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
-            f"relation '{name}' has the rule '{relation.rule}' and distance = {relation.distance}; the rules "
-            f"{' and '.join(needing)} need a distance, the others have none."
-        )
-
-
-def _check_partner(name: str, role: str, rule: str, relations: Mapping[str, Relation]) -> None:
-    """Check the converse or opposite of a relation, which `role` says; `rule` is the rule that it must have."""
-    relation = relations[name]
-    partner: str = getattr(relation, role)
-    other = relations.get(partner)
-    if other is None:
-        raise ValueError(f"relation '{name}' has the {role} '{partner}', which is not declared; add it.")
-    if (back := getattr(other, role)) != name:
-        raise ValueError(
-            f"relation '{name}' has the {role} '{partner}', whose {role} is '{back}'; make them each other's {role}."
-        )
-    if other.rule != rule:
-        raise ValueError(
-            f"relation '{name}' (rule '{relation.rule}') has the {role} '{partner}' (rule '{other.rule}'); the {role} of "
-            f"the rule '{relation.rule}' is '{rule}'."
-        )
-    if (other.margin, other.distance) != (relation.margin, relation.distance):
-        raise ValueError(
-            f"relation '{name}' and its {role} '{partner}' differ in margin or distance; give them the same, or one would "
-            f"be in doubt where the other is not."
+            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the others "
+            f"have none."
         )

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from generator.assets.lookup import unknown_mesh
-from generator.assets.sets import BUILTIN, NAME
+from generator.assets.sets import BUILTIN, NAME, unknown_mesh
 from generator.assets.shapes import SHAPES, reach
 from generator.base.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
-from generator.vocabulary.attributes import AttributeValue, check_inputs
 from generator.vocabulary.consistency import (
     Said,
     check_distances,
@@ -29,9 +27,8 @@ from generator.vocabulary.consistency import (
 )  # fmt: skip
 from generator.vocabulary.environments import Environment, LampSpec, Vector
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.materials import FloorSpec
-from generator.vocabulary.objects import ObjectSpec
-from generator.vocabulary.phrases import ADJECTIVE, Phrasing
+from generator.vocabulary.materials import AttributeValue, FloorSpec, check_inputs
+from generator.vocabulary.objects import ADJECTIVE, ObjectSpec, Phrasing
 from generator.vocabulary.relations import Relation, check_relations
 
 
@@ -79,6 +76,14 @@ class Vocabulary(Declared):
     caustics: bool = False
     floor: FloorSpec = FloorSpec()
     lamps: dict[str, LampSpec]
+
+    @field_validator("relations", mode="before")
+    @classmethod
+    def _named(cls, relations: Any) -> Any:
+        """Each relation with its name, which says what decides it."""
+        if not isinstance(relations, dict):
+            return relations
+        return {name: {**told, "name": name} if isinstance(told, dict) else told for name, told in relations.items()}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":

@@ -26,8 +26,8 @@ _KIND = """
 _RELATIONS = """
 # A relation and its converse, by one of the rules of space.
 # [relations]
-# near = {{ phrase = "near", converse = "near", opposite = "far", rule = "near", margin = 0.2, distance = {distance} }}
-# far = {{ phrase = "far from", converse = "far", opposite = "near", rule = "far", margin = 0.2, distance = {distance} }}
+# near = {{ phrase = "near", margin = 0.2, distance = {distance} }}
+# far = {{ phrase = "far from", margin = 0.2, distance = {distance} }}
 """
 _TEXT = """\
 # A family of your own: it has all that '{family}' has, and what stands here. docs/vocabularies.md explains every key.

@@ -128,14 +128,6 @@ def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
     return _saved(pipe, folder)
 
 
-def stable_diffusion_edm(folder: Path) -> Path:
-    """Stable Diffusion with the scheduler of EDM."""
-    place = stable_diffusion(folder)
-    pipe = diffusers.StableDiffusionPipeline.from_pretrained(place, safety_checker=None)
-    pipe.scheduler = diffusers.EDMEulerScheduler(sigma_min=0.002, sigma_max=80.0, sigma_data=0.5)
-    return _saved(pipe, folder / "edm")
-
-
 def stable_diffusion_xl(folder: Path) -> Path:
     """Stable Diffusion XL: two text encoders, the sizes and the pooled text as added conditions."""
     words = clip_tokenizer(folder / "words")
@@ -161,20 +153,6 @@ def stable_diffusion_3(folder: Path) -> Path:
         transformer=livened(network), scheduler=diffusers.FlowMatchEulerDiscreteScheduler(shift=3.0), vae=vae(4, 0.1),
         text_encoder=clip_text(words, True), tokenizer=words, text_encoder_2=clip_text(words, True), tokenizer_2=words,
         text_encoder_3=t5_text(t5_tokenizer(), width=32), tokenizer_3=t5_tokenizer(),
-    )  # fmt: skip
-    return _saved(pipe, folder)
-
-
-def aura_flow(folder: Path) -> Path:
-    """AuraFlow: rectified flow, one T5-like encoder."""
-    network = diffusers.AuraFlowTransformer2DModel(
-        sample_size=SIDE // 2, patch_size=2, in_channels=4, out_channels=4, num_mmdit_layers=1, num_single_dit_layers=1, attention_head_dim=8,
-        num_attention_heads=2, joint_attention_dim=16, caption_projection_dim=16, pos_embed_max_size=256,
-    )  # fmt: skip
-    words = t5_tokenizer()
-    pipe = diffusers.AuraFlowPipeline(
-        tokenizer=words, text_encoder=t5_text(words, "UMT5"), vae=vae(), transformer=livened(network),
-        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
     )  # fmt: skip
     return _saved(pipe, folder)
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.contracts import DualEncoder, PairScorer
+from evaluator.models.contracts import Contests, DualEncoder, Pairs, PairScorer
 from evaluator.models.memory import BatchSize
 from tests.evaluator.encoders import DIMENSIONS, word_vector
 
@@ -56,12 +56,7 @@ class Reader(PairScorer):
         rows = [[int.from_bytes(word.encode()[:7], "big") for word in text.split()] for text in texts]
         return np.array([row + [0] * (16 - len(row)) for row in rows], dtype=np.int64)
 
-    def score_pairs(
-        self,
-        images: Sequence[Image.Image],
-        pairs: Sequence[tuple[int, str]],
-        contests: Sequence[Sequence[int]] | None = None,
-    ) -> np.ndarray:
+    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """Scores (pairs, 2)."""
         if len(pairs) > self._room:
             raise torch.OutOfMemoryError("CUDA out of memory.")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 Row = dict[str, Any]
@@ -19,14 +19,20 @@ LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
 FACTORS: Row = {
     "model": "m", "treatment": {}, "training_seed": None, "design": {}, "block": "k", "block_seed": 0, "benchmark": "b/w",
 }  # fmt: skip
-"""The factors of a run (evaluator.analysis.factors)."""
+"""The factors of a run (evaluator.runs.factors)."""
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row."""
-    wanted = {"protocol": protocol, "split": split, **labels}
+    """The one row of results with these labels; of a protocol with one metric, that metric's row. A gap is "first - second"."""
+    first, _, minus = split.partition(" - ")
+    wanted = {"protocol": protocol, "split": first, "minus": minus or None, **labels}
     (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
     return found
+
+
+def unnamed(rows: list[Row]) -> list[Row]:
+    """Rows of results without the names of model and benchmark, to compare runs."""
+    return [{name: value for name, value in row.items() if name not in ("model", "benchmark")} for row in rows]
 
 
 def pool_matrix(folder: Path, pool: str) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.protocols.comparison import tied
+from evaluator.metrics.comparison import tied
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

@@ -14,33 +14,32 @@ from PIL import Image
 from evaluator.analysis.answers import match, read_answers
 from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.pair_counts import read_counts, read_table
-from evaluator.benchmarks.score_tables.run import Source, measure_items
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import recorded_exposure
-from evaluator.report.latex import write_latex
+from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
+from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, write_splits
-from generator.assets.finite_coordinates import check_obj, check_ply
-from generator.assets.importing import check_file
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker, check_file
+from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
-from generator.assets.stored import read_asset, read_notes, write_asset
-from generator.base.arrays import map_npy
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums
-from generator.base.journal import Journal
-from generator.base.resources import resource
+from generator.base.limits import map_npy
+from generator.base.registry import resource
+from generator.dataset.journal import Journal
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
-from generator.dataset.packing import NOTES, Packer
+from generator.dataset.packing import Packer
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import BENCHMARK_TABLES
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
+from generator.render.blender.asset_worker import read_file
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
 from tests.evaluator.audits.familiarity.test_webdataset import tar
@@ -51,8 +50,8 @@ Read = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Reader:
-    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made again, as
-    whoever sends a damaged file would."""
+    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made
+    again, as whoever sends a damaged file would."""
 
     files: tuple[str, ...]
     read: Read
@@ -104,25 +103,21 @@ def _judge(root: Path) -> dict[str, Any]:
     return verify_dataset(root, None)
 
 
-def _mesh_files(check: Callable[[str], None], *names: str) -> Read:
+def _mesh_files(*names: str) -> Read:
     def read(root: Path) -> None:
         for name in names:
             check_file(root / name)
-            check(str(root / name))
+            read_file(root / name)
 
     return read
 
 
 def _resume(root: Path) -> None:
-    journal = Journal(root / ".journal.jsonl")
-    journal.resume(lambda record: True)
+    journal = Journal(root / ".journal.db")
+    journal.keep(lambda record: True)
     list(journal.records())
-
-
-def _packed_notes(root: Path) -> None:
-    packer = Packer(root, 1 << 20)
-    packer.tars()
-    packer.holds("000001")
+    Packer(root, 1 << 20, journal).holds("000001")
+    list(journal.packed())
 
 
 def _output(output: str) -> Read:
@@ -214,27 +209,50 @@ def _items(name: str) -> Read:
 CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
 READERS: dict[str, Reader] = {
     "tables": Reader(
-        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)), _read_dataset, seal=True
+        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)),
+        _read_dataset,
+        seal=True,
     ),
     "manifests": Reader(
-        ("world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json", "benchmarks/NAME/SHA256SUMS",
-         "benchmarks/NAME/verify.json"), _read_dataset
+        (
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+            "benchmarks/NAME/SHA256SUMS",
+            "benchmarks/NAME/verify.json",
+        ),
+        _read_dataset,
     ),
     "files of a component": Reader(
         ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"), _read_dataset, seal=True
     ),
     "plan": Reader(("world/plan.parquet",), _read_plan),
     "judge": Reader(
-        ("world/scenes.parquet", "world/plan.parquet", "world/vocabulary.toml", "benchmarks/NAME/holdout.json",
-         *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES), "world/images/000001.png"), _judge, seal=True
+        (
+            "world/scenes.parquet",
+            "world/plan.parquet",
+            "world/vocabulary.toml",
+            "benchmarks/NAME/holdout.json",
+            *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES),
+            "world/images/000001.png",
+        ),
+        _judge,
+        seal=True,
     ),
     "judge, indices": Reader(
-        ("dataset.json", "README.md", "croissant.json", "world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json"), _judge
+        (
+            "dataset.json",
+            "README.md",
+            "croissant.json",
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+        ),
+        _judge,
     ),
     "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
-    "journal": Reader((".journal.jsonl",), _resume),
-    "notes of packing": Reader((NOTES,), _packed_notes),
+    "journal": Reader((".journal.db",), _resume),
     "masks": Reader(("masks/0.png",), _output("masks")),
     "depth": Reader(("depth/0.npy",), _output("depth")),
     "normals": Reader(("normals/0.npy",), _output("normals")),
@@ -243,8 +261,8 @@ READERS: dict[str, Reader] = {
     "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
     "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
-    "obj": Reader(("a.obj",), _mesh_files(check_obj, "a.obj")),
-    "ply": Reader(("a.ply", "b.ply"), _mesh_files(check_ply, "a.ply", "b.ply")),
+    "obj": Reader(("a.obj",), _mesh_files("a.obj")),
+    "ply": Reader(("a.ply", "b.ply"), _mesh_files("a.ply", "b.ply")),
     "glb": Reader(("a.glb",), _Blender().read),
     "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
@@ -264,7 +282,7 @@ READERS: dict[str, Reader] = {
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
-}  # fmt: skip
+}
 
 
 def make_files(folder: Path) -> None:
@@ -272,11 +290,12 @@ def make_files(folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    lines = [{"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}} for i in range(3)]
-    (folder / ".journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    journal = Journal(folder / ".journal.db")
+    for i in range(3):
+        journal.add({"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}})
     row = {"path": "images/000000.png", "tar": "shards/000000.tar", "offset": 512, "size": 3, "sha256": "0" * 64}
-    note = {"tar": "shards/000000.tar", "sha256": "0" * 64, "last": "000002", "rows": [row]}
-    (folder / NOTES).write_text(json.dumps(note) + "\n")
+    journal.add_tar("shards/000000.tar", "0" * 64, "000002", [row])
+    journal.close()
     boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
     grid = np.arange(20, dtype=np.uint8).reshape(4, 5)
     pixels = PixelOutputs(grid, grid.astype(np.float32), np.zeros((4, 5, 3), np.float32), boxes)

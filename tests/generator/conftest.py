@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.assets.process import AssetWorker
+from generator.assets.importing import AssetWorker
 from tests.generator.relations import make_relations_world
 
 

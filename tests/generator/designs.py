@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from bench.worlds import BENCHMARK, write_world
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
+from generator.describe.contrasts import NEGATIVES, POSITIVES
 from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import Request
-from generator.describe.training.negatives import NEGATIVES
-from generator.describe.training.positives import POSITIVES
-from generator.describe.training.statistics import Statistics
-from generator.describe.training.texts import KINDS
+from generator.describe.statistics import Statistics
+from generator.describe.training import KINDS
 from generator.holdout.membership import SPLITS
 
 VALUES = {
@@ -44,10 +43,10 @@ small = {{ scale = 0.5, synonyms = ["little"] }}
 [objects]
 {things}
 [relations]
-left = {{ phrase = "to the left of", synonyms = ["left of"], converse = "right", opposite = "right", rule = "left", margin = 0.2 }}
-right = {{ phrase = "to the right of", synonyms = ["right of"], converse = "left", opposite = "left", rule = "right", margin = 0.2 }}
-front = {{ phrase = "in front of", converse = "behind", opposite = "behind", rule = "front", margin = 0.2 }}
-behind = {{ phrase = "behind", converse = "front", opposite = "front", rule = "behind", margin = 0.2 }}
+left = {{ phrase = "to the left of", synonyms = ["left of"], margin = 0.2 }}
+right = {{ phrase = "to the right of", synonyms = ["right of"], margin = 0.2 }}
+front = {{ phrase = "in front of", margin = 0.2 }}
+behind = {{ phrase = "behind", margin = 0.2 }}
 [environments]
 studio = {{ phrase = "in a bright studio" }}
 [placement]

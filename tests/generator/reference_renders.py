@@ -15,7 +15,7 @@ import numpy as np
 from generator.render.blender.passes import trace_pixels
 from generator.render.blender.rays import RayCaster
 from generator.render.blender.stage import Stage
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.fidelity import HEIGHT, NEAR, WIDTH, records

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
+from generator.describe.scenes import DescribedScene
 from generator.holdout.blocks import draw_block
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.familiarity.overlap import (
+from evaluator.audits.familiarity.counting import Counted
+from evaluator.audits.familiarity.pair_counts import Shown
+from evaluator.audits.familiarity.reading import Synonyms
+from evaluator.audits.familiarity.samples import (
     BUCKETS,
     CLOSE_ONLY,
     MIXED,
@@ -22,10 +25,9 @@ from evaluator.audits.familiarity.overlap import (
     rates,
     shares,
 )
-from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.part_counts import Counted
-from evaluator.audits.familiarity.synonyms import Synonyms
-from evaluator.statistics.bootstrap import bootstrap_means, cluster_totals
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.crossed import CrossedMeans
+from evaluator.statistics.intervals import LEVEL
 from generator.base.files import write_text
 
 _SPLITS = {
@@ -48,7 +50,7 @@ class Audit:
     pairs: int
     function_words: int
 
-    def summary(self, seed: int = 0) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The figures as JSON: shares in 0..1, None where there is nothing to divide.
 
         Of `bindings_mixed` are the mixed samples alone (figure 3, right); of `asymmetry_of` those of one true caption, where questions
@@ -65,9 +67,9 @@ class Audit:
             "partitions": {name: partitions[name] for name in (SEEN, MIXED, UNSEEN)},
             "rates": rates(overlaps), "bindings": shares(overlaps),
             "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
-            "asymmetry": _asymmetry(overlaps, seed),
+            "asymmetry": _asymmetry(overlaps),
             "asymmetry_of": {
-                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot], seed) for slot in slots if len(slots) > 1
+                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot]) for slot in slots if len(slots) > 1
             },
             "corpus": {
                 "captions": self.counted.captions, "phrases": self.counted.phrases, "bare": self.counted.bare, "bindings": self.pairs,
@@ -133,15 +135,13 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def _asymmetry(overlaps: Sequence[Overlap], seed: int) -> dict[str, float]:
-    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and the 95% interval of the
-    bootstrap over clusters of samples, NaN for a single one."""
+def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
+    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and its 95% interval by
+    clusters of samples, NaN for a single one."""
     each = np.array([_perfect(o.positive) - _perfect(o.negative) for o in overlaps])
-    low = high = float("nan")
-    _, clusters = np.unique([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)], return_inverse=True)
-    if len(set(clusters)) > 1:
-        low, high = np.quantile(bootstrap_means(*cluster_totals(each, clusters), seed), [0.025, 0.975])
-    return {"value": float(each.mean()) if len(each) else float("nan"), "low": float(low), "high": float(high)}
+    clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)])
+    low, high = CrossedMeans(clusters).interval(each, LEVEL) if len(each) else (np.nan, np.nan)
+    return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
 
 
 def _perfect(labels: Sequence[str]) -> float:

@@ -2,34 +2,145 @@
 
 import codecs
 import gzip
+import json
 import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import groupby
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluator.audits.familiarity.entries import (
-    CAPTION_NAMES,
-    CAPTIONS,
-    LEFT_OUT,
-    LONGEST,
-    NO_CAPTION,
-    PHRASE_NAMES,
-    TOO_LONG,
-    Entry,
-    of_json,
-    of_row,
-    of_text,
-)
-from evaluator.audits.familiarity.webdataset import samples
 from generator.base.errors import UserError
 from generator.base.limits import check_file
+
+CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
+Entry = tuple[str, str]
+"""CAPTIONS or PHRASES and a text, or LEFT_OUT and the reason."""
+CAPTION_NAMES = ("caption", "captions", "text", "txt", "TEXT")
+PHRASE_NAMES = ("phrases", "components")
+
+NO_JSON = "no JSON"
+NO_CAPTION = "without a caption or phrases"
+NO_TEXT = "a caption or phrase that is no text"
+NOT_UTF8 = "not UTF-8"
+TOO_LONG = "too long"
+EMPTY = "empty"
+LONGEST = 1 << 20
+"""Bytes of a member of a tar, and characters of a text."""
+
+
+def of_row(row: object) -> Iterator[Entry]:
+    """The phrases of a row, or else its caption or captions."""
+    named = row if isinstance(row, dict) else {}
+    for kind, names in ((PHRASES, PHRASE_NAMES), (CAPTIONS, CAPTION_NAMES)):
+        for name in names:
+            if name in named:
+                given = named[name] if isinstance(named[name], list) else [named[name]]
+                yield from (_of_value(kind, value) for value in given) if given else [(LEFT_OUT, NO_CAPTION)]
+                return
+    yield LEFT_OUT, NO_CAPTION
+
+
+def of_json(data: bytes) -> Iterator[Entry]:
+    """What a row gives that is written as JSON."""
+    try:
+        row = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield LEFT_OUT, NOT_UTF8
+    except (ValueError, RecursionError):
+        yield LEFT_OUT, NO_JSON
+    else:
+        yield from of_row(row)
+
+
+def of_text(data: bytes) -> Iterator[Entry]:
+    """The caption that is written as plain text."""
+    try:
+        yield _of_value(CAPTIONS, data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield LEFT_OUT, NOT_UTF8
+
+
+def _of_value(kind: str, value: object) -> Entry:
+    if not isinstance(value, str):
+        return LEFT_OUT, NO_TEXT
+    text = value.strip()
+    if not text:
+        return LEFT_OUT, EMPTY
+    return (LEFT_OUT, TOO_LONG) if len(text) > LONGEST else (kind, text)
+
+
+_READERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
+"""By suffix; of several the first that has a caption counts."""
+
+
+class _Header(tarfile.TarInfo):
+    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"it stops before the end of its archive: {error}") from None
+
+
+def samples(file: Path) -> Iterator[Entry]:
+    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first dot.
+
+    Raises tarfile.TarError for a tar that is damaged or not whole.
+    """
+    with tarfile.open(file, "r|*", tarinfo=_Header) as archive:
+        named = ((_key(member.name), member) for member in archive if member.isfile())
+        for key, group in groupby(named, key=lambda each: each[0]):
+            found: dict[str, list[Entry]] = {}
+            for _, member in group:
+                suffix = PurePosixPath(member.name).suffix.lower()
+                if suffix in _READERS and suffix not in found:
+                    found[suffix] = list(_read(archive, member, suffix))
+            if key:
+                yield from _of_sample(found)
+
+
+def _key(name: str) -> str:
+    """What members of a sample share; "" for hidden files.
+
+    >>> _key("a.b/0001.seg.png"), _key("a/.DS_Store")
+    ('a.b/0001', '')
+    """
+    path = PurePosixPath(name)
+    stem = path.name.partition(".")[0]
+    return str(path.with_name(stem)) if stem else ""
+
+
+def _read(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -> Iterator[Entry]:
+    if member.size > LONGEST:
+        yield LEFT_OUT, TOO_LONG
+        return
+    opened = archive.extractfile(member)
+    assert opened is not None
+    yield from _READERS[suffix](opened.read())
+
+
+def _of_sample(found: dict[str, list[Entry]]) -> Iterator[Entry]:
+    """Phrases first, since somebody has made them of the caption."""
+    row = found.get(".json", [])
+    first = [row] if any(kind == PHRASES for kind, _ in row) else []
+    candidates = [*first, *(found[suffix] for suffix in _READERS if suffix in found)]
+    for entries in candidates:
+        if any(kind != LEFT_OUT for kind, _ in entries):
+            yield from entries
+            return
+    yield candidates[0][0] if candidates else (LEFT_OUT, NO_CAPTION)
+
 
 _PART, _CHARACTERS = 50_000, 1 << 24
 _ROWS = 10_000

@@ -6,8 +6,38 @@ and so is the "and" between two adjectives (BindSplit, appendix B.2; the publish
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
-from evaluator.audits.familiarity.lexicon import parts_of_speech
+from generator.base.errors import UserError
+from generator.base.extras import check_installed
+from generator.base.files import read_text
+
+_FILE = "en/en-lexicon.txt"
+
+
+@lru_cache(maxsize=1)
+def parts_of_speech() -> dict[str, str]:
+    """Tags of the Penn Treebank by word, of those that are written in lower case as such.
+
+    The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError where
+    textblob is not installed. The package is not imported: only its file is read.
+    """
+    check_installed("textblob")
+    spec = find_spec("textblob")
+    folder = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
+    tags: dict[str, str] = {}
+    for line in read_text(folder / _FILE).splitlines():
+        word, _, tag = line.partition(" ")
+        if tag and not word.startswith(";;;"):
+            if word.islower():
+                tags[word] = tag
+            else:
+                tags.setdefault(word.lower(), tag)
+    return tags
+
 
 VERSION = 1
 """Counts of a corpus are made again where this is another number."""
@@ -170,3 +200,39 @@ def _gap(classes: Sequence[int], place: int) -> int:
         gap += 1
     after = classes[place + gap] if place + gap < len(classes) else _END
     return gap if after in (_ADJ, _PAST) else 0
+
+
+_NOUNS = ("NOUN", "PROPN")
+_KEPT = (*_NOUNS, "ADJ", "VERB")
+_UNUSED = ("ner", "lemmatizer")
+
+
+class SpacyPhrases:
+    """The extractor: spaCy's noun chunks up to their head, without determiners, numbers, adverbs and conjunctions. version: which pipeline
+    it is."""
+
+    def __init__(self, model: str) -> None:
+        """model: the name of an installed pipeline, or its folder. Raises UserError where there is none, or it has no parser or
+        no parts of speech."""
+        check_installed("spacy")
+        import spacy
+
+        try:
+            self._pipeline: Any = spacy.load(model, exclude=_UNUSED)
+            doc = self._pipeline("a red car")
+            list(doc.noun_chunks)
+        except (OSError, ValueError, ImportError, NotImplementedError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise UserError(
+                f"spaCy cannot find noun phrases with '{model}' ({reason}); name a pipeline that is installed."
+            ) from None
+        if not doc.has_annotation("POS"):
+            raise UserError(f"The pipeline '{model}' of spaCy tells no parts of speech; name one with a tagger.")
+        self.version = f"{self._pipeline.meta['name']} {self._pipeline.meta['version']}, spaCy {spacy.__version__}"
+
+    def __call__(self, caption: str) -> list[str]:
+        """The phrases of a caption in its order, words separated by single spaces, in lower case."""
+        return [
+            " ".join(word.lower_ for word in chunk if word.pos_ in _KEPT)
+            for chunk in self._pipeline(caption).noun_chunks if chunk.root.pos_ in _NOUNS
+        ]  # fmt: skip

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evaluator.audits.familiarity.bindings import Binding
+from evaluator.audits.familiarity.reading import Binding
 from generator.base.errors import UserError
 from generator.base.limits import check_file
 from generator.base.parquet import read_batches

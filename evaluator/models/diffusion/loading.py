@@ -1,7 +1,5 @@
 """Load `diffusion:` models: `diffusion:FOLDER` or `diffusion:OWNER/NAME`, either followed by `@PRESET` with options."""
 
-import hashlib
-import json
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,7 @@ from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
 from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.pretrained.source import Source, find_source, is_hub_name, loading
-from evaluator.models.weights import weights_digest
+from evaluator.models.hub import Source, find_source, is_hub_name, loading
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 
@@ -35,22 +32,8 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
     network_type = NETWORKS[index["_class_name"]]
     _check_components(source, index, network_type)
     network = _network(source, network_type, _load_pipeline(source, index, target))
-    classifier = classifier_of(network, place, preset, target)
+    classifier = DiffusionClassifier(network, preset, target, place)
     classifier.exposure = recorded_exposure(Path(source.place))
-    return classifier
-
-
-def classifier_of(network: Network, name: str, preset: Preset, device: torch.device) -> DiffusionClassifier:
-    """The classifier of a pipeline on its device, recorded as `name`."""
-    modules = {part: each for part, each in network.pipe.components.items() if isinstance(each, torch.nn.Module)}
-    digests = {part: weights_digest(module) for part, module in sorted(modules.items())}
-    classifier = DiffusionClassifier(network, preset, device)
-    classifier.identify(
-        name,
-        hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
-        sum(parameter.numel() for module in modules.values() for parameter in module.parameters()),
-        [_configurations(network), digests],
-    )
     return classifier
 
 
@@ -108,7 +91,7 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
             raise UserError(
                 f"The {part} of '{source.name}' has code of its own, {library}.py, which is not run; remove it."
             )
-        if source.is_folder and not (Path(source.place) / part).is_dir():
+        if source.is_local and not (Path(source.place) / part).is_dir():
             raise UserError(f"The pipeline '{source.name}' lacks the folder '{part}'; copy or download it whole.")
 
 
@@ -160,17 +143,3 @@ def _network(source: Source, kind: type[Network], pipe: Any) -> Network:
             f"The network of '{source.name}' takes {taken} channels and the VAE gives {given}: it edits images; name a text-to-image pipeline."
         )
     return network
-
-
-def _configurations(network: Network) -> Any:
-    """All configurations, without names of folders and versions, and a digest of the tokenizers' vocabularies."""
-    found: dict[str, Any] = {}
-    for part, component in sorted(network.pipe.components.items()):
-        config = getattr(component, "config", None)
-        if config is not None:
-            settings = config.to_dict() if hasattr(config, "to_dict") else dict(config)
-            found[part] = {
-                key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
-            }
-    words = [sorted(tokenizer.get_vocab().items()) for tokenizer, _ in network.tokenizers()]
-    return [found, hashlib.sha256(json.dumps(words).encode()).hexdigest()]

@@ -1,15 +1,17 @@
 """One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
 
-import math
+import hashlib
+import json
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from evaluator.models.diffusion.noising import Diffusion, Edm, Flow, Noising, process_of
-from evaluator.models.quiet import quiet
+from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process_of
+from evaluator.models.hub import quiet
 
 Condition = dict[str, torch.Tensor]
 """What a network is told of a text, as tensors by name."""
@@ -21,8 +23,8 @@ class Network(ABC):
     component = "transformer"
     """Name of the denoising network among the pipeline's components."""
 
-    processes: tuple[type[Noising], ...] = (Flow,)
-    """What networks of this kind learn by; the scheduler says which of them."""
+    learns_by: type[Noising] = Flow
+    """How noise is added in training."""
 
     optional: tuple[str, ...] = ()
     """Components that the pipeline may lack."""
@@ -33,7 +35,7 @@ class Network(ABC):
     def __init__(self, pipe: Any):
         self.pipe = pipe
         self.model = getattr(pipe, self.component)
-        self.process = process_of(pipe.scheduler, self.processes)
+        self.process = process_of(pipe.scheduler, self.learns_by)
 
     @property
     def side(self) -> int:
@@ -64,6 +66,19 @@ class Network(ABC):
             ]
         return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
 
+    def configurations(self) -> Any:
+        """All configurations, without names of folders and versions, and a digest of the tokenizers' vocabularies."""
+        found: dict[str, Any] = {}
+        for part, component in sorted(self.pipe.components.items()):
+            config = getattr(component, "config", None)
+            if config is not None:
+                settings = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+                found[part] = {
+                    key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
+                }
+        words = [sorted(tokenizer.get_vocab().items()) for tokenizer, _ in self.tokenizers()]
+        return [found, hashlib.sha256(json.dumps(words).encode()).hexdigest()]
+
     @abstractmethod
     def encode_texts(self, texts: list[str]) -> Condition:
         """The conditions of texts, each tensor with the texts along its first axis."""
@@ -77,7 +92,7 @@ class StableDiffusion(Network):
     """Stable Diffusion 1.x and 2.x."""
 
     component = "unet"
-    processes = (Diffusion, Edm)
+    learns_by = Diffusion
 
     @property
     def multiple(self) -> int:
@@ -158,36 +173,6 @@ class StableDiffusion3(Network):
         return predicted
 
 
-class AuraFlow(Network):
-    """AuraFlow: one text encoder of 256 tokens. The network gets σ itself as its timestep.
-
-    Its positions are a square of their own size; beyond it the library takes those of other rows, without a word.
-    """
-
-    @property
-    def longest(self) -> int:
-        """The side of the square of learnt positions."""
-        side = math.isqrt(self.model.config.pos_embed_max_size)
-        return int(side * self.model.config.patch_size * self.pipe.vae_scale_factor)
-
-    def tokenizers(self) -> list[tuple[Any, int]]:
-        """The tokenizer of the text encoder."""
-        return [(self.pipe.tokenizer, 256)]
-
-    def encode_texts(self, texts: list[str]) -> Condition:
-        """Hidden states."""
-        states, *_ = self.pipe.encode_prompt(texts, do_classifier_free_guidance=False, device=self.pipe.device)
-        return {"states": states}
-
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
-        """The velocity."""
-        steps = self.pipe.scheduler.config.num_train_timesteps
-        predicted: torch.Tensor = self.model(
-            noisy, encoder_hidden_states=condition["states"], timestep=timesteps / steps
-        ).sample
-        return predicted
-
-
 class Flux(Network):
     """FLUX.1: latents are packed in patches of 2×2. A network distilled for guidance gets a guidance of 1."""
 
@@ -231,6 +216,47 @@ NETWORKS: dict[str, type[Network]] = {
     "StableDiffusionPipeline": StableDiffusion,
     "StableDiffusionXLPipeline": StableDiffusionXL,
     "StableDiffusion3Pipeline": StableDiffusion3,
-    "AuraFlowPipeline": AuraFlow,
     "FluxPipeline": Flux,
 }
+
+
+_TEXTS = 16
+"""Texts that are encoded at once."""
+_KEPT_BYTES = 2**30
+
+
+class ConditionCache:
+    """The conditions of texts, float32 on the CPU; the least recently used are dropped above 1 GiB."""
+
+    def __init__(self, network: Network):
+        self._network = network
+        self._kept: OrderedDict[str, Condition] = OrderedDict()
+        self._bytes = 0
+
+    def stacked(self, texts: Sequence[str], device: torch.device) -> Condition:
+        """The conditions of texts on a device, each tensor with the texts along its first axis."""
+        distinct = list(dict.fromkeys(texts))
+        new = [text for text in distinct if text not in self._kept]
+        for start in range(0, len(new), _TEXTS):
+            self._encode(new[start : start + _TEXTS])
+        for text in distinct:
+            self._kept.move_to_end(text)
+        place = torch.tensor([distinct.index(text) for text in texts], device=device)
+        stacked = {
+            name: torch.stack([self._kept[text][name] for text in distinct]).to(device)[place]
+            for name in self._kept[distinct[0]]
+        }
+        while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        return stacked
+
+    def _encode(self, texts: list[str]) -> None:
+        with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
+            conditions = self._network.encode_texts(texts)
+        for row, text in enumerate(texts):
+            self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}
+            self._bytes += _size(self._kept[text])
+
+
+def _size(condition: Condition) -> int:
+    return sum(tensor.nbytes for tensor in condition.values())

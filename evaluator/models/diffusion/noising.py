@@ -1,29 +1,10 @@
-"""How a pipeline adds noise to latents, and what its network is trained to predict."""
+"""How a pipeline adds noise to latents at levels in (0, 1), and what its network is trained to predict."""
 
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import torch
 
 from generator.base.errors import UserError
-
-
-class Noising(Protocol):
-    """Adds noise to latents at levels in (0, 1)."""
-
-    prediction: str
-    """What the network predicts: `epsilon`, `v_prediction` or `velocity`. Its error is the error of this prediction."""
-
-    def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
-        """The timesteps that the network gets for the levels (n,)."""
-        ...
-
-    def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
-        ...
-
-    def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """What the network should predict, (n, c, h, w)."""
-        ...
 
 
 class Diffusion:
@@ -31,6 +12,13 @@ class Diffusion:
 
     The network predicts ε, or v = √ᾱ ε − √(1 − ᾱ) x (Salimans & Ho 2022). Raises UserError for other predictions.
     """
+
+    SCHEDULERS = (
+        "DDPM DDPMParallel DDIM DDIMParallel PNDM LMSDiscrete EulerDiscrete EulerAncestralDiscrete HeunDiscrete "
+        "KDPM2Discrete KDPM2AncestralDiscrete DPMSolverMultistep DPMSolverSinglestep DPMSolverSDE DEISMultistep "
+        "UniPCMultistep SASolver LCM TCD"
+    )
+    """Classes of diffusers that add noise so in training; they differ only in how they generate."""
 
     def __init__(self, scheduler_config: Any):
         from diffusers import DDPMScheduler
@@ -40,20 +28,21 @@ class Diffusion:
         self.prediction = scheduler.config.prediction_type
         if self.prediction not in ("epsilon", "v_prediction"):
             raise UserError(
-                f"Expected a scheduler that predicts epsilon or v_prediction, got '{self.prediction}'; name another pipeline."
+                f"Expected a scheduler that predicts epsilon or v_prediction, got '{self.prediction}'; name another "
+                "pipeline."
             )
 
     def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
-        """Whole numbers from 0, int64 (n,)."""
+        """The timesteps that the network gets for the levels (n,): whole numbers from 0, int64 (n,)."""
         return (levels.double() * len(self._alphas)).long()
 
     def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.add_noise."""
+        """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
         alpha, sigma = self._shares(levels, noise)
         return alpha * latent + sigma * noise
 
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.target."""
+        """What the network should predict, (n, c, h, w)."""
         alpha, sigma = self._shares(levels, noise)
         return noise if self.prediction == "epsilon" else alpha * noise - sigma * latent
 
@@ -66,6 +55,7 @@ class Diffusion:
 class Flow:
     """Rectified flow (Liu et al. 2022): (1 − σ) x + σ ε. The network predicts the velocity ε − x."""
 
+    SCHEDULERS = "FlowMatchEulerDiscrete FlowMatchHeunDiscrete FlowMatchLCM"
     prediction = "velocity"
 
     def __init__(self, scheduler_config: Any):
@@ -76,91 +66,33 @@ class Flow:
         return levels.float() * self._steps
 
     def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.add_noise."""
+        """As Diffusion.add_noise."""
         sigma = levels.to(noise)[:, None, None, None]
         return (1 - sigma) * latent + sigma * noise
 
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.target."""
+        """As Diffusion.target."""
         return noise - latent
 
 
-class Edm:
-    """EDM (Karras et al. 2022, table 1): x + σ ε, scaled to c_in (x + σ ε) for a network that is told ln(σ) / 4.
-
-    Its prediction F gives the image c_skip (x + σ ε) + c_out F, so F should be (x − c_skip (x + σ ε)) / c_out. A level in (0, 1)
-    is the place of σ in the scheduler's own sequence, from `sigma_min` up to `sigma_max`. Raises UserError for other predictions
-    than epsilon and v_prediction, which differ in the sign of c_out.
-    """
-
-    def __init__(self, scheduler_config: Any):
-        self._config = scheduler_config
-        if scheduler_config.prediction_type not in (predictions := ("epsilon", "v_prediction")):
-            raise UserError(
-                f"Expected a scheduler of EDM that predicts {' or '.join(predictions)}, got '{scheduler_config.prediction_type}'; name "
-                "another pipeline."
-            )
-        self.prediction = f"edm {scheduler_config.prediction_type}"
-
-    def sigmas(self, levels: torch.Tensor) -> torch.Tensor:
-        """σ at the levels (n,), float64 (n,)."""
-        config, level = self._config, levels.double()
-        least, most = float(config.sigma_min), float(config.sigma_max)
-        if config.sigma_schedule == "exponential":
-            return least * (most / least) ** level
-        low, high = least ** (1 / config.rho), most ** (1 / config.rho)
-        return (low + level * (high - low)) ** config.rho
-
-    def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
-        """ln(σ) / 4, float32 (n,)."""
-        return (self.sigmas(levels).log() / 4).float()
-
-    def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.add_noise; what the network gets, c_in (x + σ ε)."""
-        sigma = self.sigmas(levels.cpu())[:, None, None, None]
-        scale = (sigma**2 + self._config.sigma_data**2) ** -0.5
-        return scale.to(noise) * (latent + sigma.to(noise) * noise)
-
-    def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """As Noising.target."""
-        data = self._config.sigma_data
-        sigma = self.sigmas(levels.cpu())[:, None, None, None]
-        skip = data**2 / (sigma**2 + data**2)
-        out = sigma * data / (sigma**2 + data**2) ** 0.5
-        if self._config.prediction_type == "v_prediction":
-            out = -out
-        # (x - c_skip (x + sigma noise)) / c_out, without the difference of two large numbers
-        return ((1 - skip) / out).to(noise) * latent - (skip * sigma / out).to(noise) * noise
+Noising: TypeAlias = Diffusion | Flow
 
 
-_BY_BETAS = (
-    "DDPM", "DDPMParallel", "DDIM", "DDIMParallel", "PNDM", "LMSDiscrete", "EulerDiscrete", "EulerAncestralDiscrete", "HeunDiscrete",
-    "KDPM2Discrete", "KDPM2AncestralDiscrete", "DPMSolverMultistep", "DPMSolverSinglestep", "DPMSolverSDE", "DEISMultistep",
-    "UniPCMultistep", "SASolver", "LCM", "TCD",
-)  # fmt: skip
-_PROCESSES: dict[str, type[Diffusion] | type[Flow] | type[Edm]] = {
-    **{f"{name}Scheduler": Diffusion for name in _BY_BETAS},
-    **{f"{name}Scheduler": Flow for name in ("FlowMatchEulerDiscrete", "FlowMatchHeunDiscrete", "FlowMatchLCM")},
-    **{f"{name}Scheduler": Edm for name in ("EDMEuler", "EDMDPMSolverMultistep")},
-}
-"""How the scheduler classes of diffusers add noise in training. Those of Diffusion differ only in how they generate."""
-
-
-def process_of(scheduler: Any, known: tuple[type[Noising], ...]) -> Noising:
-    """The process of a pipeline's scheduler, one of those that its network is `known` to learn by.
+def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
+    """The process of a pipeline's scheduler, of the kind that its network learns by.
 
     Raises UserError for other schedulers, and for one that is set to generate by another process than that of its class.
     """
     name = type(scheduler).__name__
-    process = _PROCESSES.get(name)
-    if process is None or process not in known:
-        names = ", ".join(each for each, of in _PROCESSES.items() if of in known)
+    known = [f"{each}Scheduler" for each in kind.SCHEDULERS.split()]
+    if name not in known:
         raise UserError(
-            f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: {names}."
+            f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: {', '.join(known)}."
         )
     for setting in ("use_flow_sigmas", "invert_sigmas"):
         if scheduler.config.get(setting):
             raise UserError(
-                f"The scheduler {name} is set to {setting}, another process than the one of its class; name a pipeline without it."
+                f"The scheduler {name} is set to {setting}, another process than the one of its class; name a pipeline "
+                "without it."
             )
-    return process(scheduler.config)
+    return kind(scheduler.config)

@@ -9,8 +9,6 @@ import hashlib
 import numpy as np
 from PIL import Image
 
-from generator.base.errors import UserError
-
 
 def levels(total: int) -> np.ndarray:
     """Evenly spaced noise levels of `total` samples, float64 (total,) in (0, 1).
@@ -20,25 +18,6 @@ def levels(total: int) -> np.ndarray:
     """
     level: np.ndarray = (np.arange(total) + 0.5) / total
     return level
-
-
-def level_weights(weighting: tuple[float, ...], total: int) -> np.ndarray:
-    """Weights of the errors of `total` samples, float64 (total,), with the mean 1.
-
-    `weighting`: weights at evenly spaced noise levels from 0 to 1, with straight lines between them; empty for equal ones.
-    Raises UserError where no sample has a weight.
-
-    >>> level_weights((0, 1), 4).tolist()
-    [0.25, 0.75, 1.25, 1.75]
-    """
-    if not weighting:
-        return np.ones(total)
-    weight: np.ndarray = np.interp(levels(total), np.linspace(0, 1, len(weighting)), weighting)
-    if not weight.any():
-        raise UserError(
-            f"The weighting gives none of the {total} samples a weight; take more samples, or another weighting."
-        )
-    return weight / weight.mean()
 
 
 def staged_order(stages: tuple[int, ...]) -> np.ndarray:

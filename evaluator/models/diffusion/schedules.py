@@ -1,18 +1,78 @@
 """Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
 
-import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import lru_cache
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
-from evaluator.models.diffusion.preprocessing import Fit
+from evaluator.models.arguments import checked_arguments, parse_arguments
+from evaluator.models.diffusion.latents import Fit
 from evaluator.models.diffusion.samples import nested_order, staged_order
-from evaluator.models.diffusion.sequential_test import critical_value, looks, z_score
 from generator.base.errors import UserError, did_you_mean
 
 Loss = Literal["l2", "l1", "huber"]
-LOSSES: tuple[Loss, ...] = ("l2", "l1", "huber")
+
+
+FIRST_LOOK = 16
+
+
+def looks(total: int) -> tuple[int, ...]:
+    """The numbers of samples after which the test may stop: 16, 24, 32, 48, … and the total.
+
+    >>> looks(200)
+    (16, 24, 32, 48, 64, 96, 128, 192, 200)
+    """
+    found = [n << k for k in range(total.bit_length()) for n in (FIRST_LOOK, FIRST_LOOK * 3 // 2) if n << k < total]
+    return (*sorted(found), total)
+
+
+def z_score(differences: np.ndarray, total: int) -> np.ndarray:
+    """The mean difference in standard errors, converted from Student's t to a standard normal deviate, float64 (…).
+
+    differences: (…, n) errors of one text minus those of another, ordered by noise level, of n ≥ 2 of `total` samples.
+    Where all differences are equal, the result is infinite, or 0 if they are 0.
+    """
+    from scipy import stats
+
+    n = differences.shape[-1]
+    mean = differences.mean(-1)
+    variance = (np.diff(differences, axis=-1) ** 2).mean(-1) / 2
+    error = np.sqrt(variance / n * (1 - n / total))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / error)
+    freedom = 2 * (n - 1) ** 2 / (3 * n - 4)  # of this variance estimate, for normal differences
+    deviate: np.ndarray = np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
+    return deviate
+
+
+@lru_cache
+def critical_value(error: float, total: int) -> float:
+    """The value that `z_score` exceeds at any look before the last with probability `error`, if there is no difference.
+
+    >>> round(critical_value(0.05, 1024), 2)
+    2.46
+    """
+    from scipy.optimize import brentq
+
+    times = [n / (1 - n / total) for n in looks(total)[:-1]]
+    return float(brentq(lambda critical: _passing(critical, times) - error, 0, 10, xtol=1e-3))
+
+
+def _passing(critical: float, times: list[float], points: int = 201) -> float:
+    """Probability that a Brownian motion exceeds critical·√time at any of the times (Armitage et al. 1969)."""
+    from scipy.special import ndtr
+
+    passed, before, mass, places = 0.0, 0.0, np.ones(1), np.zeros(1)
+    for time in times:
+        step, bound = np.sqrt(time - before), critical * np.sqrt(time)
+        passed += float(mass @ ndtr((places - bound) / step))
+        # the mass that has not passed, in equal cells and as if at their middles
+        edges = np.linspace(-7 * np.sqrt(time), bound, points)
+        mass = np.diff(ndtr((edges[:, None] - places) / step), axis=0) @ mass
+        before, places = time, (edges[1:] + edges[:-1]) / 2
+    return passed
 
 
 @dataclass(frozen=True)
@@ -68,14 +128,13 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Preset:
-    """All settings of a score besides the model. weighting: see samples.level_weights. `changed` lists the options that differ from the named preset."""
+    """All settings of a score besides the model. `changed` lists the options that differ from the named preset."""
 
     name: str
     schedule: Schedule
     loss: Loss = "l2"
     fit: Fit = "whole"
     seed: int = 0
-    weighting: tuple[float, ...] = ()
     changed: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -93,7 +152,6 @@ PRESETS = {
         Preset("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
     )
 }
-_OPTIONS = ("loss", "seed", "samples", "confidence", "weighting")
 
 
 def parse_preset(text: str) -> Preset:
@@ -107,58 +165,34 @@ def parse_preset(text: str) -> Preset:
     name, *options = text.split(",")
     if name not in PRESETS:
         raise UserError(f"Unknown preset '{name}' of diffusion models: {did_you_mean(name, list(PRESETS))}")
-    preset = PRESETS[name]
-    for option in options:
-        key, equals, value = option.partition("=")
-        if key not in _OPTIONS or not equals:
-            raise UserError(
-                f"Unknown option '{option}' of the preset '{name}': {did_you_mean(key, [f'{o}=…' for o in _OPTIONS])}"
-            )
-        preset = _changed(preset, key, value)
-    return preset
+    return _changed(
+        PRESETS[name], **checked_arguments(_changed, parse_arguments(tuple(options)), f"the preset '{name}'")
+    )
 
 
-def _changed(preset: Preset, key: str, value: str) -> Preset:
-    preset = replace(preset, changed=(*preset.changed, f"{key}={value}"))
+def _changed(
+    preset: Preset,
+    /,
+    *,
+    loss: Loss | None = None,
+    seed: Annotated[int, Field(ge=0)] | None = None,
+    samples: Annotated[int, Field(ge=1)] | None = None,
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] | None = None,
+) -> Preset:
+    """The preset with other options. Raises UserError for one that the preset does not have."""
     schedule = preset.schedule
-    if key == "loss":
-        if value not in LOSSES:
-            raise UserError(f"Unknown loss '{value}': {did_you_mean(value, list(LOSSES))}")
-        return replace(preset, loss=value)
-    if key == "seed":
-        return replace(preset, seed=_whole_number(key, value, 0))
-    if key == "weighting":
-        return replace(preset, weighting=_weighting(value))
-    if key == "samples":
-        if schedule.keep and schedule.early:
-            raise UserError(f"The stages of '{preset.name}' are as published: leave samples={value} out, or use fixed.")
-        total = _whole_number(key, value, 1)
-        stages = (total,) if schedule.confidence is None else looks(total)
-        return replace(preset, schedule=replace(schedule, stages=stages))
-    if schedule.confidence is None:
-        raise UserError(f"Only the preset 'sequential' has a confidence: leave confidence={value} out.")
-    try:
-        confidence = float(value)
-    except ValueError:
-        confidence = 0.0
-    if not 0.5 <= confidence < 1:
-        raise UserError(f"Expected confidence to be a number from 0.5 to less than 1, got '{value}'.")
-    return replace(preset, schedule=replace(schedule, confidence=confidence))
-
-
-def _weighting(value: str) -> tuple[float, ...]:
-    try:
-        weights = tuple(float(each) for each in value.split(":"))
-    except ValueError:
-        weights = ()
-    if len(weights) < 2 or not all(math.isfinite(each) and each >= 0 for each in weights) or not any(weights):
-        raise UserError(
-            f"Expected weighting to be two or more numbers from 0, not all 0, such as 0:1:1:0, got '{value}'."
-        )
-    return weights
-
-
-def _whole_number(key: str, value: str, least: int) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise UserError(f"Expected {key} to be a whole number from {least}, got '{value}'.")
-    return int(value)
+    if samples is not None and schedule.keep and schedule.early:
+        raise UserError(f"The stages of '{preset.name}' are as published: leave samples={samples} out, or use fixed.")
+    if confidence is not None and schedule.confidence is None:
+        raise UserError(f"Only the preset 'sequential' has a confidence: leave confidence={confidence} out.")
+    if samples is not None:
+        schedule = replace(schedule, stages=(samples,) if schedule.confidence is None else looks(samples))
+    schedule = replace(schedule, confidence=confidence or schedule.confidence)
+    options = {"loss": loss, "seed": seed, "samples": samples, "confidence": confidence}
+    return replace(
+        preset,
+        schedule=schedule,
+        loss=loss or preset.loss,
+        seed=preset.seed if seed is None else seed,
+        changed=tuple(f"{name}={value}" for name, value in options.items() if value is not None),
+    )

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
-from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.captions import draw_related_pair, draw_tested_pair, name_objects
-from generator.describe.described_scene import DescribedScene
-from generator.describe.items import Candidate, Item, Text, Wording
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.captioner import Captioner, Draft
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocol import Protocol, Recipe
+from generator.language.foils import Atom
 from generator.language.form import Form, Link
 from generator.language.grammar import Place
-from generator.language.substitutes import Atom
+from generator.language.wording import Wording, synonyms, words_of
 
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 
@@ -48,141 +47,104 @@ class HardPositives(Protocol):
     ):
         """`kinds` selects from all kinds; by default all are written."""
         super().__init__(captioner)
-        self.kinds = self.chosen_kinds(kinds)
         self._published = synonym == "positive"
+        asked = [("replace", skill) for skill in ("object", "attribute", "relation")]
+        asked += [(kind, "relation" if "converse" in kind else "attribute") for kind in self.kinds[1:]]
+        self.recipes = {
+            f"{kind} {skill}": Recipe(
+                Draft.related_pair if skill == "relation" else Draft.tested_pair, partial(self._triple, kind, skill)
+            )
+            for kind, skill in asked
+        }
+        self.select(kinds)
 
-    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        for kind in self.kinds:
-            skills = ["relation" if "converse" in kind else "attribute"]
-            if kind == "replace":
-                skills = ["object", "attribute", "relation"]
-            for skill in skills:
-                made = self._make(kind, skill, scene, stream)
-                yield from self.captioner.item_or_drop(f"{self.name} {kind} {skill}", made)
-
-    def _make(self, kind: str, skill: str, scene: DescribedScene, stream: Stream) -> Item | None:
-        form = self._caption(skill, scene, stream)
-        if form is None:
-            return None
+    def _triple(self, kind: str, skill: str, draft: Draft, form: Form) -> Iterator[Item]:
         wording: Wording = ()
         if "replace" in kind:
-            found = self._synonym(form, "object" if kind != "replace" and skill == "relation" else skill, stream)
-            if found is None:
-                return None
-            wording = found
-        caption_wording, other = ((), wording) if self._published or not stream.below(2) else (wording, ())
-        positive, positive_wording = self._rearranged(form, other, kind)
-        template = self.captioner.draw_template([form, positive], stream, _TEMPLATES)
+            wording = _synonym(draft, form, "object" if kind == "replace+converse" else skill)
+            if not wording:
+                return
+        caption_wording, other = ((), wording) if self._published or not draft.stream.below(2) else (wording, ())
+        positive, positive_wording = _rearranged(draft, form, other, kind)
+        template = draft.captioner.draw_template([form, positive], draft.stream, _TEMPLATES)
         if template is None:
-            return None
-        texts = Text(form, template, caption_wording), Text(positive, template, positive_wording)
+            return
+        caption, other_way = Text(form, template, caption_wording), Text(positive, template, positive_wording)
         if kind in ("swap", "converse"):
-            foil = self._usual_foil(texts, kind, scene)
+            foil = _usual_foil(draft, caption, kind)
         else:
-            places = self._rearranged(form, wording, kind)[1]
-            foil = self._matched(texts, {place for place, _ in places}, scene, stream)
-        if foil is None:
-            return None
-        p = Candidate(texts[1], "p", True)
-        return Item(self.name, kind, skill, (Candidate(texts[0], "c", True), foil, p))
+            places = {place for place, _ in _rearranged(draft, form, wording, kind)[1]}
+            foil = self._matched(draft, caption, other_way, places)
+        if foil is not None:
+            candidates = (Candidate(caption, "c", True), foil, Candidate(other_way, "p", True))
+            yield Item(self.name, kind, skill, candidates)
 
-    def _caption(self, skill: str, scene: DescribedScene, stream: Stream) -> Form | None:
-        tested = self.captioner.holdout.kind
-        if skill == "relation":
-            return draw_related_pair(self.captioner, scene, stream)
-        pair = draw_tested_pair(scene, tested, stream)
-        if pair is None:
-            return None
-        return name_objects(scene, pair if stream.below(2) else pair[::-1], (tested,))
-
-    def _synonym(self, form: Form, skill: str, stream: Stream) -> Wording | None:
-        """A synonym for one random word of the form; None if no word has one."""
-        vocabulary, options = self.captioner.vocabulary, []
-        for i, mention in enumerate(form.objects):
-            if skill == "object" and mention.category is not None:
-                options += [
-                    ((i, self.captioner.vocabulary.category), word)
-                    for word in vocabulary.objects[mention.category].synonyms
-                ]
-            if skill == "attribute":
-                for kind, value in mention.attributes:
-                    options += [((i, kind), word) for word in vocabulary.attributes[kind][value].synonyms]
-        if skill == "relation":
-            for k, link in enumerate(form.relations):
-                options += [((k, "relation"), word) for word in vocabulary.relations[link.relation].synonyms]
-        return (options[stream.below(len(options))],) if options else None
-
-    def _rearranged(self, form: Form, wording: Wording, kind: str) -> tuple[Form, Wording]:
-        """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new places."""
-        if "swap" not in kind and "converse" not in kind:
-            return form, wording
-        back = tuple(((1 - place, name), word) for (place, name), word in wording)
-        turned = replace(form, objects=form.objects[::-1])
-        if "converse" in kind:
-            converse = self.captioner.vocabulary.relations[form.relations[0].relation].converse
-            turned = replace(turned, relations=(Link(0, converse, 1),))
-        return turned, back
-
-    def _usual_foil(self, texts: tuple[Text, Text], kind: str, scene: DescribedScene) -> Candidate | None:
-        caption = texts[0]
-        if kind == "swap":
-            foil = self.captioner.foils.exchange_values(caption.form, self.captioner.holdout.kind)
-        else:
-            foil = self.captioner.foils.flip_relation(caption.form, 0)
-        if not self.captioner.accepts(foil.form, caption.form, scene):
-            return None
-        return Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption)
-
-    def _matched(
-        self, texts: tuple[Text, Text], places: set[Place], scene: DescribedScene, stream: Stream
-    ) -> Candidate | None:
+    def _matched(self, draft: Draft, caption: Text, positive: Text, places: set[Place]) -> Candidate | None:
         """The hard positive with one word replaced by a false one, so that it is equally far from the caption.
 
         If a synonym was used, its word is the one that is replaced. Where either true text may have it, the foil has a
         value with synonyms too, said in any of its words: in the changed scene the foil could be the truth.
         """
-        captioner, (caption, positive) = self.captioner, texts
-        words = self._tokens(caption)
-        distance = word_edits(words, self._tokens(positive))
-        atoms = [
-            atom
-            for atom in captioner.substitutes.atoms(positive.form)
-            if not places or (atom.place, atom.kind) in places
-        ]
-        reworded = bool(places) and not self._published
-        options = [(atom, value) for atom in atoms for value in self._values(atom, positive.form, scene, reworded)]
-        for atom, value in stream.shuffled(options):
-            foil = captioner.foils.replace_atom(positive.form, atom, value)
-            place = (atom.place, atom.kind)
+        form, reworded = positive.form, bool(places) and not self._published
+        words = tokens(draft.captioner, caption)
+        distance = word_edits(words, tokens(draft.captioner, positive))
+        atoms = [a for a in draft.substitutes.atoms(form) if not places or (a.place, a.kind) in places]
+        options = [(atom, value) for atom in atoms for value in _values(draft, atom, form, reworded)]
+        for atom, value in draft.stream.shuffled(options):
+            foil, place = draft.foils.replace_atom(form, atom, value), (atom.place, atom.kind)
             wording = tuple(pair for pair in positive.wording if pair[0] != place)
-            synonyms = self._synonyms(atom, value)
-            if reworded and stream.below(2):
-                wording += ((place, synonyms[stream.below(len(synonyms))]),)
+            if reworded and draft.stream.below(2):
+                wording += ((place, draft.pick(synonyms(atom.kind, value, draft.vocabulary)) or value),)
             text = Text(foil.form, positive.template, wording)
-            if word_edits(words, self._tokens(text)) == distance and captioner.accepts(foil.form, caption.form, scene):
+            if word_edits(words, tokens(draft.captioner, text)) == distance and draft.accepts(foil.form, caption.form):
                 return Candidate(text, "n", False, "matched", foil.changed, caption)
         return None
 
-    def _values(self, atom: Atom, form: Form, scene: DescribedScene, with_synonyms: bool) -> list[str]:
-        """False values for an atom, without those of other objects of the caption, because captions repeat none."""
-        values = self.captioner.substitutes.of(form, atom, scene.facts)
-        taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
-        return [
-            value
-            for value in values
-            if (self._synonyms(atom, value) or not with_synonyms) and (atom.type != "attribute" or value not in taken)
+
+def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
+    """A synonym for one random word of the form; empty if no word has one."""
+    types = {draft.vocabulary.category: "object", "relation": "relation"}
+    option = draft.pick(
+        [
+            (place, word)
+            for place, kind, name in words_of(form, draft.vocabulary)
+            if types.get(kind, "attribute") == skill
+            for word in synonyms(kind, name, draft.vocabulary)
         ]
+    )
+    return (option,) if option else ()
 
-    def _synonyms(self, atom: Atom, value: str) -> tuple[str, ...]:
-        vocabulary = self.captioner.vocabulary
-        if atom.type == "relation":
-            return vocabulary.relations[value].synonyms
-        return (
-            vocabulary.objects[value] if atom.type == "object" else vocabulary.attributes[atom.kind][value]
-        ).synonyms
 
-    def _tokens(self, text: Text) -> list[str]:
-        return tokens(self.captioner, text)
+def _rearranged(draft: Draft, form: Form, wording: Wording, kind: str) -> tuple[Form, Wording]:
+    """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new places."""
+    if "swap" not in kind and "converse" not in kind:
+        return form, wording
+    turned = replace(form, objects=form.objects[::-1])
+    if "converse" in kind:
+        relation = draft.vocabulary.relations[form.relations[0].relation]
+        turned = replace(turned, relations=(Link(0, relation.converse, 1),))
+    return turned, tuple(((1 - place, name), word) for (place, name), word in wording)
+
+
+def _usual_foil(draft: Draft, caption: Text, kind: str) -> Candidate | None:
+    """The foil as published: attributes exchanged, or the relation flipped."""
+    exchanged = kind == "swap"
+    foils, form = draft.foils, caption.form
+    foil = foils.exchange_values(form, draft.tested) if exchanged else foils.flip_relation(form, 0)
+    if not draft.accepts(foil.form, form):
+        return None
+    return Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption)
+
+
+def _values(draft: Draft, atom: Atom, form: Form, with_synonyms: bool) -> list[str]:
+    """False values for an atom, without those of other objects of the caption, because captions repeat none."""
+    taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
+    return [
+        value
+        for value in draft.substitutes.of(form, atom, draft.facts)
+        if (atom.type != "attribute" or value not in taken)
+        and (synonyms(atom.kind, value, draft.vocabulary) or not with_synonyms)
+    ]
 
 
 def tokens(captioner: Captioner, text: Text) -> list[str]:
@@ -201,16 +163,9 @@ def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
     >>> word_edits("a red cube".split(), "a crimson cube".split())
     1
     """
-    start, a, b = 0, list(first), list(second)
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    a, b = a[start:], b[start:]
-    while a and b and a[-1] == b[-1]:
-        a.pop()
-        b.pop()
-    row = list(range(len(b) + 1))
-    for i, word in enumerate(a, 1):
+    row = list(range(len(second) + 1))
+    for i, word in enumerate(first, 1):
         row, above = [i], row
-        for j, other in enumerate(b, 1):
+        for j, other in enumerate(second, 1):
             row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + (word != other)))
     return row[-1]

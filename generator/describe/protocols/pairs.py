@@ -1,18 +1,16 @@
 """Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it alone."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.captions import name_objects
-from generator.describe.described_scene import DescribedScene
+from generator.describe.captioner import Captioner, Draft
 from generator.describe.items import Candidate, Item, Text
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol, Recipe
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.language.foils import Foil
-from generator.language.form import Form, Link
+from generator.language.form import Form
 
 _TEMPLATES = ("a-and-a", "that-is", "photo", "there-is", "clauses")
 
@@ -30,86 +28,70 @@ class Pairs(Protocol):
     def __init__(self, captioner: Captioner, fallback_template: str | None = None):
         """`fallback_template` says captions that the requested template cannot say."""
         super().__init__(captioner)
-        self._fallback_template = fallback_template
+        self.recipes = {"twins": Recipe(_caption, partial(_both_captions, fallback_template))}
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
         return {"fallback_template": "that-is"}
 
-    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        """The item of a twin and its scene; none for any other scene."""
-        if scene.twin is None:
-            return
-        exchange = _exchange(scene, scene.twin)
-        if exchange is None:
-            self.captioner.dropped[self.name] += 1
-            return
-        kind, objects = exchange
-        made = self._make(kind, objects, scene, scene.twin, stream)
-        yield from self.captioner.item_or_drop(f"{self.name} {'attribute' if kind else 'relation'}", made)
-
-    def _make(
-        self, kind: str | None, objects: tuple[int, int], scene: DescribedScene, twin: DescribedScene, stream: Stream
-    ) -> Item | None:
-        captioner = self.captioner
-        order = objects if stream.below(2) else objects[::-1]
-        form = self._caption(kind, scene, order, stream) if scene.objects_fit_split(objects) else None
-        if form is None:
-            return None
-        other = self._exchanged(form, kind)
-        back = self._exchanged(other.form, kind)
-        template = captioner.draw_template([form, other.form], stream, _TEMPLATES) or self._fallback_template
-        if template is None or not (
-            captioner.accepts(other.form, form, scene)
-            and captioner.accepts(form, other.form, twin)
-            and twin.decide(other.form) is True
-        ):
-            return None
-        texts = Text(form, template), Text(other.form, template)
-        captions = [(texts[0], texts[1], back, False), (texts[1], texts[0], other, True)]
-        candidates = [
-            candidate
-            for slot, (own, wrong, foil, of_twin) in enumerate(stream.shuffled(captions))
-            for candidate in (
-                Candidate(own, str(slot), True, of_twin=of_twin),
-                Candidate(own, str(slot), False, changed=foil.changed, of=wrong, of_twin=not of_twin),
-            )
-        ]
-        skill = "attribute" if kind else "relation"
-        return Item(self.name, skill, skill, tuple(candidates))
-
-    def _caption(
-        self, kind: str | None, scene: DescribedScene, objects: tuple[int, int], stream: Stream
-    ) -> Form | None:
-        """Two objects with their values of a kind; without a kind, a relation that holds in this direction only."""
-        if kind:
-            return name_objects(scene, objects, (kind,))
-        (i, j), holds = objects, scene.facts.holds
-        names = [
-            name for name in self.captioner.vocabulary.relations if holds[name][i][j] and holds[name][j][i] is False
-        ]
-        if not names:
-            return None
-        return replace(name_objects(scene, objects, ()), relations=(Link(0, names[stream.below(len(names))], 1),))
-
-    def _exchanged(self, form: Form, kind: str | None) -> Foil:
-        foils = self.captioner.foils
-        return foils.exchange_values(form, kind) if kind else foils.exchange_ends(form, 0)
+    def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
+        """Items are about a twin and its scene; none about any other scene."""
+        return self.recipes if scene.twin else {}
 
 
-def _exchange(scene: DescribedScene, twin: DescribedScene) -> tuple[str | None, tuple[int, int]] | None:
-    """What a scene and its twin have exchanged: an attribute kind, or None for places; and the two objects.
+def _caption(draft: Draft) -> Form | None:
+    """The two objects that differ between a scene and its twin, in random order, with what they have exchanged.
 
-    None if they are in different splits, or if captions cannot tell the exchange.
+    That is their values of one kind, or a relation that holds in one direction only. None if the two scenes are in
+    different splits, or if captions cannot tell the exchange.
     """
+    scene, twin = draft.scene, draft.scene.twin
+    assert twin is not None
     here, there = scene.facts, twin.facts
-    objects = [
+    changed = [
         i for i in range(len(here)) if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i])
     ]
-    if scene.split != twin.split or len(objects) != 2 or not set(objects) <= set(scene.unique_objects):
+    unique = {*changed} <= {*scene.unique_objects}
+    if scene.split != twin.split or len(changed) != 2 or not unique or not scene.objects_fit_split(changed):
         return None
-    i, j = objects
-    if here.categories[i] != there.categories[i]:
-        return None, (i, j)
-    kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
-    return (kinds[0], (i, j)) if len(kinds) == 1 else None
+    i, j = changed if draft.stream.below(2) else changed[::-1]
+    if here.categories[i] == there.categories[i]:
+        kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
+        return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
+    one_way = [name for name, holds in here.holds.items() if holds[i][j] and holds[j][i] is False]
+    relation = draft.pick(one_way)
+    return draft.related(i, relation, j) if relation else None
+
+
+def _both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[Item]:
+    twin = draft.scene.twin
+    assert twin is not None
+    other = _exchanged(draft, form)
+    back = _exchanged(draft, other.form)
+    template = draft.captioner.draw_template([form, other.form], draft.stream, _TEMPLATES) or fallback
+    distinct = (
+        draft.accepts(other.form, form)
+        and draft.captioner.accepts(form, other.form, twin)
+        and twin.decide(other.form) is True
+    )
+    if template is None or not distinct:
+        return
+    texts = Text(form, template), Text(other.form, template)
+    captions = [(texts[0], texts[1], back, False), (texts[1], texts[0], other, True)]
+    candidates = [
+        candidate
+        for slot, (own, wrong, foil, of_twin) in enumerate(draft.stream.shuffled(captions))
+        for candidate in (
+            Candidate(own, str(slot), True, of_twin=of_twin),
+            Candidate(own, str(slot), False, changed=foil.changed, of=wrong, of_twin=not of_twin),
+        )
+    ]
+    kind = "relation" if form.relations else "attribute"
+    yield Item(draft.protocol, kind, kind, tuple(candidates))
+
+
+def _exchanged(draft: Draft, form: Form) -> Foil:
+    if form.relations:
+        return draft.foils.exchange_ends(form, 0)
+    ((kind, _),) = form.objects[0].attributes
+    return draft.foils.exchange_values(form, kind)

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from generator.base.registry import Registry
 
 if TYPE_CHECKING:  # `gen --help` lists the protocols and must not load them
-    from generator.describe.protocols.protocol import Protocol
+    from generator.describe.protocol import Protocol
 
 _HERE = "generator.describe.protocols"
 _REGISTRY: Registry["type[Protocol]"] = Registry(
     "protocol",
     {
-        "binary": f"{_HERE}.binary:Binary",
-        "retrieval": f"{_HERE}.retrieval:Retrieval",
-        "systematicity": f"{_HERE}.systematicity:Systematicity",
-        "productivity": f"{_HERE}.productivity:Productivity",
-        "integration": f"{_HERE}.integration:Integration",
-        "skill": f"{_HERE}.skill:Skill",
+        "binary": f"{_HERE}.two_objects:Binary",
+        "retrieval": f"{_HERE}.two_objects:Retrieval",
+        "systematicity": f"{_HERE}.crepe:Systematicity",
+        "productivity": f"{_HERE}.crepe:Productivity",
+        "integration": f"{_HERE}.compass:Integration",
+        "skill": f"{_HERE}.compass:Skill",
         "hard_positives": f"{_HERE}.hard_positives:HardPositives",
-        "confusion": f"{_HERE}.confusion:Confusion",
-        "context": f"{_HERE}.context:Context",
+        "confusion": f"{_HERE}.two_objects:Confusion",
+        "context": f"{_HERE}.two_objects:Context",
         "gzsl": f"{_HERE}.gzsl:Gzsl",
         "pairs": f"{_HERE}.pairs:Pairs",
     },

@@ -4,22 +4,22 @@ moved and recoloured for each image."""
 from collections.abc import Sequence
 
 import bpy
+from mathutils import Matrix
 from PIL import Image, ImageOps
 
+from generator.base.errors import UserError
 from generator.dataset.outputs import Box
-from generator.render.blender.camera import world_from_camera
 from generator.render.blender.canvas import Canvas
-from generator.render.blender.engine import configure, set_samples
-from generator.render.blender.environment import Landscapes
+from generator.render.blender.landscape import Landscapes
 from generator.render.blender.materials import material_inputs, new_material, set_inputs
 from generator.render.blender.meshes import build_mesh
-from generator.render.device import Backend
-from generator.render.quality import Quality
+from generator.render.blender.system import devices_of
 from generator.render.sample_budget import SamplePass, sample_passes
-from generator.scene.scene import Scene, SceneObject
+from generator.render.settings import Quality
+from generator.scene.projection import axes
+from generator.scene.scene import Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-CPU = Backend()
 _RIM = 2  # pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
 _INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down from single precision
 
@@ -33,7 +33,7 @@ class Stage:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, backend: Backend = CPU
+        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, device: str = "cpu"
     ):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
@@ -43,12 +43,11 @@ class Stage:
         }
         self._slots: list[bpy.types.Object] = []
         self._quality, self._samples_around, self._primed, self._metallic = quality, 0, False, list[bool]()
-        self._rim = _RIM if quality.denoise and backend.engine == "cycles" else 0
+        self._rim = _RIM if quality.denoise else 0
         self._shot = (width + 2 * self._rim, height + 2 * self._rim)
         self._wider = max(self._shot) / max(width, height)
-        configure(self._scene, quality, *self._shot, threads, backend)
-        traced = backend.engine == "cycles" and (quality.denoise or quality.floor or quality.landscape)
-        self._canvas = Canvas(self._scene, *self._shot, quality.denoise) if traced else None
+        configure(self._scene, quality, *self._shot, threads, device)
+        self._canvas = Canvas(self._scene, *self._shot, quality.denoise)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)
         first = self._landscapes.of(next(iter(vocabulary.environments)))
@@ -94,33 +93,34 @@ class Stage:
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
         """The image of the posed scene, RGB.
 
-        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is the
-        path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
+        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is
+        the path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
         """
-        rim, canvas = self._rim, self._canvas
-        wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes if canvas]
+        rim = self._rim
+        wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes]
         *parts, whole = sample_passes(wide, self._metallic, *self._shot, self._quality, self._samples_around)
         if whole.most < self._quality.samples:
             self._prime(draft)
-        if canvas:
-            for shot in parts:
-                self._render_parts(canvas, draft, shot)
-            canvas.expect_whole()
+        for shot in parts:
+            self._render_parts(draft, shot)
+        self._canvas.expect_whole()
         set_samples(self._scene, whole.most, whole.noise)
         self._shoot(draft, *whole.parts)
         with Image.open(draft) as image:
             return ImageOps.crop(image.convert("RGB"), rim)
 
-    def _render_parts(self, canvas: Canvas, draft: str, shot: SamplePass) -> None:
+    def _render_parts(self, draft: str, shot: SamplePass) -> None:
         """Render the parts of a shot and add them to the next whole image."""
         set_samples(self._scene, shot.most, shot.noise, shot.after)
-        canvas.expect_parts()
+        self._canvas.expect_parts()
         for part in shot.parts:
             self._shoot(draft, part)
-            canvas.add_part(draft, part, shot.least, shot.after)
+            self._canvas.add_part(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
-        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has taken."""
+        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has
+        taken.
+        """
         if not self._primed:
             set_samples(self._scene, self._quality.samples)
             self._shoot(draft, (0, 0, 4, 4))
@@ -157,3 +157,67 @@ class Stage:
 def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
     mesh.materials.append(None)
     return mesh
+
+
+def world_from_camera(position: Point, target: Point) -> Matrix:
+    """The 4x4 matrix of what stands at `position` and looks at `target` (metres): columns right, up, backward,
+    position.
+    """
+    right, up, back = axes(position, target)
+    return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
+
+
+def configure(
+    scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, device: str = "cpu"
+) -> None:
+    """Set the renderer up: size in pixels, quality, CPU threads, device.
+
+    Raises UserError where Blender finds no such device.
+    """
+    render = scene.render
+    render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
+    render.threads_mode, render.threads = "FIXED", threads
+    render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
+    render.image_settings.compression = 0  # the file is read back at once
+    scene.view_settings.view_transform = "Standard"
+    _configure_cycles(scene, quality)
+    if device != "cpu":
+        _use_gpu(scene, device)
+
+
+def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:
+    """Limit the samples a pixel of Cycles to numbers `after` up to `samples` of its sequence.
+
+    With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
+    """
+    cycles = scene.cycles
+    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
+    cycles.use_sample_subset, cycles.sample_offset = after > 0, after
+    cycles.sample_subset_length = max(samples - after, 1)
+
+
+def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
+    cycles, scene.render.engine = scene.cycles, "CYCLES"
+    scene.render.use_persistent_data = True
+    cycles.device, cycles.seed = "CPU", 0
+    set_samples(scene, quality.samples, quality.noise)
+    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
+    cycles.adaptive_min_samples = 4
+    cycles.use_denoising = bool(quality.denoise)
+    cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
+    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()
+    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
+    cycles.diffuse_bounces = min(quality.bounces, 4)
+    cycles.blur_glossy = 2.0
+    cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
+    cycles.caustics_reflective = cycles.caustics_refractive = False
+
+
+def _use_gpu(scene: bpy.types.Scene, device: str) -> None:
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    devices = devices_of(preferences, device.upper())
+    if not devices:
+        raise UserError(f"Blender finds no {device} device for this worker")
+    for each in preferences.devices:
+        each.use = each in devices
+    scene.cycles.device = "GPU"

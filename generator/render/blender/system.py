@@ -1,6 +1,12 @@
-"""Says why bpy cannot be loaded on this machine, and how to mend it. Does not import bpy."""
+"""What Blender finds on this machine; run as a process, it prints the devices as a line of JSON.
 
+Imports bpy when asked.
+"""
+
+import json
+import os
 import re
+from typing import Any
 
 from generator.base.extras import missing
 
@@ -35,3 +41,38 @@ def load_fault(error: ImportError | MemoryError) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name == "bpy":
         return missing("bpy").removesuffix(".")
     return f"Blender cannot load: {error}"
+
+
+def devices_of(preferences: Any, kind: str) -> list[Any]:
+    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, without CPUs. `preferences` are those of Cycles."""
+    try:
+        preferences.compute_device_type = kind
+    except TypeError:  # this build of Blender does not know the kind
+        return []
+    return [device for device in preferences.get_devices_for_type(kind) if device.type == kind]
+
+
+def _devices() -> dict[str, list[str]]:
+    """Names of the devices by kind: CPU, OPTIX, CUDA, HIP, METAL, ONEAPI; kinds without a device are missing."""
+    import bpy
+
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    found = {kind: devices_of(preferences, kind) for kind in ("OPTIX", "CUDA", "HIP", "METAL", "ONEAPI")}
+    cpus = [each for each in preferences.devices if each.type == "CPU"]
+    return {kind: [each.name for each in of_kind] for kind, of_kind in {**found, "CPU": cpus}.items() if of_kind}
+
+
+def main() -> None:
+    """Print the devices, or {"broken": reason} where Blender does not load. Blender's own output goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    try:
+        found: object = _devices()
+    except (ImportError, MemoryError) as error:
+        found = {"broken": load_fault(error)}
+    answers.write(json.dumps(found) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mathutils import noise
 
-from generator.render.blender.mesh_builder import Color, PolygonMesh
+from generator.render.blender.meshes import Color, PolygonMesh
 from generator.vocabulary.environments import Environment, ReliefSpec, color_of
 
 _COLUMNS = 72
@@ -17,7 +17,8 @@ _OCTAVES = 5
 
 
 class Terrain:
-    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera looks.
+    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera
+    looks.
 
     `distance` is that of the camera from the origin, metres.
     """

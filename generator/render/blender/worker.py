@@ -1,9 +1,9 @@
 """A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final" where
-another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input, so it
-outlives its parent by one image at most.
+planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final"
+where another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input,
+so it outlives its parent by one image at most.
 """
 
 import errno
@@ -16,21 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from generator.assets.lookup import check_assets
+from generator.assets.sets import check_assets
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.dataset.outputs import encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.render.device import Backend
-from generator.render.quality import Quality
 from generator.render.sample_budget import Box
+from generator.render.settings import Quality
 from generator.scene.planned import Planned
-from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
+from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 if TYPE_CHECKING:
-    from generator.render.blender.visibility import Visibility
+    from generator.render.blender.passes import Visibility
 
 _PLACEMENTS = 200
 
@@ -39,8 +38,7 @@ class Renderer:
     """Renders planned scenes into the folder of a world, at one size and quality."""
 
     def __init__(self, setup: dict[str, Any]):
-        from generator.render.blender.flat_tops import check_flat_tops
-        from generator.render.blender.rays import RayCaster
+        from generator.render.blender.rays import RayCaster, check_flat_tops
         from generator.render.blender.stage import Stage
 
         check_assets(setup.get("assets"))
@@ -53,7 +51,7 @@ class Renderer:
             Quality.model_validate(setup["quality"]),
             *self._size,
             len(setup["cores"]),
-            Backend(setup["engine"], setup["device"]),
+            setup["device"],
         )
         self._caster = RayCaster(self._vocabulary, self._stage.meshes, self._stage.ground, *self._size)
         check_flat_tops(self._vocabulary, self._caster.meshes)
@@ -64,32 +62,13 @@ class Renderer:
     def render(self, planned: Planned) -> dict[str, Any]:
         """Place and render a scene and write its files, each whole or not at all.
 
-        Returns its record: a row of `generator.dataset.schema.SCENES`, and `files` with the SHA-256 of each by path. Raises
-        UserError where no placement shows every object.
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path.
+        Raises UserError where no placement shows every object.
         """
         scene, visibility = self._place(planned)
         files = self._write(planned.scene_id, scene, [each.amodal_box for each in visibility])
-        return {
-            "scene_id": planned.scene_id,
-            "cluster_id": planned.cluster_id,
-            "twin_of": planned.twin_of,
-            "objects": [
-                {
-                    "index": i,
-                    "category": thing.category,
-                    "attributes": thing.attributes,
-                    "amodal_box": list(seen.amodal_box),
-                    "visible_fraction_estimate": seen.visible_fraction,
-                }
-                for i, (thing, seen) in enumerate(zip(scene.objects, visibility, strict=True))
-            ],
-            "relations": [
-                {"subject": i, "relation": name, "object": j, **data}
-                for i, j, name, data in scene_graph(scene, self._vocabulary).edges(keys=True, data=True)
-            ],
-            "scene": scene.to_json(),
-            "files": files,
-        }
+        seen = [(each.amodal_box, each.visible_fraction) for each in visibility]
+        return {**scene_row(planned, scene, seen, self._vocabulary), "files": files}
 
     def _place(self, planned: Planned) -> tuple[Scene, "list[Visibility]"]:
         """The scene of a plan, and what is seen of its objects; placements that hide too much are drawn again."""
@@ -114,7 +93,7 @@ class Renderer:
         )
 
     def _estimate(self, scene: Scene) -> "list[Visibility]":
-        from generator.render.blender.visibility import estimate_visibility
+        from generator.render.blender.passes import estimate_visibility
 
         return estimate_visibility(self._caster.objects(scene), self._size)
 

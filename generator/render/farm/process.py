@@ -1,124 +1,120 @@
-"""The parent's side of a worker process."""
+"""Renders scenes one after another in a process on this machine, and tries again what fails."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from generator.base.errors import UserError
+from generator.base.process import AnsweringProcess, ProcessEndError
 from generator.scene.planned import Planned
 
-_OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
-_START, _STOP = 300.0, 60.0  # seconds that a worker may take to load Blender and to end
+_TRIES = 2
+_KILLS = 20  # gives up a scene whose processes the system kills each time, as when memory is short
+_START = 300.0  # seconds that Blender may take to load
+
+Answer = dict[str, Any]
 
 
-class WorkerProcess:
-    """Runs generator.render.blender.worker on some cores: JSON lines go to its stdin and come from its stdout.
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a render process.
 
-    The working directory may be a dataset of someone else's, so nothing is imported from it (`-P`).
-
-    `job`: the scene that it is rendering. `made`: how many it has answered. `ready`: whether Blender has loaded.
-    `deadline`: the time (time.monotonic) by which it must answer.
+    `timeout`: seconds after which a process without an answer counts as hung. `scenes`: how many it renders before a
+    new process replaces it, because Blender's memory grows.
     """
 
-    def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
-        self.cores, self.made, self.ready = cores, 0, False
-        self.job: Planned | None = None
-        self._timeout, self._partial, self._hung = timeout, b"", False
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the worker)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "generator.render.blender.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            start_new_session=True,  # so that Ctrl-C reaches only the parent, which ends its workers
-        )
-        self._send({**setup, "cores": cores}, _START)
+    timeout: float = 600.0
+    scenes: int = 500
 
-    def fileno(self) -> int:
-        """The file descriptor of its answers, for a selector."""
-        assert self._process.stdout is not None
-        return self._process.stdout.fileno()
 
-    def give(self, job: Planned) -> None:
-        """Send it a scene to render."""
-        self.job = job
-        self._send(asdict(job), self._timeout)
+class Worker:
+    """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    def dismiss(self) -> None:
-        """Close its input, so that it ends. Call it only while it renders nothing."""
-        self.deadline = time.monotonic() + _STOP
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+    A process that fails a scene, crashes or hangs is replaced. `setup`: what a process is sent first
+    (run.worker_setup).
+    """
 
-    def answers(self) -> Iterator[dict[str, Any]] | None:
-        """The answers that have arrived; None if the process has ended. Call it only if there is something to read.
+    def __init__(self, setup: Mapping[str, Any], cores: list[int], limits: Limits):
+        self._setup, self._limits = {**setup, "cores": cores}, limits
+        self._processes: list[AnsweringProcess] = []  # the one that renders, and perhaps its successor
+        self._made, self._closed = 0, False
 
-        Raises UserError if no scene can be rendered at all, as when Blender does not load or the disk is full.
+    def render(self, job: Planned) -> Answer:
+        """The answer for a scene: {"scene": record}, or that of `given_up` after a second failure.
+
+        A process that was killed from outside is forgiven more often: it may be no fault of the scene. Raises UserError
+        if nothing can be rendered at all, as when Blender does not load or the disk is full.
         """
-        data = os.read(self.fileno(), 1 << 20)
-        return self._parsed(data) if data else None
+        tries: Counter[bool] = Counter()
+        while True:
+            process = self._started()
+            try:
+                answer = _checked(process.ask(asdict(job), self._limits.timeout))
+                killed = False
+            except ProcessEndError as ended:
+                answer, killed = {"failed": f"the render worker {ended}"}, ended.killed
+            self._made += 1
+            if "scene" in answer:
+                return answer
+            if answer.get("final"):
+                return given_up(job, answer["failed"])
+            self._drop()
+            tries[killed] += 1
+            if tries[False] >= _TRIES:
+                return given_up(job, answer["failed"])
+            if tries[True] >= _KILLS:
+                return given_up(job, f"{answer['failed']}, {_KILLS} times; is there enough memory?")
 
-    def _parsed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        *lines, self._partial = (self._partial + data).split(b"\n")
-        for line in lines:
-            answer = json.loads(line)
-            if "broken" in answer:
-                raise UserError(
-                    answer["broken"] + ". Finished images are kept: mend this and run the same command again."
-                )
-            yield answer
+    def close(self) -> None:
+        """End the processes. A scene that is being rendered in another thread ends with a UserError."""
+        self._closed = True
+        for process in list(self._processes):
+            process.close()
 
-    def seconds_left(self) -> float:
-        """Seconds until its deadline, at least 0."""
-        return max(0.0, self.deadline - time.monotonic())
+    def _started(self) -> AnsweringProcess:
+        """The process to give the next scene to. Raises UserError if processes end before they are ready."""
+        if self._made >= self._limits.scenes:
+            if len(self._processes) == 1:
+                self._begin()
+            elif self._processes[1].has_answered():
+                self._drop()
+        tries: Counter[bool] = Counter()
+        while self._made == 0:
+            process = self._processes[0] if self._processes else self._begin()
+            try:
+                _checked(process.answer(_START))
+                break
+            except ProcessEndError as ended:
+                self._drop()
+                tries[ended.killed] += 1
+                if tries[ended.killed] >= (_KILLS if ended.killed else _TRIES):
+                    raise UserError(
+                        f"Rendering cannot start: the render worker {ended}; `python -c 'import bpy'` shows whether "
+                        f"Blender loads."
+                    ) from None
+        return self._processes[0]
 
-    def kill_if_overdue(self) -> None:
-        """Kill it if its deadline has passed."""
-        if time.monotonic() >= self.deadline and not self._hung:
-            self._hung = True
-            self._process.kill()
+    def _begin(self) -> AnsweringProcess:
+        process = AnsweringProcess("generator.render.blender.worker")
+        self._processes.append(process)
+        if self._closed:
+            process.close()
+            raise UserError("The rendering was ended.")
+        process.send(self._setup)
+        return process
 
-    def kill(self) -> None:
-        """Kill it at once."""
-        self._process.kill()
-        self._process.wait()
-        self._close()
+    def _drop(self) -> None:
+        self._processes.pop(0).close()
+        self._made = 0
 
-    def end(self) -> tuple[bool, str]:
-        """Wait for its end. Returns whether something outside killed it, and the reason to report."""
-        code = self._process.wait()
-        if self._hung:
-            limit = self._timeout if self.ready else _START
-            reason = f"the render worker gave no answer in {limit:.0f} s"
-        else:
-            reason = f"the render worker ended with code {code}{self._last_error_line()}"
-        self._close()
-        return code in _OUTSIDE_SIGNALS and not self._hung, reason
 
-    def _last_error_line(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return f" ({lines[-1].strip()})" if lines else ""
+def _checked(answer: Answer) -> Answer:
+    if "broken" in answer:
+        raise UserError(answer["broken"] + ". Finished images are kept: mend this and run the same command again.")
+    return answer
 
-    def _send(self, message: Mapping[str, Any], timeout: float) -> None:
-        self.deadline = time.monotonic() + timeout
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the process has ended, which the end of its stdout shows
 
-    def _close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
+def given_up(job: Planned, reason: str) -> Answer:
+    """The answer for a scene that cannot be rendered."""
+    return {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "twin_of": job.twin_of, "failed": reason}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluator.analysis.answers import Answers, match, read_answers
+from evaluator.analysis.answers import Answers, match, match_blocks, read_answers
 from evaluator.runs.measure import measure
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
@@ -36,7 +36,14 @@ def made(model: str, items: str, correct: list[float], source: str = "", **label
     """The answers to items of one letter each; labels have one letter an item too."""
     columns = {name: np.array(list(values), dtype=object) for name, values in labels.items()}
     return Answers(
-        model, source or model, None, np.array(list(items), dtype=object), np.array(correct, dtype=float), columns
+        model,
+        source or model,
+        None,
+        None,
+        {},
+        np.array(list(items), dtype=object),
+        np.array(correct, dtype=float),
+        columns,
     )
 
 
@@ -196,11 +203,10 @@ def test_nothing_in_common_and_other_benchmarks_are_refused() -> None:
         match([made("x", "ab", [1, 1]), made("y", "cd", [1, 1])])
     with pytest.raises(UserError, match="No item can be compared"):
         match([made("x", "ab", [1, float("nan")]), made("y", "ab", [float("nan"), 1])])
-    one, other, renamed = (
-        replace(made("m", "a", [1], source), benchmark=benchmark)
-        for source, benchmark in (("r1", ("b", "1", "w")), ("r2", ("b", "2", "w")), ("r3", ("c", "2", "w")))
-    )
-    with pytest.raises(UserError, match="r1 and r2 were scored on two datasets whose benchmarks are called b"):
-        match([one, other])
-    with pytest.raises(UserError, match="r1 and r3 were scored on b and c"):
-        match([one, renamed])
+    blocks = [replace(made("m", "a", [1], source), benchmark=("b", source, "w")) for source in ("r1", "r2")]
+    with pytest.raises(UserError, match="r1 and r2 were scored on two benchmarks that are not blocks of one design"):
+        match_blocks(blocks)
+    drawn = [replace(each, block=each.source, design={"scenes": i}) for i, each in enumerate(blocks)]
+    with pytest.raises(UserError, match="r1 and r2 were scored on benchmarks that differ in 'scenes'"):
+        match_blocks(drawn)
+    assert len(match_blocks([replace(each, design={}) for each in drawn])) == 2

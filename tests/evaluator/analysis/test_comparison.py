@@ -10,9 +10,10 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
 from evaluator.runs.measure import measure
-from evaluator.statistics.paired import paired_test
-from evaluator.statistics.power import block_seeds_for, paired_design, renders_for, smallest_difference
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.difference import detectable, mcnemar, model_difference
 from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
 from tests.paths import CHECKOUT
 
@@ -56,12 +57,17 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         items = items[items["metric"] == items.groupby("protocol")["metric"].transform("first")]
         tables[run.name] = items.set_index("item_id")
     whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
-    labels = tables["x"].assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
-        ["protocol", "kind", "split", "cluster"]
-    ]
-    assert comparison["items"]["items"] == len(whole)
-    assert comparison["items"]["compared"] == whole.notna().all(axis=1).sum() < len(whole)
-    assert set(comparison["items"]["unscored"]) == {str(run) for run in runs}
+    labels = (
+        tables["x"]
+        .assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
+            ["protocol", "kind", "split", "cluster", "bindings", "scene_id"]
+        ]
+        .fillna("")
+    )
+    (counts,) = comparison["items"]
+    assert counts["items"] == len(whole)
+    assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
+    assert set(counts["unscored"]) == {str(run) for run in runs}
     whole = whole.dropna().join(labels)
     questions = whole.groupby(["protocol", "kind", "split"])
     assert len(comparison["rows"]) == 3 * questions.ngroups
@@ -70,23 +76,19 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         asked = (protocol, kind or None, split)
         rows = [row for row in comparison["rows"] if (row["protocol"], row["kind"], row["split"]) == asked]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
-        clusters = part["cluster"].to_numpy()
+        clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"])
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-            test, design = paired_test(first, second, clusters), paired_design(first, second, clusters)
+            found = model_difference([(first[None], second[None], clusters)])
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
-            assert (row["only_first"], row["only_second"], row["p"]) == (test.only_first, test.only_second, test.p)
-            assert row["p_clusters"] == test.p_clusters
+            assert row["p_mcnemar"] == mcnemar(first, second)
+            assert row["p"] == (1 if np.isnan(found.p) else found.p)
             assert row["difference"] == pytest.approx(first.mean() - second.mean(), abs=1e-6)
             assert row["low"] <= row["difference"] <= row["high"]
-            assert (row["block_seeds_needed"], row["items_needed"]) == (
-                block_seeds_for(0.05, design),
-                renders_for(0.05, design),
+            assert row["detectable"] == (
+                None if detectable(found) is None else pytest.approx(detectable(found), abs=1e-6)
             )
-            smallest = smallest_difference(design)
-            assert row["detectable"] == (None if smallest is None else pytest.approx(smallest, abs=1e-6))
-        for p, q in (("p", "q"), ("p_clusters", "q_clusters")):
-            assert [row[q] for row in rows] == multipletests([row[p] for row in rows], method="fdr_bh")[1].tolist()
+        assert [row["q"] for row in rows] == multipletests([row["p"] for row in rows], method="fdr_bh")[1].tolist()
         (ranked,) = [
             each for each in comparison["rankings"] if (each["protocol"], each["kind"], each["split"]) == asked
         ]
@@ -110,8 +112,9 @@ def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
     for row, other in zip(before, turned, strict=True):
         assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
         assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
-        same = ("p", "p_clusters", "q", "q_clusters", "leader", "discordance", "design_effect", "detectable")
+        same = ("leader", "detectable", "p_mcnemar", "varies")
         assert [row[key] for key in same] == [other[key] for key in same]
+        assert (row["p"], row["q"]) == pytest.approx((other["p"], other["q"]))
     table = pd.read_csv(b).sample(frac=1, random_state=0)
     table.to_csv(b, index=False)
     assert compare([a, b])["rows"] == before
@@ -121,7 +124,7 @@ def test_every_key_is_documented(runs: list[Path]) -> None:
     page = (CHECKOUT / "docs" / "compare.md").read_text(encoding="utf-8")
     comparison = compare([f"{run.name}={run}" for run in runs[:2]], detect=0.02)
     row, flip, ranked = comparison["rows"][0], comparison["flips"][0], comparison["rankings"][0]
-    for key in (*comparison, *row, *flip, *comparison["items"], *ranked, *ranked["models"][0]):
+    for key in (*comparison, *row, *flip, *comparison["items"][0], *ranked, *ranked["models"][0]):
         assert f"`{key}`" in page, key
 
 
@@ -130,7 +133,8 @@ def test_columns_that_a_table_lacks_are_empty_in_the_csv(tmp_path: Path) -> None
     write_rows(compare(few), tmp_path / "rows.csv")
     (row,) = pd.read_csv(tmp_path / "rows.csv").to_dict("records")
     assert (row["first"], row["split"], row["difference"]) == ("a", "s", 0.1)
-    assert pd.isna([row["protocol"], row["kind"], row["leader"], row["detectable"]]).all()  # four groups show nothing
+    assert pd.isna([row["protocol"], row["kind"]]).all()
+    assert (row["varies"], row["bindings"]) == ("groups", 0)
 
 
 def test_rows_are_written_as_csv(runs: list[Path], tmp_path: Path) -> None:
@@ -153,7 +157,7 @@ def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
         "partial": None,
         "unseen": "b",
     }
-    p = {row["split"]: row["p_clusters"] for row in comparison["rows"]}
+    p = {row["split"]: row["p"] for row in comparison["rows"]}
     certain = {
         "splits": ["seen", "unseen"],
         "differences": [0.4, -0.4],
@@ -169,21 +173,66 @@ def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
     assert [flip["splits"] for flip in compare([b, c])["flips"]] == []  # one of two leads is none
 
 
-def test_a_lead_must_hold_in_all_seeds(tmp_path: Path) -> None:
-    strong = {"seen": share(90), "unseen": share(20)}
-    weak = {"seen": share(90), "unseen": share(59)}
-    tables = [write(tmp_path / f"{i}.csv", each) for i, each in enumerate((strong, strong, weak))]
-    b = write(tmp_path / "b.csv", {"seen": share(50), "unseen": share(60)})
-    both, one_weak = (compare([*(f"a={tables[i]}" for i in chosen), f"b={b}"]) for chosen in ((0, 1), (0, 2)))
-    assert both["models"] == {"a": tables[:2], "b": [b]}
-    assert [flip["significant"] for flip in both["flips"]] == [True]
-    assert [flip["significant"] for flip in one_weak["flips"]] == [False]
-    seen, unseen = one_weak["rows"]
-    assert (seen["leader"], unseen["leader"]) == ("a", None)
-    assert unseen["difference"] == pytest.approx((0.2 + 0.59) / 2 - 0.6)  # the mean over the seeds
-    assert (unseen["only_first"], unseen["only_second"]) == (0, 1)  # of the seed that shows least
-    reverse = write(tmp_path / "r.csv", {"seen": share(10), "unseen": share(90)})
-    assert [row["p_clusters"] for row in compare([f"a={tables[0]}", f"a={reverse}", f"b={b}"])["rows"]] == [1, 1]
+def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_path: Path) -> None:
+    tables = [write(tmp_path / f"{i}.csv", {"s": share(right)}) for i, right in enumerate((90, 88, 30))]
+    b = write(tmp_path / "b.csv", {"s": share(50)})
+    near, far = (compare([*(f"a={tables[i]}" for i in chosen), f"b={b}"]) for chosen in ((0, 1), (0, 2)))
+    assert near["models"] == {"a": tables[:2], "b": [b]}
+    (one,), (other,) = near["rows"], far["rows"]
+    assert (one["leader"], other["leader"]) == ("a", None)
+    assert other["difference"] == pytest.approx(0.6 - 0.5)  # the mean over the seeds
+    assert (one["first_runs"], one["second_runs"], one["varies"]) == (2, 1, ["groups", "trainings"])
+    assert one["p_mcnemar"] is one["only_first"] is None
+
+
+def test_bindings_reach_p_interval_ranks_and_power(tmp_path: Path) -> None:
+    """A model that is better at one of two bindings of nine clusters is better at that one alone."""
+    for name, shares in (("a", (0.95, 0.5)), ("b", (0.5, 0.5))):
+        rng = np.random.default_rng(1)
+        rows = [
+            {"item": f"{c}-{i}", "correct": int(rng.random() < shares[c % 2]), "cluster": c, "bindings": f"x {c % 2}"}
+            for c in range(12)
+            for i in range(20)
+        ]
+        table = pd.DataFrame(rows)
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        table.drop(columns="bindings").to_csv(tmp_path / f"{name}-without.csv", index=False)
+    (known,) = compare([str(tmp_path / f"{name}.csv") for name in "ab"])["rows"]
+    (unknown,) = compare([f"{name}={tmp_path / name}-without.csv" for name in "ab"])["rows"]
+    assert (known["leader"], unknown["leader"]) == (None, "a")
+    assert (known["bindings"], unknown["bindings"]) == (2, 0)
+    assert known["low"] < 0 < unknown["low"]
+    assert known["detectable"] is None or known["detectable"] > 2 * unknown["detectable"]
+    assert (known["varies"], unknown["varies"]) == (["bindings", "groups"], ["groups"])
+
+
+def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path) -> None:
+    found = []
+    for block in (1, 2, 3):
+        root = one_of_each(Builder(block, 240), 10).write(tmp_path / f"world{block}")
+        for name, seed in (("a", 1), ("b", 2)):
+            rng = np.random.default_rng(10 * block + seed)
+            run = write_run(root, tmp_path / f"{name}{block}", lambda n, rng=rng: planted(rng, n))
+            measure(run)
+            results = read_json(run / "results.json")
+            results["factors"] |= {"block": f"k{block}", "design": {"items": 1}}
+            write_json(run / "results.json", results)
+            found.append(f"{name}={run}")
+    pooled, alone = compare(found), [compare(found[i : i + 2]) for i in (0, 2, 4)]
+    assert len(pooled["items"]) == 3
+    for row in pooled["rows"]:
+        key = [row[name] for name in ("protocol", "kind", "split")]
+        each = [r for one in alone for r in one["rows"] if [r[name] for name in ("protocol", "kind", "split")] == key]
+        assert row["difference"] == pytest.approx(np.mean([r["difference"] for r in each]), abs=1e-5)
+        assert (row["blocks"], row["items"]) == (len(each), sum(r["items"] for r in each))
+        assert ("blocks" in row["varies"]) == (len(each) > 1)
+    with pytest.raises(UserError, match="'b' has no run on the benchmark of"):
+        compare(found[:-1])
+    results = read_json(tmp_path / "a3" / "results.json")
+    results["factors"]["design"] = {"items": 2}
+    write_json(tmp_path / "a3" / "results.json", results)
+    with pytest.raises(UserError, match="differ in 'items'"):
+        compare(found)
 
 
 def test_a_run_given_twice_counts_once(runs: list[Path], tmp_path: Path) -> None:
@@ -195,7 +244,7 @@ def test_a_run_given_twice_counts_once(runs: list[Path], tmp_path: Path) -> None
 
 def test_a_model_that_is_compared_with_itself_does_not_differ(runs: list[Path]) -> None:
     for row in compare([f"x={runs[0]}", f"y={runs[0]}"])["rows"]:
-        assert (row["difference"], row["p"], row["p_clusters"], row["q"], row["leader"]) == (0, 1, 1, 1, None)
+        assert (row["difference"], row["p"], row["q"], row["leader"]) == (0, 1, 1, None)
         assert row["low"] < 0 < row["high"]
 
 
@@ -229,7 +278,7 @@ def test_power_grows_with_groups(tmp_path: Path) -> None:
         a, b = (write(tmp_path / f"{name}.csv", {"s": rng.random(n) < 0.6}, n) for name in "ab")
         (row,) = compare([a, b], detect=0.02)["rows"]
         detectable.append(row["detectable"])
-        assert row["items_needed"] == pytest.approx(row["block_seeds_needed"] * n, rel=0.5)  # every item is a group
+        assert row["block_seeds_needed"] > 1
     assert detectable[0] > 1.6 * detectable[1] > 2.5 * detectable[2]
 
 
@@ -237,5 +286,5 @@ def test_other_benchmarks_are_refused(runs: list[Path], tmp_path: Path) -> None:
     root = one_of_each(Builder(3, 24), 1).write(tmp_path / "dataset")
     other = write_run(root, tmp_path / "other", lambda n: np.arange(n))
     measure(other)
-    with pytest.raises(UserError, match="were scored on two datasets whose benchmarks are called all"):
+    with pytest.raises(UserError, match="not blocks of one design"):
         compare([str(runs[0]), str(other)])

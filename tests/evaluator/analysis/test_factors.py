@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluator.analysis.factors import factors_of
-from evaluator.runs.folder import FactorsRecord, Run
+from evaluator.protocols.records import FactorsRecord
+from evaluator.runs.factors import factors_of
+from evaluator.runs.folder import Run
 from generator.cli.main import main as gen
 from generator.dataset.reader import Dataset
 

@@ -7,7 +7,7 @@ import pytest
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.provenance.contamination import unknown_training
 from evaluator.statistics.pooled import pool
-from tests.evaluator.report.tables.test_cells import ROW
+from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import FACTORS, Row
 
 
@@ -65,7 +65,8 @@ def test_loads_are_pooled_too() -> None:
 def test_one_run_keeps_its_rows() -> None:
     run = made_run()
     (entry,) = pool_runs([run])
-    assert {name: entry["rows"][0][name] for name in run["rows"][0]} == run["rows"][0]
+    named = {**run["rows"][0], "model": entry["model"], "benchmark": entry["benchmark"]}
+    assert {name: entry["rows"][0][name] for name in named} == named
     assert (entry["fits"], entry["runs"], entry["rows"][0]["sd_runs"]) == (run["fits"], 1, None)
 
 

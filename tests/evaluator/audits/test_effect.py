@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluator.audits.effect import rank_biserial, share_lower, size_of
+from evaluator.audits.significance import rank_biserial, share_lower, size_of
 
 
 def test_r_is_that_of_scipy() -> None:

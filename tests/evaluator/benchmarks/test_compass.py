@@ -16,7 +16,7 @@ DECOMPOSED = "compositional-integration/l2-OA/decomposed/11.json"
 
 def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> None:
     first, second = read_compass(write_compass(tmp_path))
-    question = first.question
+    question = first
     assert (question.item, question.level, question.counts) == ("l2-OA/11/2", "OA", (1, 1, 0))
     assert list(zip(question.slot_of, question.truth[0], question.texts, strict=True)) == [
         ("c", True, "a red cube"), ("n", False, "a green cube"), ("n", False, "a gray thing"),

@@ -12,12 +12,12 @@ from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systema
 
 def test_a_caption_with_negatives_of_all_kinds_is_asked_with_all(tmp_path: Path) -> None:
     asked = list(read_crepe(write_crepe(tmp_path)))
-    assert Counter(each.question.kind for each in asked) == {"atom": 7, "swap": 7, "neg": 7, "all": 7}
-    whole = next(each for each in asked if each.question.kind == "all")
-    parts = [each for each in asked if each.question.texts[0] == whole.question.texts[0] and each is not whole]
-    assert set(whole.question.texts) == {text for each in parts for text in each.question.texts}
-    assert (whole.question.counts, whole.question.truth) == ((4, None, None), ((True, *[False] * 7),))
-    assert "blue cup, atom 4 it's" in whole.question.texts  # a quote within a text of a CSV cell
+    assert Counter(each.kind for each in asked) == {"atom": 7, "swap": 7, "neg": 7, "all": 7}
+    whole = next(each for each in asked if each.kind == "all")
+    parts = [each for each in asked if each.texts[0] == whole.texts[0] and each is not whole]
+    assert set(whole.texts) == {text for each in parts for text in each.texts}
+    assert (whole.counts, whole.truth) == ((4, None, None), ((True, *[False] * 7),))
+    assert "blue cup, atom 4 it's" in whole.texts  # a quote within a text of a CSV cell
 
 
 def test_a_region_is_shown_and_its_image_is_the_cluster(tmp_path: Path) -> None:
@@ -26,8 +26,8 @@ def test_a_region_is_shown_and_its_image_is_the_cluster(tmp_path: Path) -> None:
         ("VG_100K/7.jpg", "VG_100K_2/7.jpg", "7.jpg"),
         (0, 0, 24, 24),
     )
-    assert asked.question.cluster == "VG_100K/7.jpg"
-    assert (asked.question.split, asked.labels) == ("seen", {"corpus": "laion"})
+    assert asked.group == "VG_100K/7.jpg"
+    assert (asked.split, asked.labels) == ("seen", {"corpus": "laion"})
 
 
 def test_a_caption_without_negatives_is_excluded(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from tests.evaluator.benchmarks.conftest import write_hard_positives, write_json
 
 def test_rows_of_two_files_are_one_question(tmp_path: Path) -> None:
     asked = list(read_hard_positives(write_hard_positives(tmp_path)))
-    assert [(each.question.item, each.question.kind, each.question.skill) for each in asked][3:] == [
+    assert [(each.item, each.kind, each.skill) for each in asked][3:] == [
         ("vl_checklist_attributes/3", "replace", "attribute"), ("vl_checklist_relations/0", "replace", "relation"),
     ]  # fmt: skip
-    first = asked[0].question
+    first = asked[0]
     assert list(zip(first.slot_of, first.truth[0], first.texts, strict=True)) == [
         ("c", True, "red car"), ("n", False, "gray car"), ("p", True, "a red car"),
     ]  # fmt: skip
@@ -25,7 +25,7 @@ def test_rows_of_two_files_are_one_question(tmp_path: Path) -> None:
 def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     write_hard_positives(tmp_path)
     (asked,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
-    assert asked.question.texts[2] == "green or red car"
+    assert asked.texts[2] == "green or red car"
     row = {"image_path": "1.jpg", "true_caption": "the red cup and the blue hat", "false_caption": "the blue cup and the red hat", "bbox_x": 1, "bbox_y": 1, "bbox_w": 2, "bbox_h": 2}  # fmt: skip
     write_json(tmp_path / "beside" / "visual_genome_attribution.json", [row])
     write_json(
@@ -33,7 +33,7 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
         [{**row, "true_caption": "the blue hat and the red cup"}],
     )
     (asked,) = read_hard_positives(tmp_path / "beside")
-    assert (asked.question.kind, asked.question.skill, asked.images[0].box) == ("swap", "attribute", (1, 1, 3, 3))
+    assert (asked.kind, asked.skill, asked.images[0].box) == ("swap", "attribute", (1, 1, 3, 3))
 
 
 @pytest.mark.parametrize(

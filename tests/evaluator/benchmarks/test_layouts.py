@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from evaluator import Dataset, evaluate
-from evaluator.benchmarks.as_read import reading_said
-from evaluator.benchmarks.layouts import LAYOUTS, read_layout, read_texts
+from evaluator.benchmarks.reading import reading_said
+from evaluator.benchmarks.registry import LAYOUTS, read_layout, read_texts
 from evaluator.runs.measure import measure
 from generator.base.errors import UserError
 from generator.base.files import read_json

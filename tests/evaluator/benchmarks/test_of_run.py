@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.of_run import pictures_of
+from evaluator.report.page import pictures_of
 from evaluator.runs.folder import open_run
 from tests.evaluator.benchmarks.conftest import square, write_sugarcrepe
 from tests.evaluator.conftest import score_command

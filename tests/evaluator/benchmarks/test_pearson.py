@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.layouts import read_layout, read_texts
 from evaluator.benchmarks.pearson import NO_TRUTH, read_pearson
+from evaluator.benchmarks.registry import read_layout, read_texts
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import write_pearson
 
@@ -18,7 +18,7 @@ def _prompts(path: Path, *names: str) -> Path:
 
 
 def test_the_other_object_of_an_image_is_no_wrong_label(tmp_path: Path) -> None:
-    _, question = (each.question for each in read_pearson(write_pearson(tmp_path)))
+    _, question = (each for each in read_pearson(write_pearson(tmp_path)))
     assert list(zip(question.texts, question.candidate_kinds, question.slot_of, strict=True)) == [
         ("a photo of a red cube", "", "c"), ("a photo of a blue cube", "color", "n"), ("a photo of a red sphere", "shape", "n"),
         ("a photo of a gray cylinder", "distractor", "n"), ("a photo of a green cylinder", "distractor", "n"),
@@ -31,16 +31,16 @@ def test_the_other_object_of_an_image_is_no_wrong_label(tmp_path: Path) -> None:
 def test_the_converse_of_a_relation_is_no_wrong_label(tmp_path: Path) -> None:
     names = ["cube left sphere", "sphere right cube", "cube right sphere", "sphere left cube", "cone left cube"]
     (asked,) = read_pearson(_prompts(tmp_path / "cube_left_sphere.csv", *names))
-    assert asked.question.texts[0] == "a photo of a cube to the left of a sphere"
-    assert asked.question.candidate_kinds == ("", "flip", "order", "distractor")
+    assert asked.texts[0] == "a photo of a cube to the left of a sphere"
+    assert asked.candidate_kinds == ("", "flip", "order", "distractor")
     assert len(asked.lacking) == 1
 
 
 def test_each_label_of_single_objects_is_asked_against_all(tmp_path: Path) -> None:
     asked = list(read_pearson(_prompts(tmp_path / "clevr_prompts_cone.csv", "red cube", "red cone", "blue cone")))
-    assert [each.question.item for each in asked] == ["red cube", "red cone", "blue cone"]
-    assert asked[1].question.texts == ("a photo of a red cone", "a photo of a red cube", "a photo of a blue cone")
-    assert set(asked[1].question.candidate_kinds) == {"", "label"}
+    assert [each.item for each in asked] == ["red cube", "red cone", "blue cone"]
+    assert asked[1].texts == ("a photo of a red cone", "a photo of a red cube", "a photo of a blue cone")
+    assert set(asked[1].candidate_kinds) == {"", "label"}
 
 
 def test_each_image_of_a_label_is_asked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.layouts import read_texts
+from evaluator.benchmarks.registry import read_texts
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import write_pug_spare
 

@@ -5,26 +5,34 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.asked import Asked
-from evaluator.benchmarks.filters import parse_filters
-from evaluator.benchmarks.questions import Question
-from evaluator.benchmarks.reading import Layout, Reading
+from evaluator.benchmarks.question import Question
+from evaluator.benchmarks.reading import Layout, Reading, parse_filters, reading_said
 from generator.base.errors import UserError
 
 HERE = Path("here")
 
 
-def _layout(*asked: Asked) -> Layout:
-    def read(path: Path) -> Iterator[Asked]:
+def _layout(*asked: Question) -> Layout:
+    def read(path: Path) -> Iterator[Question]:
         assert path == HERE
         yield from asked
 
     return Layout(read, {"half": "which half"})
 
 
-def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json") -> Asked:
-    question = Question(item, ("1.jpg",), ("x", "y"), ((True, False),))
-    return Asked(question, (), "there", Path(file), {"half": half}, excluded, ("a text",) * lacking)
+def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json") -> Question:
+    return Question(
+        item,
+        (),
+        ("x", "y"),
+        ((True, False),),
+        "there",
+        Path(file),
+        "c",
+        labels={"half": half},
+        excluded=excluded,
+        lacking=("a text",) * lacking,
+    )
 
 
 def _read(layout: Layout, *filters: str) -> tuple[list[str], dict[str, int]]:
@@ -56,3 +64,41 @@ def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
         match=r"None of the 2 questions of here is left \(1: no truth; 1: its half is not c\); its labels are half: a, b",
     ):
         _read(_layout(_asked("1", excluded="no truth"), _asked("2", "b")), "half=c")
+
+
+def test_filters_are_named_with_their_values() -> None:
+    filters = parse_filters(["present", "first=20", "complete"], ["complete"], "compass")
+    assert (filters.first, filters.present, filters.labels) == (20, True, {"complete": "yes"})
+    assert filters.given == {"first": "20", "present": "yes", "complete": "yes"}
+    assert parse_filters([], [], "aro").given == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["frist=3"], "Unknown filter 'frist' of crepe: did you mean 'first'"),
+        (["first=3", "first=4"], "'first' is given twice"),
+        (["first"], "Expected a number of questions from 1 up"),
+        (["first=0"], "Expected a number of questions from 1 up"),
+        (["first=-3"], "Expected a number of questions from 1 up"),
+        (["corpus="], "Expected a value after 'corpus='"),
+        (["present=no"], "Expected present without a value"),
+    ],
+)
+def test_what_is_no_filter_is_said(given: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        parse_filters(given, ["corpus"], "crepe")
+
+
+def test_filters_exclusions_and_versions_are_said() -> None:
+    reading = {
+        "filters": {"first": "5", "present": "yes"},
+        "excluded": {"no image": 1200, "no text": 1},
+        "versions": ["a.json is old."],
+    }
+    assert reading_said(reading) == [
+        "Filters: first=5, present.",
+        "Left out: 1,200: no image; 1: no text.",
+        "a.json is old.",
+    ]
+    assert reading_said({}) == []

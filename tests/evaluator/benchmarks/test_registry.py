@@ -7,14 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evaluator import evaluate
+from evaluator import Dataset, evaluate
 from evaluator.benchmarks import registry
-from evaluator.benchmarks.pictures import FileBytes, Picture, Pictures
-from evaluator.benchmarks.questions import External, Question, candidates_of
-from evaluator.benchmarks.registry import external_source, open_external
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.pictures import External, FileBytes, Picture, Pictures
+from evaluator.benchmarks.question import Question, Shown, candidates_of
+from evaluator.benchmarks.registry import Source, external_source, open_external, read_own_table
 from generator.base.errors import UserError
-from tests.evaluator.benchmarks.conftest import Colors, square, write_sugarcrepe
+from tests.evaluator.benchmarks.conftest import Colors, square, write_sugarcrepe, write_table
 from tests.evaluator.synthetic import find
 
 
@@ -22,7 +21,8 @@ def own_reader(path: Path, images: Path | None) -> External:
     """As a package of someone else writes it: each file is an image of the colour that names it."""
     files = sorted(path.glob("*.png"))
     questions = [
-        Question(file.stem, (file.name,), (f"a {file.stem} hat", "a gray hat"), ((True, False),)) for file in files
+        Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"), ((True, False),))
+        for file in files
     ]
     return External(
         candidates_of(questions, path), Pictures(path, {file.name: Picture(FileBytes(file)) for file in files})
@@ -88,3 +88,33 @@ def test_the_benchmark_is_whole_without_any_file(tmp_path: Path) -> None:
     assert isinstance(benchmark.pools, pa.Table)
     assert benchmark.items.num_rows == 5
     assert len(pictures.of) == 4
+
+
+def test_a_dataset_is_recorded_by_its_folder_and_a_benchmark_of_others_by_name_and_folders(tmp_path: Path) -> None:
+    assert Source(tmp_path).record() == {"dataset": str(tmp_path), "external": None}
+    images = tmp_path / "images"
+    external = {"name": "aro", "path": str(tmp_path), "images": str(images), "filters": ["first=3"]}
+    assert Source(tmp_path, "aro", images, ("first=3",)).record() == {"dataset": None, "external": external}
+    assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (str(tmp_path), f"aro:{tmp_path}")
+
+
+def test_splits_and_clusters_are_those_of_the_table(tmp_path: Path) -> None:
+    items = Dataset.open(f"table:{write_table(tmp_path / 'files')}").benchmark.items.to_pylist()
+    assert {(row["split"], row["cluster_id"]) for row in items} == {("seen", "c0"), ("seen", "c1")}
+
+
+def test_images_may_lie_in_another_folder(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "files")
+    moved = path.rename(tmp_path / "mine.csv")
+    with pytest.raises(UserError, match=r"Row 1 of .* names the image 'red.png', which is not in"):
+        read_own_table(moved, None)
+    assert read_own_table(moved, tmp_path / "files").pictures.image("red.png").size == (24, 24)
+
+
+def test_missing_columns_and_paths_that_leave_the_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item,protocol,text\n1,binary,x\n")
+    with pytest.raises(UserError, match=r"has no column 'image'"):
+        read_own_table(tmp_path / "a.csv", None)
+    (tmp_path / "a.csv").write_text("item,protocol,text,image\n1,binary,x,../secret.png\n")
+    with pytest.raises(UserError, match="is no path within that folder"):
+        read_own_table(tmp_path / "a.csv", None)

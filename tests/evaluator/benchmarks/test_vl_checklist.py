@@ -14,7 +14,7 @@ ROW = ["1.jpg", {"POS": ["a"], "NEG": ["b"]}]
 
 
 def test_capabilities_are_those_that_the_authors_chart(tmp_path: Path) -> None:
-    asked = [each.question for each in read_vl_checklist(write_vl_checklist(tmp_path) / "data")]
+    asked = list(read_vl_checklist(write_vl_checklist(tmp_path) / "data"))
     assert Counter((each.kind, each.skill) for each in asked) == {
         ("Attribute color", "vg"): 4, ("Attribute color", "vaw"): 1, ("Object Size large", "swig/agent"): 2,
         ("Object Size large", "swig/item"): 1, ("Object Size large", "vg/subj"): 3,
@@ -35,7 +35,7 @@ def test_published_names_are_understood(tmp_path: Path, path: str, kind: str, sk
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps([ROW]))
     (asked,) = read_vl_checklist(file)
-    assert (asked.question.kind, asked.question.skill) == (kind, skill)
+    assert (asked.kind, asked.skill) == (kind, skill)
     assert asked.images[0].names == (f"{skill.split('/')[0]}/1.jpg", "1.jpg")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.embeddings.plane import on_plane
+from evaluator.audits.embeddings import on_plane
 from evaluator.models.registry import load_model
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import score_command

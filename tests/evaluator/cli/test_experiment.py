@@ -2,36 +2,30 @@
 
 import json
 import shlex
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import click
 import pytest
 
-from evaluator.experiments.declaration import experiment_names
+from evaluator.experiments.lab import RECIPES
+from tests.conftest import MODULES
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.experiments.commands_of_click import TABLES, commands_of_click
 
-COMMANDS = {name: commands_of_click(name) for name in ("gen", "score")}
-needs_tables = pytest.mark.skipif(not TABLES, reason="score tables is not there")
+ROOTS = {name: import_module(module).main for name, module in MODULES.items()}
 ROOT = Path(__file__).parents[3]
 MINE = """
-about = "One model from scratch."
-tables = "bindsplit2026"
-[scales.tiny]
-[values]
-epochs = 1
-train = 32
-[took]
-tiny = "a minute"
-[stages]
-plan = "gen plan --scenes train={train},val=1,seen=2,partial=2,unseen=2 --resolution 32x32"
-made = "gen render {plan} --quality draft --workers 1"
-world = "gen verify {made}"
-scratch = "score train scratch {world} --epochs {epochs} --batch 16"
-[runs]
-"dual / scratch" = "score run {world} --model jackalope:{scratch}"
-[missing]
-"ViT dual / scratch" = "not made here"
+from evaluator.experiments.lab import Experiment
+
+def make(lab, train):
+    world = lab.stage(f"gen plan --scenes train={train},val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
+    world = lab.stage(f"gen verify {lab.stage(f'gen render {world} --quality draft --workers 1')}")
+    trained = lab.stage(f"score train scratch {world} --epochs 1 --batch 16")
+    lab.row("dual / scratch", f"score run {world} --model jackalope:{trained}")
+    lab.lacks("ViT dual / scratch", "not made here")
+
+EXPERIMENT = Experiment("One model from scratch.", "bindsplit2026", {"tiny": 32}, make)
 """
 
 
@@ -41,11 +35,10 @@ def planned(*arguments: str | Path) -> list[list[str]]:
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
-SHIPPED = [(name, scale) for name in experiment_names() for scale in ("smoke", "tiny", "small", "paper")]
-EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.toml"), scale) for scale in ("smoke", "tiny")]
+SHIPPED = [(name, scale) for name in RECIPES for scale in ("smoke", "tiny", "small", "paper")]
+EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.py"), scale) for scale in ("smoke", "tiny")]
 
 
-@needs_tables
 @pytest.mark.parametrize(("name", "scale"), [*SHIPPED, *EXAMPLES])
 def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
     name: str, scale: str, tmp_path: Path
@@ -59,31 +52,43 @@ def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
             assert words[6].removesuffix("/.") in made
             made.add(words[2])
             words = words[9:]
-        known = COMMANDS[words[0]]
-        length = max(n for n in (1, 2) if " ".join(words[1 : n + 1]) in known)
-        called = " ".join(words[1 : length + 1])
-        known[called].make_context(called, words[length + 1 :], parent=click.Context(known[called])).close()
+        command, rest = ROOTS[words[0]], words[1:]
+        while isinstance(command, click.Group):
+            command, rest = command.commands[rest[0]], rest[1:]
+        command.make_context(" ".join(words[:2]), rest, parent=click.Context(command)).close()
         *folders, last = [word[word.index(str(tmp_path)) :] for word in words if str(tmp_path) in word]
         assert made.issuperset(folders), "a stage reads what no stage before it has made"
         assert last not in made or "--out" not in words
         made.add(last)
 
 
-@needs_tables
 @pytest.mark.parametrize("name", ["bindsplit2026", "compass2026", "hard-positives2024", "pearson2025"])
 def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path: Path) -> None:
+    """Each trained model that has a row, and the one that it started from, on the same world."""
     (tmp_path / "mine.toml").write_text('[models.CLIP]\nspec = "open_clip:ViT-B-32"\n')
     given = ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []  # it starts from no stand-in
-    commands = planned(name, *given, "--out", tmp_path)
-    trained = {
-        words[-1] for words in commands if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
+    *commands, tables = planned(name, *given, "--out", tmp_path)
+    base_of = {
+        f"jackalope:{words[-1]}": words[3]
+        for words in commands
+        if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
     }
-    measured = {words[6].removesuffix("/.") for words in commands if words[0] == "mkdir" and "forgetting" in words}
-    assert trained
-    assert trained == measured
+    model_of = {words[-1]: words[words.index("--model") + 1] for words in commands if words[1] == "run"}
+    world_of = {words[-1]: words[2] for words in commands if words[1] == "run"}
+
+    def given_by(*options: str) -> list[str]:
+        found = [word for option, word in pairwise(tables) if option in options]
+        return [run for word in found if (run := word.rpartition("=")[2]) in model_of]
+
+    before, after = given_by("--before"), given_by("--after")
+    rows = {word.rpartition("=")[2] for word in tables} - {*before, *after}
+    assert (
+        {model_of[run] for run in after} == {model_of[run] for run in rows if run in model_of} & set(base_of) != set()
+    )
+    assert {base_of[model_of[run]] for run in after} == {model_of[run] for run in before}
+    assert len({world_of[run] for run in (*before, *after)}) == 1
 
 
-@needs_tables
 def test_clean_class_lists_differ_from_the_published_ones_in_them_alone(tmp_path: Path) -> None:
     clean, published = (planned(name, "--out", tmp_path) for name in ("pearson2025-clean", "pearson2025"))
     assert len(clean) == len(published)
@@ -96,70 +101,66 @@ def test_clean_class_lists_differ_from_the_published_ones_in_them_alone(tmp_path
     assert shared  # the stand-in is the same
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["pearson2026"], "did you mean 'pearson2025'"),
-        (["pearson2025", "--scale", "huge"], "Unknown scale 'huge'"),
-        (["pearson2025", "--models", "nowhere.toml"], "nowhere.toml"),
-        (["nowhere.toml"], "nowhere.toml"),
-    ],
-)
-def test_what_there_is_not(arguments: list[str], said: str) -> None:
-    assert_one_sentence(score_command("experiment", *arguments), said)
+def test_mistakes_are_one_sentence(tmp_path: Path) -> None:
+    assert_one_sentence(score_command("experiment", "pearson2026"), "did you mean 'pearson2025'")
+    assert_one_sentence(score_command("experiment", "pearson2025", "--scale", "huge"), "Unknown scale 'huge'")
+    assert_one_sentence(score_command("experiment", "pearson2025", "--models", "nowhere.toml"), "nowhere.toml")
 
 
-@needs_tables
-def test_a_dry_run_tells_the_work_and_runs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(MINE)
-    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out", "--dry-run")
-    assert "gen render: 1 stage, 0 done, 39 images left" in done.stderr
-    assert "score train scratch: 1 stage, 0 done, 2 steps left" in done.stderr
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(mine: Path, tmp_path: Path) -> None:
+    done = score_command("experiment", mine, "--out", tmp_path / "out", "--dry-run")
+    assert done.stderr.splitlines() == [
+        f"This runs the code of {mine}.",
+        "One model from scratch.",
+        "6 stages, 0 done.",
+    ]
+    assert len(done.stdout.splitlines()) == 6
     assert not (tmp_path / "out").exists()
 
 
-@needs_tables
-def test_a_wrong_option_is_told_before_anything_runs(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(MINE.replace("--epochs {epochs}", "--epoch {epochs}"))
-    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
-    assert_one_sentence(done, "score train scratch", "--epoch")
-    assert not (tmp_path / "out").exists()
+def test_a_wrong_option_is_told_before_anything_runs(mine: Path, tmp_path: Path) -> None:
+    for right, wrong in (("--epochs 1", "--epoch 1"), ("score train scratch", "score train scratchy")):
+        mine.write_text(MINE.replace(right, wrong))
+        done = score_command("experiment", mine, "--out", tmp_path / "out")
+        assert done.exit_code == 2
+        assert wrong.split()[-1 if "train" in wrong else 0] in done.stderr.splitlines()[-1]
+        assert not (tmp_path / "out").exists()
 
 
-@needs_tables
-def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(MINE.replace("train={train}", "train=nine"))
-    done = score_command("experiment", tmp_path / "mine.toml", "--out", tmp_path / "out")
+def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(mine: Path, tmp_path: Path) -> None:
+    mine.write_text(MINE.replace("train={train}", "train=nine"))
+    done = score_command("experiment", mine, "--out", tmp_path / "out")
     assert done.exit_code == 2
     assert "Failed with exit code 2: gen plan --scenes train=nine" in done.stderr
     assert "log.txt" in done.stderr
-    assert done.stderr.splitlines()[0] == "One model from scratch."
-    assert "From nothing, the scale tiny took a minute." in done.stderr
     assert "No table could be made." in done.stdout
 
 
-@needs_tables
 @pytest.mark.full
-def test_one_of_mine_from_nothing_to_tables_and_again(tmp_path: Path) -> None:
-    mine, out = tmp_path / "mine.toml", tmp_path / "out"
-    mine.write_text(MINE)
+def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
     done = score_command("experiment", mine, "--out", out)
     assert done.exit_code == 0, done.output
-    assert "gen render: 1 stage, 0 done, 39 images left" in done.stderr
     tables = Path(done.stdout.strip())
     assert "not made here" in (tables / "table2.md").read_text()
-    made = {path.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
+    made = {path: path.stat().st_mtime_ns for path in out.glob("*/done")}
     again = score_command("experiment", mine, "--out", out)
-    assert "Nothing is left to do." in again.stderr
+    assert "6 stages, 6 done." in again.stderr
     assert again.stdout == done.stdout
-    assert {path.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")} == made
-    mine.write_text(MINE.replace("epochs = 1", "epochs = 2"))
+    assert {path: path.stat().st_mtime_ns for path in out.glob("*/done")} == made
+    mine.write_text(MINE.replace("epochs 1", "epochs 2"))
     changed = score_command("experiment", mine, "--out", out)
     ran = [line.split("] ")[1].split() for line in changed.stderr.splitlines() if line.startswith("[")]
     assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
 
 
-@needs_tables
 def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     done = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert done.exit_code == 0, done.output
@@ -175,5 +176,5 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     }
     assert "Diffusion, two-object is not shown: no weights of a diffusion model are at hand" in done.stderr
     again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
-    assert "Nothing is left to do." in again.stderr
+    assert "15 stages, 15 done." in again.stderr
     assert again.stdout == done.stdout

@@ -1,7 +1,7 @@
 """What `score familiarity` prints."""
 
 from evaluator.audits.familiarity.audit import audit
-from evaluator.audits.familiarity.part_counts import Counted
+from evaluator.audits.familiarity.counting import Counted
 from evaluator.cli.familiarity_table import said
 from tests.evaluator.audits.familiarity.test_audit import COUNTS, SAMPLES
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from evaluator.cli.results_table import LINES, print_table
+from evaluator.cli.results_table import LINES, print_paper_table, print_results
 from evaluator.provenance.contamination import unknown_training
-from tests.evaluator.report.tables.test_cells import ROW
+from evaluator.report.table import Cell, Column, Line, Table
+from tests.evaluator.report.conftest import GAP, ROW
 from tests.evaluator.synthetic import FACTORS, Row
 
 
@@ -21,15 +22,15 @@ def test_names_are_printed_as_they_are(full: bool, capsys: pytest.CaptureFixture
     """Once python:m:Model lost its colons to a picture of an M, and [/] ended the command."""
     names = {"model": "python:m:Model [/] [bold]$x$", "benchmark": "[red]"}
     found = results({"kind": "[dim]:x:", "metric": "[/]"}, {"kind": "b"})
-    print_table([{**found, **names, "factors": {**found["factors"], "model": names["model"]}}], full)
+    print_results([{**found, **names, "factors": {**found["factors"], "model": names["model"]}}], full)
     printed = capsys.readouterr().out
     assert all(name in printed for name in (*names.values(), "[dim]:x:", "[/]"))
 
 
 def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = ({}, {"metric": "hidden", "n": 4}, {"kind": "swap", "value": 0.25}, {"split": "seen - unseen", "unit": "difference", "value": -0.1, "low": None},
+    rows = ({}, {"metric": "hidden", "n": 4}, {"kind": "swap", "value": 0.25}, {**GAP, "value": -0.1, "low": None},
             {"protocol": "pairs", "metric": "group"})  # fmt: skip
-    print_table([results(*rows)], full=True)
+    print_results([results(*rows)], full=True)
     printed = capsys.readouterr().out
     for part in (
         "a model on b (dataset clean)",
@@ -62,7 +63,7 @@ def lines(printed: str) -> list[list[str]]:
 def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"protocol": p, "kind": f"k{i}", "split": split} for p in ("binary", "pairs") for i in range(9) for split in ("seen", "unseen")]  # fmt: skip
     rows += [{"protocol": "confusion", "metric": "R@1"}]
-    print_table([results(*rows)])
+    print_results([results(*rows)])
     printed = capsys.readouterr().out
     found = lines(printed)
     assert len(found) == LINES
@@ -75,20 +76,20 @@ def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest
 
 def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"split": "seen", "value": 0.87512, "ties": 2}, {"split": "unseen", "value": 0.5, "chance": 0.25, "unscored": 3},
-            {"split": "val", "ties": 100}, {"split": "seen - unseen", "unit": "difference", "value": 0.37512, "low": 0.1, "high": 0.5}]  # fmt: skip
-    print_table([results(*rows)])
+            {"split": "val", "ties": 100}, {**GAP, "value": 0.37512, "low": 0.1, "high": 0.5}]  # fmt: skip
+    print_results([results(*rows)])
     printed = capsys.readouterr().out
     for part in (
         "seen %",
         "unseen %",
-        "87.51 (40.00 – 60.00)",
-        "50.00 (40.00 – 60.00)",
-        "+37.51 (+10.00, +50.00)",
+        "87.51 [40.00, 60.00]",
+        "50.00 [40.00, 60.00]",
+        "+37.51 [+10.00, +50.00]",
         "50.0 / 25.0",
     ):
         assert part in printed
     assert "val %" not in printed
-    print_table(
+    print_results(
         [
             results(
                 {"metric": "a"},
@@ -100,3 +101,16 @@ def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.Cap
     assert "– / 50.0 / 25.0" in capsys.readouterr().out
     assert lines(printed)[0][-4:] == ["2,400", "60", "5", "3"]
     assert "more rows" in printed
+
+
+def test_a_group_of_a_papers_table_stands_once_above_its_columns_and_notes_below(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [Line(["a"], [Cell("1.0", "[0.5, 2.0]"), Cell(reason="no run"), Cell("3.0")])]
+    columns = [Column("x", "Group"), Column("y", "Group"), Column("z", "Other")]
+    print_paper_table(Table(["model"], columns, lines, "Table 1", "T", ["In %."]))
+    shown = capsys.readouterr().out
+    assert shown.startswith("Table 1. T\n")
+    assert shown.count("Group") == shown.count("Other") == 1
+    assert "[0.5, 2.0]" in shown
+    assert shown.rstrip().endswith("(a) no run.")

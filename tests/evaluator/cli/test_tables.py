@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.report.tables.conftest import measured
+from tests.evaluator.report.conftest import measured
 
 __all__ = ["measured"]
 

@@ -1,30 +1,109 @@
-"""Stages in order: what is done is skipped, what fails stops what reads it."""
+"""Stages in real processes: what is done is skipped, what fails stops what reads it, what was killed is continued."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from evaluator.experiments.commands import KINDS
+import pytest
+
+from evaluator.experiments.runner import DONE, LOG, is_done, run_stage, run_stages
+from evaluator.experiments.stages import Stages, in_order
+from generator.base.files import locked
+
+STAGES = Stages()
+PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
+RENDERED = STAGES.add(f"gen render {PLAN} --quality draft --workers 1")
+WRONG = STAGES.add("gen plan --family clevrr")
+RUNNER = """
+import sys
+from pathlib import Path
 from evaluator.experiments.runner import run_stages
-from evaluator.experiments.stages import Stage, in_order
-from tests.evaluator.experiments.test_process import PLAN
-
-WRONG = Stage(KINDS["gen plan"], ("--family", "clevrr"))
-READER = Stage(KINDS["gen render"], (WRONG.mark,), (WRONG,))
-LAST = Stage(KINDS["gen verify"], (READER.mark,), (READER,))
+from tests.evaluator.experiments.test_runner import PLAN, RENDERED
+run_stages([PLAN, RENDERED], Path(sys.argv[1]))
+"""
 
 
-def test_a_failure_stops_what_reads_it_and_nothing_else(tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    for _ in range(2):
+        assert run_stages([PLAN], tmp_path, lambda stage, number: told.append(stage.name)) == {}
+    assert told == [PLAN.name]
+    folder = tmp_path / PLAN.name
+    assert (folder / "out" / "world" / "plan.parquet").exists()
+    assert (folder / LOG).read_text().count("Scenes: train 12") == 1
+    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [DONE, LOG, "out"]
+
+
+def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(tmp_path: Path) -> None:
     told: list[tuple[str, int]] = []
-    stages = in_order([LAST, PLAN])
-    failures = run_stages(stages, tmp_path, lambda stage, place: told.append((stage.name, place)))
+    reader = STAGES.add(f"gen render {WRONG}")
+    last = STAGES.add(f"gen verify {reader}")
+    failures = run_stages(in_order([last, PLAN]), tmp_path, lambda stage, number: told.append((stage.name, number)))
     assert {name: failure.stage.name for name, failure in failures.items()} == dict.fromkeys(
-        (WRONG.name, READER.name, LAST.name), WRONG.name
+        (WRONG.name, reader.name, last.name), WRONG.name
     )
     assert told == [(WRONG.name, 1), (PLAN.name, 4)]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([WRONG.name, PLAN.name])
+    failure = failures[last.name]
+    assert failure.code == 2
+    assert "clevrr" in failure.said
+    assert run_stage(WRONG, tmp_path) is not None
 
 
-def test_what_is_done_is_not_told(tmp_path: Path) -> None:
-    told: list[str] = []
-    for _ in range(2):
-        assert run_stages([PLAN], tmp_path, lambda stage, place: told.append(stage.name)) == {}
-    assert told == [PLAN.name]
+def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None:
+    stage = STAGES.add("score train scratch nowhere")
+    stage.out(tmp_path).mkdir(parents=True)
+    (stage.out(tmp_path) / "jackalope.json").write_text("{}")
+    assert run_stage(stage, tmp_path) is None
+    assert is_done(stage, tmp_path)
+
+
+def test_a_stage_waits_for_another_command_that_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    code = (
+        "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
+        "with locked(Path(sys.argv[1])): print(flush=True); time.sleep(1)"
+    )
+    lock = tmp_path / PLAN.name / ".lock"
+    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        run_stage(PLAN, tmp_path)
+        assert other.poll() == 0
+    assert "Another command works on gen-plan" in caplog.text
+    assert is_done(PLAN, tmp_path)
+
+
+@pytest.mark.full
+def test_what_is_amended_is_a_copy_and_the_same_after_a_kill(tmp_path: Path) -> None:
+    assert run_stages([PLAN, RENDERED], tmp_path) == {}
+    rendered = contents(RENDERED.out(tmp_path))
+    verified = STAGES.add(f"gen verify {RENDERED}")
+    assert run_stage(verified, tmp_path) is None
+    assert contents(RENDERED.out(tmp_path)) == rendered
+    first = contents(verified.out(tmp_path))
+    assert set(first) > set(rendered)
+    (tmp_path / verified.name / DONE).unlink()  # killed before it was noted
+    assert run_stage(verified, tmp_path) is None
+    assert contents(verified.out(tmp_path)) == first
+
+
+@pytest.mark.full
+def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
+    assert run_stages([PLAN, RENDERED], tmp_path / "whole") == {}
+    root = tmp_path / "killed"
+    with subprocess.Popen([sys.executable, "-c", RUNNER, str(root)]) as runner:
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not list(RENDERED.out(root).glob("world/images/*.png")):
+            time.sleep(0.05)
+        runner.kill()
+    assert not is_done(RENDERED, root)
+    with pytest.raises(Exception, match="busy"), locked(root / RENDERED.name / ".command.lock", "busy"):
+        pass  # the command goes on without the process that started it, and keeps its lock
+    assert run_stage(RENDERED, root) is None
+    assert contents(RENDERED.out(root)) == contents(RENDERED.out(tmp_path / "whole"))

@@ -1,21 +1,26 @@
-"""Stages are named after what they hold."""
+"""Stages are named after their command, what it reads, and the version of the code."""
 
 from pathlib import Path
 
-from evaluator.experiments.commands import KINDS
-from evaluator.experiments.stages import Stage, in_order
+import pytest
 
-PLAN = Stage(KINDS["gen plan"], ("--seed", "1"))
-RENDERED = Stage(KINDS["gen render"], (PLAN.mark,), (PLAN,))
-VERIFIED = Stage(KINDS["gen verify"], (RENDERED.mark,), (RENDERED,))
+from evaluator.experiments import stages
+from evaluator.experiments.stages import Stages, in_order
 
 
 def test_a_name_follows_from_the_command_and_from_what_it_reads() -> None:
-    assert Stage(KINDS["gen plan"], ("--seed", "1")).name == PLAN.name
-    other = Stage(KINDS["gen plan"], ("--seed", "2"))
-    assert other.name != PLAN.name
-    assert Stage(KINDS["gen render"], (other.mark,), (other,)).name != RENDERED.name
-    assert PLAN.name.startswith("gen-plan-")
+    known = Stages()
+    plan, other = known.add("gen plan --seed 1"), known.add("gen plan --seed 2")
+    assert Stages().add(["gen", "plan", "--seed", "1"]).name == plan.name != other.name
+    assert known.add(f"gen render {plan}").name != known.add(f"gen render {other}").name
+    assert plan.name.startswith("gen-plan-")
+    assert known.add(f"score train scratch {plan}").name.startswith("score-train-scratch-")
+
+
+def test_another_version_of_the_code_is_another_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Stages().add("gen plan --seed 1").name
+    monkeypatch.setattr(stages, "version", lambda package: "99")
+    assert Stages().add("gen plan --seed 1").name != before
 
 
 def test_it_follows_from_the_contents_of_files_that_the_command_names(tmp_path: Path) -> None:
@@ -23,10 +28,10 @@ def test_it_follows_from_the_contents_of_files_that_the_command_names(tmp_path: 
     folder.mkdir()
     for place in (file, folder / "weights"):
         place.write_text("one")
-    words = [("--holdout", str(file)), (f"--preset={file}",), (f"jackalope:{folder}",), (f"open_clip:ViT-B-32@{file}",)]
+    given = (f"--holdout {file}", f"--preset={file}", f"jackalope:{folder}", f"open_clip:ViT-B-32@{file}")
 
     def names() -> list[str]:
-        return [Stage(KINDS["score run"], each).name for each in words]
+        return [Stages().add(f"score run {each}").name for each in given]
 
     before = names()
     assert names() == before
@@ -35,17 +40,22 @@ def test_it_follows_from_the_contents_of_files_that_the_command_names(tmp_path: 
     assert not set(before) & set(names())
 
 
-def test_arguments_name_the_folders(tmp_path: Path) -> None:
-    assert RENDERED.arguments(tmp_path) == [
-        "gen",
-        "render",
-        str(PLAN.out(tmp_path)),
-        "--out",
-        str(RENDERED.out(tmp_path)),
-    ]
-    assert VERIFIED.arguments(tmp_path) == ["gen", "verify", str(VERIFIED.out(tmp_path))]
+def test_arguments_name_the_folders_and_what_amends_has_no_out(tmp_path: Path) -> None:
+    known = Stages()
+    plan = known.add("gen plan")
+    rendered = known.add(f"gen render {plan}")
+    verified = known.add(f"gen verify {rendered}")
+    scored = known.add(f"score run {verified} --model jackalope:{plan}")
+    made = [str(stage.out(tmp_path)) for stage in (plan, rendered, verified, scored)]
+    assert rendered.arguments(tmp_path) == ["gen", "render", made[0], "--out", made[1]]
+    assert verified.arguments(tmp_path) == ["gen", "verify", made[2]]
+    assert scored.arguments(tmp_path)[2:] == [made[2], "--model", f"jackalope:{made[0]}", "--out", made[3]]
+    assert known.add(f"score audit {verified}").out(tmp_path).suffix == ".json"
 
 
 def test_order_puts_each_stage_once_after_what_it_reads() -> None:
-    again = Stage(KINDS["gen render"], (PLAN.mark,), (PLAN,))
-    assert [stage.name for stage in in_order([VERIFIED, again, PLAN])] == [PLAN.name, RENDERED.name, VERIFIED.name]
+    known = Stages()
+    plan = known.add("gen plan")
+    rendered = known.add(f"gen render {plan}")
+    verified = known.add(f"gen verify {rendered}")
+    assert in_order([verified, rendered, plan]) == [plan, rendered, verified]

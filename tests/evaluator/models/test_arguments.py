@@ -26,7 +26,7 @@ def test_values_may_hold_commas_and_signs() -> None:
 
 @pytest.mark.parametrize("text", ["dtype", "=1", "a b=1", ""])
 def test_what_is_no_pair(text: str) -> None:
-    with pytest.raises(UserError, match="Expected --model-args to be NAME=VALUE"):
+    with pytest.raises(UserError, match="Expected an argument of the model as NAME=VALUE"):
         parse_arguments((text,))
     with pytest.raises(UserError, match="'a' is given twice"):
         parse_arguments(("a=1,a=2",))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from evaluator.models.damage import damage_in
+from evaluator.models.weights import damage_in
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
 
@@ -43,9 +43,9 @@ def flipped(data: bytes) -> bytes:
         ("new.pt", lambda data: POINTER, "a pointer of Git LFS"),
         ("new.pt", lambda data: b"<html>404</html>", "it does not begin as torch.save writes it"),
         ("old.bin", lambda data: bytes(len(data)), "it does not begin as torch.save writes it"),
-        ("model.safetensors", lambda data: data[:-9], "it has 2,"),
-        ("model.safetensors", lambda data: data[:20], "its header is cut short"),
-        ("model.safetensors", lambda data: data[:9] + b"[" * 9 + data[18:], "its header is cut short"),
+        ("model.safetensors", lambda data: data[:-9], "it is cut short or changed"),
+        ("model.safetensors", lambda data: data[:20], "it is cut short or changed"),
+        ("model.safetensors", lambda data: data[:9] + b"[" * 9 + data[18:], "it is cut short or changed"),
         ("model.safetensors", lambda data: POINTER, "a pointer of Git LFS"),
     ],
 )  # fmt: skip

@@ -13,7 +13,6 @@ from PIL import Image
 
 from evaluator import evaluate
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
-from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.models.test_hf import _clip
@@ -71,17 +70,6 @@ def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ..
         for one, other in zip(found, expected, strict=True):
             assert one.dtype == np.float32
             np.testing.assert_allclose(one, other, atol=0.05)
-
-
-def test_the_key_follows_weights_and_preprocessing(clip: tuple[tuple[Any, ...], str]) -> None:
-    (network, preprocess, tokenizer), _ = clip
-    key = from_memory((network, preprocess, tokenizer), "m").key
-    assert from_memory((network, preprocess, tokenizer), "m").key == key
-    lambdas = [from_memory((network, lambda image: preprocess(image), tokenizer), "m").key for _ in range(2)]
-    assert len({key, *lambdas}) == 3  # what cannot be hashed is never taken for the same
-    with torch.no_grad():
-        network.logit_scale += 1
-    assert from_memory((network, preprocess, tokenizer), "m").key != key
 
 
 class Nothing:
@@ -147,8 +135,3 @@ def test_an_object_stays_on_its_device() -> None:
     check_device(None)
     with pytest.raises(UserError, match="The device 'cuda' is for a model that is named; move your object there"):
         check_device("cuda")
-
-
-def test_a_spec_is_loaded_as_ever(clip: tuple[tuple[Any, ...], str]) -> None:
-    spec = clip[1]
-    assert from_memory(clip[0], "m").info["weights_sha256"] == load_model(spec, "cpu").info["weights_sha256"]

@@ -11,7 +11,7 @@ import transformers
 from open_clip.tokenizer import HFTokenizer
 from safetensors.torch import save_file
 
-from evaluator.models.open_clip_config import check_open_clip_config, check_plain_sizes
+from evaluator.models.open_clip import check_open_clip_config, check_plain_sizes
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny

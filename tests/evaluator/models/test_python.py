@@ -1,9 +1,11 @@
 """Models of one's own: `python:module:factory`, what is filled in, what is refused."""
 
 import csv
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from PIL import Image
 
 from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.registry import load_model
+from evaluator.models.user_objects import networks_of, user_code
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
@@ -51,14 +54,6 @@ class Model(torch.nn.Module):
         return self.drop(self.layer(torch.tensor([list(map(float, i.getpixel((0, 0)))) for i in images]))).bfloat16()
     def encode_texts(self, texts):
         return [self.layer(torch.tensor([float(len(t)), 1, 2], requires_grad=True)) for t in texts]
-"""
-
-
-HELD = """
-import pathlib, torch
-class Held(Model):
-    def __init__(self):
-        self.network = torch.nn.PReLU(init=float(pathlib.Path("weight.txt").read_text()))
 """
 
 
@@ -105,24 +100,26 @@ def test_networks_are_counted_put_on_the_device_and_not_left_training(written: C
     assert (first.info["parameters"], first.info["device"]) == (16, "cpu")
     assert np.array_equal(first.encode_images(IMAGES), first.encode_images(IMAGES))
     assert first.encode_texts(TEXTS).shape == (3, 4)
-    assert first.key == _load(written(NETWORK.replace("SEED", "0"))).key
-    assert first.key != _load(written(NETWORK.replace("SEED", "1"))).key
 
 
-def test_the_key_follows_source_spec_weights_and_what_the_model_says(written: Callable[..., str]) -> None:
-    same = [_load(written(ENCODER)).key for _ in range(2)]
-    assert same[0] == same[1]
-    assert _load(written(ENCODER + "# changed\n")).key != same[0]
-    assert _load(written(ENCODER, "elsewhere")).key != same[0]
-    held = ENCODER + HELD
-    keys = []
-    for weight in ("1", "1", "2"):
-        Path("weight.txt").write_text(weight)
-        keys.append(_load(written(held, factory="Held")).key)
-    assert keys[0] == keys[1] != keys[2]
+def test_results_are_reused_under_the_key_that_the_object_gives(written: Callable[..., str]) -> None:
+    assert not _load(written(ENCODER)).reusable
     named = ENCODER + "    key = 'version 1'\n"
-    assert _load(written(named)).key == _load(written(named + "# changed\n")).key
+    first, changed = _load(written(named)), _load(written(named + "# changed\n"))
+    assert first.reusable
+    assert first.key == changed.key != _load(written(named.replace("version 1", "version 2"))).key
+    assert first.key != _load(written(named, "elsewhere")).key
     assert re.fullmatch(r"[0-9a-f]{16}", _load(written(ENCODER + "    key = '../../x'\n")).key)
+
+
+@pytest.mark.parametrize(("key", "kept"), [("", 0), ("    key = 'mine'\n", 1)])
+def test_what_a_model_without_a_key_computes_goes_with_its_run(
+    key: str, kept: int, written: Callable[..., str], drawn: Path, tmp_path: Path
+) -> None:
+    done = score_command("run", drawn, "--model", written(ENCODER + key), "--out", tmp_path / "run", "--limit", "2")
+    assert done.exit_code == 0, done.output
+    assert len(list((tmp_path / "cache").rglob("*.sqlite"))) == kept
+    assert not list((tmp_path / "run").rglob("*.sqlite"))
 
 
 def test_one_method_is_a_pair_scorer(written: Callable[..., str]) -> None:
@@ -158,8 +155,8 @@ WRONG = {  # model: what is changed, into what, what is said
     "rows": (ENCODER, "in texts", "in texts[:2]", r"Expected encode_texts of .* to give floating point embeddings of shape \(3, width\), got float64 of shape \(2, 3\)"),
     "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
     "width": (ENCODER, "1] for t", "1, 2] for t", r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)"),
-    "zeros": (ENCODER, "+ 1 for", "* 0 for", "encode_images .* nothing but zeros for image 1 of 2; such an embedding has no cosine"),
-    "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* of one width, got \(13,\) for text 2 of 3 \('a blue sphere'\) and \(10,\) for the first\."),
+    "zeros": (ENCODER, "+ 1 for", "* 0 for", "encode_images .* nothing but zeros for input 1 of 2; such an embedding has no cosine"),
+    "ragged": (ENCODER, TEXT_ROWS, "return [[1.0] * len(t) for t in texts]", r"encode_texts .* got object of shape \(3,\)"),
     "nothing": (ENCODER, TEXT_ROWS, "pass", r"encode_texts .* got object of shape \(\)"),
     "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number for 'a', got <U3"),
     "shape": (BULK, "len(text)] for i", "len(text), 0] for i", r"score_pairs .* numbers of shape \(2, 2\), got float16 of shape \(2, 3\)"),
@@ -198,9 +195,9 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, writte
         ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
         ("class Model: pass", "python:own_model:Model", r"\(Model\) has no method to score with; give it encode_images and"),
         ("class Model:\n  def encode_texts(self, t): pass", "python:own_model:Model", "has encode_texts alone; give it"),
-        (BULK + "    channels = 'fit'\n", "python:own_model:Model", "The channels of .* are 'fit'; give a tuple of names"),
+        (BULK + "    channels = 'fit'\n", "python:own_model:Model", "The attribute `channels` of .* is 'fit' "),
         (SCORER + "    channels = ('a', 'b')\n", "python:own_model:Model", "one number for 2 channels; give it score_pairs"),
-        (ENCODER + "    key = 3\n", "python:own_model:Model", "The key of .* is 3; give a text"),
+        (ENCODER + "    key = 3\n", "python:own_model:Model", r"The attribute `key` of .* is 3 \(.*\); mend it, or leave it out"),
     ],
 )  # fmt: skip
 def test_what_is_no_model_is_refused_in_one_sentence(source: str, spec: str, said: str, written: Callable[..., str]) -> None:  # fmt: skip
@@ -288,30 +285,28 @@ def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batch
     assert parts._model.calls == [(1, 2, [[0, 1]]), (2, 2, []), (1, 2, [[0, 1]])]
 
 
-def test_an_object_that_is_fitted_on_texts_is_told_them_and_changes_its_key(written: Callable[..., str]) -> None:
+def test_an_object_that_is_fitted_on_texts_is_told_them(written: Callable[..., str]) -> None:
     fits = SCORER + "    def fit_texts(self, texts, groups):\n        self.fitted = sorted(texts), len(groups)\n"
     model = _load(written(fits))
-    before = model.key
     model.fit_texts(tuple(TEXTS), [Group(frozenset("a"), frozenset(TEXTS))])
     assert model.fits_texts
     assert model._model.fitted == (sorted(TEXTS), 1)
-    assert model.key != before
 
 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (BULK + "    contested = 'yes'\n", "Expected contested of .* to be True or False, got 'yes'"),
-        (BULK + "    exposure = 3\n", r"The exposure of .* is a int; give an evaluator\.exposure\.Exposure"),
+        (BULK + "    contested = 'yes'\n", "The attribute `contested` of .* is 'yes'"),
+        (BULK + "    exposure = 3\n", "The attribute `exposure` of .* is 3 .*Exposure"),
         (
             "class Model:\n  def __init__(self, path, size=3): pass\n",
             "'Model' in own_model needs path, and is called without",
         ),
-        (ENCODER + "    info = 3\n", "The info of .* is 3; give a dictionary"),
-        (ENCODER + "    info = {'a': np.float32(1)}\n", r"The info of .* is \{'a': .*\}; give a dictionary"),
-        (BULK.replace("passes = 2", "passes = 'two'"), "The passes of .* are 'two'; give a whole number from 1"),
-        (BULK.replace('"length"', '"../x"', 1), "Expected the channel of .* to be letters"),
-        (BULK.replace('"length"', '"fit"', 1), "The channels of .* are .*; give a tuple of names"),
+        (ENCODER + "    info = 3\n", "The attribute `info` of .* is 3"),
+        (ENCODER + "    info = {'a': np.float32(1)}\n", "The attribute `info` of .* is {'a': "),
+        (BULK.replace("passes = 2", "passes = 'two'"), "The attribute `passes` of .* is 'two'"),
+        (BULK.replace('"length"', '"../x"', 1), "The attribute `channels` of .* pattern"),
+        (BULK.replace('"length"', '"fit"', 1), "The channels of .* are .*; give a tuple of different names"),
     ],
 )
 def test_attributes_of_the_wrong_kind_are_refused_before_anything_is_scored(source: str, said: str, written: Callable[..., str]) -> None:  # fmt: skip
@@ -336,8 +331,6 @@ def test_a_model_is_named_by_its_file(written: Callable[..., str], tmp_path: Pat
     assert [model.info["weights"] for model in models[:3]] == specs
     assert len({model.info["source_sha256"] for model in models}) == 1
     assert all(np.array_equal(model.encode_images(IMAGES), models[0].encode_images(IMAGES)) for model in models)
-    again = _load(specs[0])
-    assert again.key == models[0].key
 
 
 def test_a_file_need_not_be_in_the_working_directory(
@@ -408,10 +401,28 @@ def test_a_mistake_of_a_model_ends_a_run_in_one_sentence(written: Callable[..., 
     assert_one_sentence(done, "has encode_images alone")
 
 
-def test_out_of_memory_reaches_the_scoring(written: Callable[..., str]) -> None:
-    source = ENCODER.replace("return np.stack", "import torch; raise torch.OutOfMemoryError('full') or np.stack")
-    with pytest.raises(torch.OutOfMemoryError):
-        _load(written(source)).encode_images(IMAGES)
+@pytest.mark.parametrize(
+    "error", [MemoryError(), torch.OutOfMemoryError("full"), KeyboardInterrupt(), UserError("Expected a.")]
+)
+def test_lack_of_memory_a_stop_and_our_own_sentences_are_passed_on(error: BaseException) -> None:
+    with pytest.raises(type(error)), user_code("python:m:M", "score"):
+        raise error
+
+
+def test_only_lines_of_the_users_own_files_are_shown() -> None:
+    with pytest.raises(UserError) as caught, user_code("python:m:M", "score"):
+        json.loads("[")
+    assert caught.value.message.startswith("score of python:m:M ended with JSONDecodeError: Expecting value")
+    assert "json/decoder" not in caught.value.message
+
+
+def test_networks_are_found_in_attributes_and_containers() -> None:
+    inner, outer = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 4))
+    shared = SimpleNamespace(own=inner, deep={"a": [(SimpleNamespace(held=outer),)], "again": inner})
+    shared.itself = shared
+    assert {id(each) for each in networks_of(shared)} == {id(inner), id(outer)}
+    assert networks_of(outer) == [outer]
+    assert networks_of("no network") == []
 
 
 FACTORY = """

@@ -6,7 +6,7 @@ import warnings
 import pytest
 import transformers
 
-from evaluator.models.quiet import quiet
+from evaluator.models.hub import quiet
 
 
 def test_nothing_is_heard_inside_and_everything_after(caplog: pytest.LogCaptureFixture) -> None:

@@ -123,7 +123,8 @@ def test_arguments_of_families_of_other_packages(
     assert_one_sentence(other, "blind: has no argument 'size'")
     assert not (tmp_path / "more").exists()
     assert_one_sentence(
-        score_command("run", drawn, "--model", "bright:large", "--dtype", "auto"), "bright: has no argument 'dtype'"
+        score_command("run", drawn, "--model", "bright:large", "--model-args", "dtype=auto"),
+        "bright: has no argument 'dtype'",
     )
     with pytest.raises(UserError, match="The argument 'size' of bright: is 'x'"):
         load_model("bright:large", "cpu", size="x")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from evaluator.models.shared_prefix import SharedPrefix
+from evaluator.models.vqa import SharedPrefix
 
 PROMPTS = [[5, 6, 7, 8, 9, 10], [5, 6, 7, 1, 2], [5, 6, 7, 8, 9]]
 

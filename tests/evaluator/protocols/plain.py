@@ -107,7 +107,7 @@ def check_rows(
                 values[metric, *place].append(value)
     rows = {
         (row["metric"], row["kind"], row["skill"], row["level"], row["n"], row["split"]): row for row in results["rows"]
-        if row["protocol"] == protocol and not row["error"] and " - " not in row["split"] and row["average"].startswith("micro")
+        if row["protocol"] == protocol and not row["error"] and not row["is_gap"] and row["average"].startswith("micro")
     }  # fmt: skip
     assert {key for key, row in rows.items() if row["items"]} == set(values)
     for key, row in rows.items():
@@ -127,14 +127,13 @@ def check_rows(
 
 def check_gaps(protocol: str, results: Row) -> None:
     """Rows of gaps are the differences of the rows of two splits."""
-    keys = ("metric", "kind", "skill", "level", "n", "error")
-    values = {
-        (*(row[k] for k in keys), row["split"]): row["value"] for row in results["rows"] if row["protocol"] == protocol
-    }
-    gaps = [key for key in values if " - " in key[-1]]
-    for *key, split in gaps:
-        first, second = split.split(" - ")
-        assert values[*key, split] == pytest.approx(values[*key, first] - values[*key, second], abs=2e-6)
+    keys = ("metric", "kind", "skill", "level", "n", "error", "split", "minus")
+    rows = [row for row in results["rows"] if row["protocol"] == protocol]
+    values = {tuple(row[k] for k in keys): row["value"] for row in rows}
+    gaps = [key for key in values if key[-1]]
+    for key in gaps:
+        *of, first, second = key
+        assert values[key] == pytest.approx(values[*of, first, None] - values[*of, second, None], abs=2e-6)
     assert protocol == "integration" or gaps
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.protocols.assertions import read_assertions
+from evaluator.protocols.errors import read_assertions
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 from tests.evaluator.synthetic import Builder

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.protocols.categories import averages_categories, category_means, category_weights, kinds_and_skills
+from evaluator.metrics.averages import category_weights
 from evaluator.protocols.items import Items
-from evaluator.protocols.results import Outcome
+from evaluator.protocols.results import Outcome, category_means, kinds_and_skills
 
 NAMES = st.sampled_from("abc")
 PATHS = st.lists(st.lists(NAMES, min_size=1, max_size=3).map(tuple), min_size=1, max_size=30)
@@ -68,17 +67,7 @@ def test_a_kind_without_scored_items_has_no_mean() -> None:
     (row,) = category_means(
         items, [Outcome("accuracy", np.ones(2), np.zeros(2, dtype=bool), np.full(2, 0.5))], kinds_and_skills(items)
     )
-    assert (row["value"], row["chance"], row["unscored"]) == (None, None, 2)
-
-
-def test_the_benchmark_says_whether_its_authors_average() -> None:
-    for manifest, expected in (
-        ({}, False),
-        ({"reading": {"averages": False}}, False),
-        ({"reading": {"averages": True}}, True),
-    ):
-        scores = SimpleNamespace(benchmark=SimpleNamespace(manifest=manifest))
-        assert averages_categories(scores) is expected  # type: ignore[arg-type]
+    assert (row["value"], row["items"], row["unscored"]) == (None, 0, 2)
 
 
 def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluator.protocols.comparison import beats, chance, recall_at_k, tied, wrong_choices
+from evaluator.metrics.comparison import beats, chance, recall_at_k, tied, wrong_choices
 
 ROWS = 100
 

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.protocols.assertions import ATOMS, Assertions
-from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, METRICS, WRONG, error_directions
+from evaluator.protocols.errors import (
+    ATOMS,
+    BY_ATOM,
+    BY_FAMILIARITY,
+    FAMILIARITY,
+    METRICS,
+    WRONG,
+    Assertions,
+    error_directions,
+)
 from evaluator.protocols.pools import item_pools, true_texts
 from evaluator.runs.measure import measure
 from evaluator.statistics.intervals import cluster_mean

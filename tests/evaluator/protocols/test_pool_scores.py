@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.protocols.pool_scores import CosineScores, MatrixScores, PoolScores
+from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 
 
 @pytest.mark.parametrize("mapped", [False, True])

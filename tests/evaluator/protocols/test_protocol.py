@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from evaluator.protocols import registry
-from evaluator.protocols.protocol import BY_SPLIT, Protocol, lazy
-from evaluator.protocols.results import ProtocolResults, Results, recall, tabulate
+from evaluator.protocols.protocol import Layout, Protocol
+from evaluator.protocols.records import Results
+from evaluator.protocols.results import ProtocolResults, recall, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
-from evaluator.report.latex import latex_tables
-from evaluator.report.tables.table import Cell, Column, Line, Table
+from evaluator.report.files import latex_tables
 from evaluator.runs.measure import measure
 from tests.evaluator.conftest import score_command
 from tests.evaluator.synthetic import Builder, find, write_run
@@ -22,11 +22,7 @@ class Strict(Protocol):
     """Whether the truth beats every false text."""
 
     name = "strict"
-    figures = (BY_SPLIT, lazy("tests.evaluator.protocols.test_protocol:draw", colour="red"))
-    tables = (
-        lazy("evaluator.report.tables.of_protocol:pivot", lines=["split"], columns=["kind"]),
-        lazy("tests.evaluator.protocols.test_protocol:tabulate_best"),
-    )
+    layout = Layout(["split"], ["kind"])
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
@@ -35,17 +31,6 @@ class Strict(Protocol):
 
     def caption(self, results: Results) -> str:
         return "Strictly."
-
-
-def draw(results: list[Results], protocol: str, colour: str) -> list[str]:
-    """A figure that only this protocol has."""
-    return [f"<svg>{len(results)} {protocol} {colour}</svg>"]
-
-
-def tabulate_best(results: Results, protocol: str) -> list[Table]:
-    """A table that only this protocol has."""
-    best = str(max(row["value"] for row in results["rows"]))
-    return [Table(["protocol"], [Column("best")], [Line([protocol], [Cell(best)])])]
 
 
 @pytest.fixture
@@ -69,12 +54,10 @@ def test_it_is_measured(folder: Path) -> None:
 
 def test_it_is_drawn_and_tabulated(folder: Path) -> None:
     results = measure(folder)
-    by_split, own = figures([results])
+    (by_split,) = figures([results])
     assert "strictly right, %" in by_split
-    assert own == "<svg>1 strict red</svg>"
     text = latex_tables(results)["strict"]
     assert r"split & swap & flip & items/clusters \\" in text or r"split & flip & swap & items/clusters \\" in text
-    assert r"strict & 1.0 \\" in text
     assert "Strictly.}" in text
 
 
@@ -83,8 +66,3 @@ def test_the_command_measures_and_prints_it(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "strictly right" in done.stdout
     assert (folder / "tables" / "strict.tex").exists()
-
-
-def test_what_is_drawn_is_imported_only_when_it_is_drawn() -> None:
-    with pytest.raises(ModuleNotFoundError):
-        lazy("no.such.module:function")([], "strict")

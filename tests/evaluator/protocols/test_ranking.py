@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.protocols import ranking
-from evaluator.protocols.comparison import recall_at_k
-from evaluator.protocols.pool_scores import CosineScores, MatrixScores
-from evaluator.protocols.ranking import ranks
+from evaluator.metrics import ranking
+from evaluator.metrics.comparison import recall_at_k
+from evaluator.metrics.ranking import CosineScores, MatrixScores, ranks
 from tests.evaluator.synthetic import planted
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evaluator.protocols.items import Items
-from evaluator.protocols.results import GAPS, all_won, difference, error_shares, recall, tabulate, tabulate_over_n
+from evaluator.protocols.records import split_of
+from evaluator.protocols.results import GAPS, difference, error_shares, over_n, recall, tabulate
 
 
 def make_items(scores: list[list[float]], splits: list[str]) -> Items:
@@ -31,13 +32,6 @@ def test_recall_counts_wins_ties_and_chance() -> None:
     assert first.chance == pytest.approx([1 / 3] * 3)
 
 
-def test_all_comparisons_must_be_won_and_a_tie_decides_where_none_is_lost() -> None:
-    high, low = np.array([1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0])
-    outcome = all_won("m", 0.25, [(high, low), (high, np.zeros(3))])
-    assert (outcome.value.tolist(), outcome.tie.tolist()) == ([1, 0, 0], [False, True, False])
-    assert outcome.chance.tolist() == [0.25] * 3
-
-
 def test_errors_fall_to_the_winning_kind_and_are_shared_by_ties() -> None:
     items = make_items([[0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 0]], ["seen"] * 4)
     shares = {share.error: share for share in error_shares(items, "share", items.false)}
@@ -49,7 +43,7 @@ def test_errors_fall_to_the_winning_kind_and_are_shared_by_ties() -> None:
 
 def test_rows_have_the_mean_of_each_split_and_the_gaps_between_them() -> None:
     items = make_items([[1, 0], [0, 1], [1, 0], [1, 0]], ["seen", "seen", "unseen", "unseen"])
-    rows = {row["split"]: row for row in tabulate(items, [recall(items, items.false)])}
+    rows = {split_of(row): row for row in tabulate(items, [recall(items, items.false)])}
     assert {split: row["value"] for split, row in rows.items()} == {"seen": 0.5, "unseen": 1, "seen - unseen": -0.5}
     assert (rows["seen"]["items"], rows["seen"]["clusters"], rows["seen"]["chance"]) == (2, 2, 0.5)
     assert rows["seen - unseen"]["unit"] == "difference"
@@ -80,6 +74,6 @@ def test_a_difference_is_taken_item_by_item() -> None:
 def test_a_mean_over_n_gives_every_n_the_same_weight() -> None:
     items = make_items([[1, 0], [0, 1], [0, 1], [0, 1]], ["seen"] * 4)
     items = replace(items, counts=np.array([[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0]]))
-    (row,) = tabulate_over_n(items, [recall(items, items.false)], [])
+    (row,) = tabulate(items, [recall(items, items.false)], [], gaps=False, average=over_n(items))
     assert (row["value"], row["average"]) == (0.5, "macro (over n)")
     assert row["sd"] == pytest.approx(np.std([1, 0], ddof=1), abs=1e-6)

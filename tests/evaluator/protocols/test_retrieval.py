@@ -13,7 +13,7 @@ from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
 from generator.base.files import write_json, write_table
 from generator.dataset.reader import Benchmark, Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from tests.evaluator.protocols.plain import tie, wins
 from tests.evaluator.synthetic import Row, find, planted
 

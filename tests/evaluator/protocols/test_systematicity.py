@@ -28,8 +28,8 @@ def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(
     run = write_run(builder.write(tmp_path / "d"), tmp_path / "run", lambda n: planted(builder.rng, n))
     rows = measure(run)["rows"]
     assert {row["kind"] for row in rows if row["metric"] == "R@1"} == {"atom"}
-    of_skill = [row for row in rows if row["metric"] == "R@1" and row["skill"] and " - " not in row["split"]]
-    pooled = [row for row in rows if row["metric"] == "R@1" and not row["skill"] and " - " not in row["split"]]
+    of_skill = [row for row in rows if row["metric"] == "R@1" and row["skill"] and not row["is_gap"]]
+    pooled = [row for row in rows if row["metric"] == "R@1" and not row["skill"] and not row["is_gap"]]
     assert {row["skill"] for row in of_skill} == {"attribute", "relation"}
     assert sum(row["items"] for row in of_skill) == sum(row["items"] for row in pooled) == 60
     assert all(row["unscored"] == 0 for row in pooled)

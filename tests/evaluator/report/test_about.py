@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.report.about import about_splits
+from evaluator.report.page import about_splits
 from generator.dataset.reader import Benchmark
 from generator.dataset.writer import WorldWriter, write_benchmark
 

@@ -79,7 +79,14 @@ def _results(value: float | None) -> dict[str, Any]:
         "protocol": "binary", "metric": "accuracy", "error": None, "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
         "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
     }  # fmt: skip
-    return {"model": "m", "cells": [], "rows": [{**row, "split": s} for s in ("val", "seen", "partial", "unseen")]}
+    return {
+        "model": "m",
+        "cells": [],
+        "rows": [
+            {**row, "split": s, "minus": None, "is_gap": False, "is_main": True}
+            for s in ("val", "seen", "partial", "unseen")
+        ],
+    }
 
 
 @pytest.mark.parametrize("value", [0.8, None])

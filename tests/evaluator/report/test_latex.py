@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.report.latex import latex_tables, write_latex
-from evaluator.report.tables.cells import p_value, percent
-from evaluator.report.tables.latex import escape
+from evaluator.report.cells import p_value, percent
+from evaluator.report.files import latex_tables, write_latex
+from evaluator.report.writers import escape
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run

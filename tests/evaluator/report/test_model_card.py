@@ -9,7 +9,7 @@ from evaluator import evaluate
 from evaluator.report.model_card import write_model_card
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.report.tables.test_cells import ROW
+from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import Row
 
 

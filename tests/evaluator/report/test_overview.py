@@ -1,50 +1,58 @@
-"""Lines that stand models side by side."""
+"""Models side by side: which lines and columns there are."""
 
-from evaluator.report.overview import main_lines, read_lines, shown_splits, varying_entries, varying_labels
-from tests.evaluator.report.tables.test_cells import ROW
+from evaluator.analysis.pooling import pool_runs
+from evaluator.report.overview import main_lines, read_lines, side_by_side
+from evaluator.report.table import Table
+from tests.evaluator.analysis.test_pooling import made_run
+from tests.evaluator.report.conftest import GAP, ROW
 from tests.evaluator.synthetic import Row
 
 
-def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:
-    return {"model": model, "benchmark": benchmark, "rows": [{**ROW, **row} for row in rows]}
+def entries(*runs: tuple[str, tuple[Row, ...]]) -> list[Row]:
+    return pool_runs([{**made_run(model=model), "rows": [{**ROW, **row} for row in rows]} for model, rows in runs])
 
 
-FIRST = _entry(
-    {},
-    {"split": "unseen"},
-    {"metric": "hidden", "n": 3},
-    {"metric": "second"},
-    {"protocol": "pairs", "metric": "group", "kind": "swap"},
-)
-OTHER = _entry({"split": "seen - unseen"}, {"protocol": "pairs", "metric": "group", "kind": "flip"}, model="c")
+FIRST = (
+    "a",
+    ({}, {"split": "unseen"}, {"metric": "hidden", "n": 3}, {"metric": "second", "is_main": False},
+     {"protocol": "pairs", "metric": "group", "kind": "swap"}),
+)  # fmt: skip
+OTHER = ("c", (GAP, {"protocol": "pairs", "metric": "group", "kind": "flip"}))
+
+
+def shown(found: list[Row]) -> Table:
+    return side_by_side(found, read_lines(found), 2)
 
 
 def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
-    lines = read_lines([FIRST, OTHER])
     found = [
-        [(line.entry["model"], line.first["metric"], line.first["kind"], *line.rows) for line in group]
-        for group in lines
-    ]
-    assert found == [
-        [("a", "accuracy", None, "seen", "unseen"), ("c", "accuracy", None, "seen - unseen")],
-        [("a", "second", None, "seen")], [("a", "group", "swap", "seen")], [("c", "group", "flip", "seen")],
+        (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows) for line in read_lines(entries(FIRST, OTHER))
     ]  # fmt: skip
-
-
-def test_the_main_metric_is_the_first_of_a_protocol() -> None:
-    assert [group[0].first["metric"] for group in main_lines([FIRST, OTHER])] == ["accuracy", "group", "group"]
+    assert found == [
+        ("a", "accuracy", None, "seen", "unseen"), ("c", "accuracy", None, "seen - unseen"),
+        ("a", "second", None, "seen"), ("a", "group", "swap", "seen"), ("c", "group", "flip", "seen"),
+    ]  # fmt: skip
+    metrics = [line.first["metric"] for line in main_lines(entries(FIRST, OTHER))]
+    assert metrics == ["accuracy", "accuracy", "group", "group"]
 
 
 def test_what_differs_has_a_column() -> None:
-    lines = [line for group in read_lines([FIRST, OTHER]) for line in group]
-    assert shown_splits(lines) == ["seen", "unseen", "seen - unseen"]
-    assert varying_labels(lines) == ["kind"]
-    assert varying_entries([FIRST]) == []
-    assert varying_entries([FIRST, OTHER]) == ["model"]
-    assert varying_entries([FIRST, _entry(benchmark="x")]) == ["benchmark"]
-    assert varying_entries([FIRST, _entry()]) == ["model"]
+    table = shown(entries(FIRST, OTHER))
+    assert list(table.labels) == ["protocol", "metric", "kind", "model"]
+    heads = [column.head for column in table.columns]
+    assert heads == ["seen %", "unseen %", "seen - unseen %", "chance %", "items", "groups", "ties", "unscored"]
+    assert (table.lines[0].cells[0].text, table.lines[0].cells[0].interval) == ("50.00", "[40.00, 60.00]")
+    assert table.lines[1].cells[0].text == "–"
+    assert list(shown(entries(("a", ({},)))).labels) == ["protocol", "metric"]
 
 
 def test_a_benchmark_with_val_alone_shows_it() -> None:
-    lines = [line for group in read_lines([_entry({"split": "val"})]) for line in group]
-    assert shown_splits(lines) == ["val"]
+    assert shown(entries(("a", ({"split": "val"},)))).columns[0].head == "val %"
+
+
+def test_a_split_that_holds_the_others_gives_the_counts() -> None:
+    """By familiarity `full` has all items, so that a sum over the splits would count them twice."""
+    rows = ({"split": "full", "items": 9}, {"split": "seen", "items": 5}, {"split": "mixed", "items": 3})
+    table = shown(entries(("a", rows)))
+    items = [column.head for column in table.columns].index("items")
+    assert [line.cells[items].text for line in table.lines] == ["9"]

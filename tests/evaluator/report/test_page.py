@@ -14,8 +14,9 @@ from PIL import Image
 
 from evaluator.api import evaluate
 from evaluator.protocols.errors import METRICS as ERRORS
+from evaluator.protocols.records import split_of
+from evaluator.report.cells import interval, number, p_value
 from evaluator.report.page import write_page
-from evaluator.report.tables.cells import chance, interval, p_value, value
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
@@ -137,10 +138,9 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
         numbers = " ".join(
             "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")
         )
-        assert (
-            " ".join(f"{row['split']} {value(row)} {interval(row)} {p_value(row['p'])} {numbers} {chance(row)}".split())
-            in words
-        )
+        value, chance = (number(row[name], row["unit"]) for name in ("value", "chance"))
+        shown = f"{split_of(row)} {value} {interval(row) or '–'} {p_value(row['p'])} {numbers} {chance}"
+        assert " ".join(shown.split()) in words
     assert "certificate: not verified" in words
     assert "95% interval" in words
     assert "half:right on color-shape-3x3-b0" in words

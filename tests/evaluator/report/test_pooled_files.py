@@ -6,7 +6,7 @@ import pyarrow.csv
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.provenance.contamination import CONTAMINATED, MARK
-from evaluator.report.pooled_files import write_pooled
+from evaluator.report.files import write_pooled
 from tests.evaluator.analysis.test_pooling import made_run, trained
 
 

@@ -32,7 +32,7 @@ def test_the_table_is_the_one_that_the_command_prints(found: Evaluation) -> None
     assert {"seen %", "partial %", "unseen %", "chance %", "items"} <= set(table.columns)
     line = next(line for line in printed.splitlines() if line.strip().startswith("binary"))
     assert table["items"][0] in line.split()
-    assert table["seen %"][0].startswith("100.0 (")
+    assert table["seen %"][0].startswith("100.0 [")
     assert set(found.table()["protocol"]) == {"binary", "retrieval"}
     with pytest.raises(UserError, match=r"has no protocol 'binery'; did you mean 'binary'\?"):
         found.table("binery")
@@ -46,7 +46,7 @@ def test_a_notebook_shows_the_table_and_names_as_they_are(bags: None, drawn: Pat
     assert "&lt;b&gt;mine&lt;/b&gt; on" in shown
     assert "<b>" not in shown
     assert shown.count("<table") == 1
-    for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ("):
+    for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["):
         assert part in shown
         assert part in repr(found)
 

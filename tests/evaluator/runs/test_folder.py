@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.cli.results_table import print_table
-from evaluator.report.latex import latex_tables
-from evaluator.runs.folder import open_run, pool_path, read_results
+from evaluator.cli.results_table import print_results
+from evaluator.report.files import latex_tables
+from evaluator.runs.folder import open_run, read_results
 from evaluator.runs.measure import measure
+from evaluator.scoring.writing import pool_path
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -93,7 +94,7 @@ def test_pools_and_channels_have_plain_names(name: str) -> None:
 def _shown(folder: Path) -> None:
     """What is made of a run's results: the table of a terminal and the tables for papers."""
     results = read_results(open_run(folder))
-    print_table([results], full=True)
+    print_results([results], full=True)
     latex_tables(results)
 
 

@@ -68,7 +68,7 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
         assert rows
         assert {row["limit"] for row in rows} == {"2"}
     of_limit = evaluate(spec, drawn, protocols="binary", limit=2).results
-    assert sum(row["items"] for row in of_limit["rows"] if " - " not in row["split"]) == 2
+    assert sum(row["items"] for row in of_limit["rows"] if not row["is_gap"]) == 2
     assert of_limit["factors"]["design"] != whole["factors"]["design"]  # so that they are never pooled
     refused = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--out", out)
     assert refused.exit_code == 2
@@ -82,4 +82,5 @@ def test_every_item_under_the_limit_has_the_score_that_it_has_without(bags: None
         for limit in (None, 9)
     )
     assert len(few) == 18
-    assert few["scores"].tolist() == whole.loc[few.index, "scores"].tolist()
+    for scores, expected in zip(few["scores"], whole.loc[few.index, "scores"], strict=True):
+        assert scores == pytest.approx(expected, abs=1e-6)  # a batch of another size may differ in the last digit

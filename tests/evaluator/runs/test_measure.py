@@ -12,7 +12,7 @@ from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json, write_table
 from generator.base.parquet import read_table
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 

@@ -11,6 +11,7 @@ import pytest
 from evaluator import evaluate
 from evaluator.analysis.comparison import compare
 from evaluator.analysis.pooling import pool_runs
+from evaluator.protocols.records import split_of
 from evaluator.runs.folder import open_run, split_run
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, splits_of
@@ -52,7 +53,7 @@ def partitions(benchmark: str, tmp_path: Path) -> Path:
 def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[int, float | None]]:
     """Number of items and accuracy of every split."""
     rows = [row for row in results["rows"] if row["kind"] == kind and row["metric"] == "accuracy"]
-    return {row["split"]: (row["items"], row["value"]) for row in rows}
+    return {split_of(row): (row["items"], row["value"]) for row in rows}
 
 
 def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     benchmark = f"winoground:{write_winoground(tmp_path / 'files')}"
     partitions = audited(benchmark, tmp_path / "out", "a red thing\na blue thing\n")
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    rows = {row["split"]: row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
+    rows = {split_of(row): row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
     assert {split: rows[split]["items"] for split in ("full", "seen", "mixed", "unseen")} == {
         "full": 3, "seen": 1, "mixed": 1, "unseen": 1,
     }  # fmt: skip
@@ -188,9 +189,9 @@ def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path
     )]  # fmt: skip
     table.write_text("\n".join(lines) + "\n")
     partitions = audited(f"table:{table}", tmp_path / "out")
+    from evaluator.benchmarks.candidates import benchmark_tables
     from evaluator.benchmarks.registry import write_questions
-    from evaluator.benchmarks.score_tables.candidates import benchmark_tables
-    from evaluator.benchmarks.score_tables.table import read_table
+    from evaluator.benchmarks.tables import read_table
     from generator.dataset.reader import Benchmark
 
     written = write_questions(tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False)))

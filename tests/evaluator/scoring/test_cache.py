@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from evaluator.scoring.cache import EmbeddingCache, VectorCache
+from evaluator.scoring.cache import EMBEDDINGS, VectorCache
 from generator.base.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
@@ -21,7 +21,7 @@ _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_put_is_got_bit_by_bit(tmp_path: Path, data: st.DataObject, names: list[str], size: int) -> None:
     vectors = data.draw(hnp.arrays(np.float32, (len(names), size), elements=st.floats(width=32)))
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(names, vectors)
         got = cache.get([*names, "of this nothing is known, surely"])
     assert set(got) == set(names)
@@ -32,22 +32,16 @@ def test_what_is_put_is_got_bit_by_bit(tmp_path: Path, data: st.DataObject, name
 
 def test_many_inputs_are_found_and_the_last_put_counts(tmp_path: Path) -> None:
     names = [f"text:{i}" for i in range(1203)]
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(names, np.zeros((1203, 2)))
         cache.put(names, np.stack([np.arange(1203), -np.arange(1203)], axis=1))
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         got = cache.get(names)
     assert np.array_equal(np.stack([got[name] for name in names])[:, 0], np.arange(1203, dtype=np.float32))
 
 
-def test_models_do_not_share(tmp_path: Path) -> None:
-    with EmbeddingCache("one", tmp_path) as one, EmbeddingCache("two", tmp_path) as two:
-        one.put(["image:x"], np.ones((1, 3)))
-        assert two.get(["image:x"]) == {}
-
-
 def test_the_cache_lies_where_the_user_says(tmp_path: Path) -> None:
-    with EmbeddingCache("model") as cache:
+    with VectorCache.of_model(EMBEDDINGS, "model", None) as cache:
         cache.put(["image:x"], np.ones((1, 3)))
     assert (tmp_path / "cache" / "jackalope" / "embeddings" / "model.sqlite").exists()
 
@@ -56,58 +50,51 @@ def test_a_killed_process_leaves_what_it_had_put(tmp_path: Path) -> None:
     code = f"""
 import os, numpy as np
 from pathlib import Path
-from evaluator.scoring.cache import EmbeddingCache
-cache = EmbeddingCache("model", Path({str(tmp_path)!r}))
+from evaluator.scoring.cache import VectorCache
+cache = VectorCache(Path({str(tmp_path / "model.sqlite")!r}))
 cache.put(["a", "b"], np.ones((2, 3)))
-cache._database.execute("INSERT INTO embeddings VALUES ('c', x'00')")
+cache._database.execute("INSERT INTO vectors VALUES ('c', x'00')")
 os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         assert set(cache.get(["a", "b", "c"])) == {"a", "b"}
 
 
 @pytest.mark.parametrize("damage", ["header", "middle"])
 def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) -> None:
     path, names = tmp_path / "model.sqlite", [f"text:{i}" for i in range(2000)]
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(names, np.ones((2000, 64)))
     data = path.read_bytes()
     start = 0 if damage == "header" else 8192
     path.write_bytes(data[:start] + b"\xff" * (len(data) - start))
 
     def use() -> None:
-        with EmbeddingCache("model", tmp_path) as cache:
+        with VectorCache(tmp_path / "model.sqlite") as cache:
             cache.get(names)
 
-    with pytest.raises(UserError, match=r"embedding cache .*model\.sqlite cannot be used"):
+    with pytest.raises(UserError, match=r"cache .*model\.sqlite cannot be used"):
         use()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE embeddings SET vector = x'0000803f0000803f0000803f' WHERE input = 'b'",  # as older versions kept it
-        "UPDATE embeddings SET vector = (SELECT vector FROM embeddings WHERE input = 'a') WHERE input = 'b'",
-        "UPDATE embeddings SET vector = zeroblob(20) WHERE input = 'b'",
-        "UPDATE embeddings SET vector = x'' WHERE input = 'b'",
-        "UPDATE embeddings SET vector = substr(vector, 5) WHERE input = 'b'",
+        "UPDATE vectors SET vector = x'0000803f0000803f0000803f' WHERE input = 'b'",  # as older versions kept it
+        "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE input = 'a') WHERE input = 'b'",
+        "UPDATE vectors SET vector = zeroblob(20) WHERE input = 'b'",
+        "UPDATE vectors SET vector = x'' WHERE input = 'b'",
+        "UPDATE vectors SET vector = substr(vector, 5) WHERE input = 'b'",
     ],
 )
 def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture) -> None:
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(["a", "b"], np.arange(6).reshape(2, 3))
     with sqlite3.connect(tmp_path / "model.sqlite") as database:
         database.execute(change)
-    with EmbeddingCache("model", tmp_path) as cache:
+    with VectorCache(tmp_path / "model.sqlite") as cache:
         assert set(cache.get(["a", "b"])) == {"a"}
-        assert "1 entries of the embedding cache" in caplog.text
+        assert "1 entries of the cache" in caplog.text
         cache.put(["b"], np.ones((1, 3)))
         assert set(cache.get(["a", "b"])) == {"a", "b"}
-
-
-def test_what_is_forgotten_is_computed_again(tmp_path: Path) -> None:
-    with VectorCache(tmp_path / "a.sqlite") as cache:
-        cache.put(["a", "b"], np.ones((2, 3)))
-        cache.forget(["b", "c"])
-        assert list(cache.get(["a", "b", "c"])) == ["a"]

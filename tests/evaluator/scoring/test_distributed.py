@@ -157,7 +157,7 @@ def test_what_is_damaged_in_the_cache_is_computed_again_and_nothing_else(
     files = sorted((tmp_path / "cache").rglob("*.sqlite"))
     for file in files:
         with sqlite3.connect(file) as database:
-            database.execute("UPDATE embeddings SET vector = zeroblob(20) WHERE rowid IN (1, 5)")
+            database.execute("UPDATE vectors SET vector = zeroblob(20) WHERE rowid IN (1, 5)")
     for _ in range(2):
         _finish(_start(make, tmp_path / "log", drawn, tmp_path / "again", tmp_path / "cache", ranks))
         assert _scores(tmp_path / "again") == _scores(tmp_path / "one")
@@ -198,10 +198,6 @@ def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
             Process.from_environment()
 
 
-def never(rows: np.ndarray) -> None:
-    raise AssertionError(f"{rows} were computed again")
-
-
 def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
     def names(rows: np.ndarray) -> list[str]:
         return ["abcd"[row] for row in rows]
@@ -217,7 +213,7 @@ def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
         assert set(first.get(["a", "b", "c", "d"])) == set(second.get(["a", "b", "c"])) == {"a", "b", "c"}
         rows = np.arange(4)
         assert first.known(names, rows).tolist() == second.known(names, rows).tolist() == [True, True, True, False]
-        gathered = first.gather(names, 3, never)
+        gathered = first.gather(names, 3)
     assert (gathered.dtype, gathered.tolist()) == (np.float32, [[1, 1], [2, 2], [3, 3]])
     remove_parts(tmp_path)
     with store(0, 1) as alone:
@@ -249,7 +245,7 @@ def test_what_another_process_writes_meanwhile_is_not_computed_again(
             return found
 
         monkeypatch.setattr(first, "get", late)
-        assert first.gather(lambda rows: ["a" for _ in rows], 1, never).tolist() == [[1, 1]]
+        assert first.gather(lambda rows: ["a" for _ in rows], 1).tolist() == [[1, 1]]
 
 
 def test_processes_that_give_nothing_are_not_waited_for_forever(
@@ -261,4 +257,4 @@ def test_processes_that_give_nothing_are_not_waited_for_forever(
         VectorStore(cache, tmp_path, "texts", Process(0, 2)) as store,
         pytest.raises(UserError, match=r"have not given 2 of the texts for .*; run the same command again to continue"),
     ):
-        store.gather(lambda rows: ["ab"[row] for row in rows], 2, never)
+        store.gather(lambda rows: ["ab"[row] for row in rows], 2)

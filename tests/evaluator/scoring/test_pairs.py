@@ -24,7 +24,7 @@ from evaluator.scoring.score import score
 from generator.base.errors import UserError
 from generator.base.files import write_table
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.schema import SCORES
+from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.needs import all_pairs, contest_ids, needs_of, pair_ids, pool_ids
 from tests.evaluator.scorers import Reader, score_of

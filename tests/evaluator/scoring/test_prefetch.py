@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from evaluator.scoring.prefetch import prefetch
+from evaluator.scoring.batches import prefetch
 
 BATCHES = [[0, 1], [2], [3, 4], [5]]
 

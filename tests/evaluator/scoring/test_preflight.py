@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from evaluator.scoring.batches import announce_time
 from evaluator.scoring.distributed import Process
-from evaluator.scoring.preflight import announce_time, describe_cost, describe_limits
+from evaluator.scoring.score import describe_cost, describe_limits
 from tests.evaluator.needs import needs_of
 from tests.evaluator.scorers import Reader, TorchBag
 

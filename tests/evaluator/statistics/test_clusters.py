@@ -8,7 +8,7 @@ from evaluator.statistics.clusters import Clusters
 
 
 def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
-    found = Clusters.of(["b", "a", "b"], ["red cube|blue ball", "red cube|red cube", ""], ["s1", "s0", "s1"])
+    found = Clusters.of(["b", "a", "b"], ["red cube;blue ball", "red cube;red cube", ""], ["s1", "s0", "s1"])
     assert found.codes.tolist() == [1, 0, 1]
     assert found.scenes.tolist() == [1, 0, 1]
     assert found.weights[found.shown].round(4).tolist() == [[0.7071, 0.7071], [0, 1], [0, 0]]
@@ -21,7 +21,7 @@ def test_without_bindings_and_scenes_items_share_their_cluster_alone() -> None:
     assert len(found) == 3
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "r c", "r c|b s"])), min_size=1), st.data())
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "r c", "r c;b s"])), min_size=1), st.data())
 def test_some_of_the_items_keep_what_they_share(items: list[tuple[str, str]], data: st.DataObject) -> None:
     rows = np.array(data.draw(st.lists(st.integers(0, len(items) - 1), min_size=1)))
     names, bindings = zip(*items, strict=True)

@@ -43,8 +43,8 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float,
     rng = np.random.default_rng(3)
     names, bindings = zip(*block_cells(3, 3), strict=True)
     means = CrossedMeans(Clusters.of(np.repeat(names, 6), np.repeat(bindings, 6)))
-    known = sorted({b for each in bindings for b in each.split("|")})
-    shown = np.array([[b in each.split("|") for b in known] for each in bindings]) / 2**0.5
+    known = sorted({b for each in bindings for b in each.split(";")})
+    shown = np.array([[b in each.split(";") for b in known] for each in bindings]) / 2**0.5
     groups = np.unique(names, return_inverse=True)[1]
     held = 0
     for _ in range(400):

@@ -164,10 +164,11 @@ def test_equal_strata_change_nothing() -> None:
 
 def test_a_p_value_belongs_to_its_interval() -> None:
     """An interval that ends at 0 has a p-value of one minus its level."""
-    assert p_from_interval(0.1, 0, 0.2, 0.95) == pytest.approx(0.05)
-    assert p_from_interval(-0.1, -0.3, 0, 0.9) == pytest.approx(0.1)
-    assert p_from_interval(0.1, 0.05, 0.2, 0.95) < 0.001
-    assert np.isnan(p_from_interval(np.nan, np.nan, np.nan, 0.95))
+    assert p_from_interval(0.1, 0, 0.2, 0.95, 7) == pytest.approx(0.05)
+    assert p_from_interval(-0.1, -0.3, 0, 0.9, 2) == pytest.approx(0.1)
+    assert p_from_interval(0.1, 0.05, 0.2, 0.95, 100) < 0.001
+    assert p_from_interval(0.1, 0.05, 0.2, 0.95, 2) > 0.01  # few clusters know little of the tails
+    assert np.isnan(p_from_interval(np.nan, np.nan, np.nan, 0.95, 7))
 
 
 def test_a_share_is_compared_with_its_chance() -> None:

@@ -59,7 +59,7 @@ def test_clusters_alone_agree_with_integration(right: list[int], sizes: list[int
 @pytest.mark.full
 def test_bindings_that_clusters_share_agree_with_integration() -> None:
     """Four clusters, three bindings, each cluster with two of them or one twice."""
-    shown = ["a|b", "a|c", "b|c", "a|a"]
+    shown = ["a;b", "a;c", "b;c", "a;a"]
     clusters = Clusters.of(np.repeat([f"cluster {i}" for i in range(4)], 8), np.repeat(shown, 8))
     weights = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [2**0.5, 0, 0]]) / 2**0.5
     right = [8, 5, 3, 8]

@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training.data import TrainingData
+from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step, Steps
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from tests.evaluator import diffusers_folders
@@ -93,7 +92,7 @@ def test_a_step_shows_its_own_images_and_captions(short: TrainingData, tmp_path:
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
     short: TrainingData, data: TrainingData, tmp_path: Path
 ) -> None:
-    flow: Any = load_model(f"diffusion:{diffusers_folders.aura_flow(tmp_path / 'flow')}", "cpu")
+    flow: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion_3(tmp_path / 'flow')}", "cpu")
     with pytest.raises(UserError, match="cannot be trained this way: it does not predict"):
         Denoising(flow, short, PLAIN, False)
     model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", "cpu")

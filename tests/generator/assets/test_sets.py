@@ -5,24 +5,37 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from generator.assets.lookup import asset_request, check_assets, find_mesh
-from generator.assets.sets import asset_digest, asset_mesh, asset_names, asset_sets
+from generator.assets.animals import build_animal
+from generator.assets.sets import (
+    asset_digest,
+    asset_mesh,
+    asset_names,
+    asset_request,
+    asset_sets,
+    check_assets,
+    find_mesh,
+    mesh_height,
+    read_asset,
+    read_notes,
+    write_asset,
+)
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
-from generator.assets.stored import write_asset
 from generator.base.errors import UserError
-from generator.base.resources import resource
-from generator.dataset.card import _needed
+from generator.base.registry import resource
+from generator.dataset.card import asset_sets_needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
-from generator.render.device import Backend
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, with_assets
 from tests.conftest import run_command
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
+
+
 FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1)
 
 
@@ -116,8 +129,8 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     assert recorded is not None
     assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
-    assert _needed({"assets": recorded}).endswith("in the asset sets `other` and `toys` (`gen assets list`)")
-    assert _needed({"assets": {**recorded, "meshes": ["fox"]}}) == ""
+    assert asset_sets_needed({"assets": recorded}) == ["other", "toys"]
+    assert asset_sets_needed({"assets": {**recorded, "meshes": ["fox"]}}) == []
     assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
     assert prepare(job).planned
     check_assets(recorded)
@@ -151,9 +164,11 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
     assert recorded == {
-        "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
+        "set": "toys",
+        "meshes": ["spare", "wedge"],
+        "digest": asset_digest("toys", ["spare", "wedge"]),
         "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
-    }  # fmt: skip
+    }
     again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
     done = run_command(*again)
     assert done.returncode == 0, done.stderr
@@ -161,7 +176,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
         p.read_bytes() for p in images
     ]
-    opened, look = Dataset.open(out), Changes(Backend())
+    opened, look = Dataset.open(out), Changes("cpu")
     write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
     with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
         prepare_rerender(opened, look)
@@ -178,3 +193,38 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
     with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
         prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
+
+
+def test_a_name_is_a_shape_or_a_mesh_of_the_set() -> None:
+    assert find_mesh("cube", "builtin") == unit_mesh("cube")
+    assert find_mesh("fox", "builtin") == build_animal("fox")
+    assert mesh_height("sphere", "builtin") == pytest.approx(2)
+
+
+def test_a_record_of_the_built_in_meshes_is_checked() -> None:
+    assert asset_request([], "builtin") is None
+    recorded = asset_request(["fox"], "builtin")
+    assert recorded is not None
+    assert recorded["licences"] == {"fox": OWN}
+    check_assets(recorded)
+    check_assets(None)
+    with pytest.raises(UserError, match="take the version of Jackalope from which those were made"):
+        check_assets({**recorded, "digest": "0" * 64})
+
+
+WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0, 1.0)] * 3, [[0, 1, 2]])
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)],
+)
+def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
+    write_asset(tmp_path, "wedge", mesh, {})
+    with pytest.raises(UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"):
+        read_asset(tmp_path, "wedge")
+
+
+def test_missing_notes_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"wedge\.json is missing"):
+        read_notes(tmp_path, "wedge")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.base.tars import Member, TarWriter, member_name
+from generator.dataset.packing import Member, TarWriter, member_name
 
 MEMBERS: list[Member] = [("0.png", b"x" * 700), ("0.json", b"{}"), ("1.png", b"")]
 

@@ -70,7 +70,7 @@ def test_a_folder_that_holds_another_world_is_left_alone(rendered: Path) -> None
 
 
 def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
-    from generator.base.resources import resource
+    from generator.base.registry import resource
 
     text = resource("scenes/clevr.toml").read_text()
     text = text.replace('name = "clevr"', 'name = "teal"').replace(

@@ -171,7 +171,7 @@ from pathlib import Path
 import bpy, numpy as np
 from generator.render.blender.stage import Stage
 from generator.dataset.reader import Dataset
-from generator.render.quality import Quality
+from generator.render.settings import Quality
 from generator.scene.scene import Scene
 from generator.assets.shapes import unit_mesh
 from generator.vocabulary.schema import parse_vocabulary

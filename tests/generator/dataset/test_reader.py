@@ -13,7 +13,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.dataset.schema import CANDIDATES, PACKED
+from generator.dataset.records import CANDIDATES, PACKED
 from generator.dataset.writer import write_benchmark
 from tests.conftest import run_command
 from tests.generator.dataset.conftest import FIRST

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner
-from generator.describe.described_scene import DescribedScene
 from generator.describe.items import Candidate, Item
-from generator.describe.protocols.protocol import Protocol
+from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
-from generator.describe.training.statistics import parse_statistics
-from generator.describe.training.texts import TrainingTexts
+from generator.describe.scenes import DescribedScene
+from generator.describe.statistics import parse_statistics
+from generator.describe.training import TrainingTexts
 from generator.language.complexity import LEVELS, cells
 from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene

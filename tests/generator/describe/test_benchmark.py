@@ -1,25 +1,48 @@
+"""The size of a split over rendered images is that of the benchmark described over them."""
+
 import contextlib
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.worlds import write_planned
 from generator.base.errors import UserError
+from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import describe
+from generator.dataset.writer import BenchmarkWriter
+from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import first_request
+from generator.describe.scenes import (
+    DescribedScene,
+    RenderedScene,
+    _salience,
+    most_objects,
+    rendered_scenes,
+    rendered_size,
+)
+from generator.describe.tables import Tables
 from generator.holdout.blocks import draw_block
+from generator.holdout.holdout import Holdout
+from generator.holdout.membership import SplitPlan
 from generator.judge.verify import verify_dataset
+from generator.language.form import Form, Mention
+from generator.plan.job import Job, prepare
+from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import run_command, run_process
 from tests.generator.relations import BENCHMARK as RELATED
 from tests.generator.relations import VOCABULARY as RELATIONS
+from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, scene_of
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +291,7 @@ def test_no_relation_of_a_text_follows_from_another(links: Links) -> None:
     """What rests on another is near it: a text says at most one of the two of an object."""
     for _, form, _ in links:
         near = [
-            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].rule in ("near", "far", "on", "beneath")
+            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].name in ("near", "far", "on", "beneath")
         ]  # fmt: skip
         assert len(near) == len(set(near))
         assert sum(map(len, near)) == len(frozenset().union(*near))
@@ -289,3 +312,125 @@ def test_near_is_replaced_by_far_as_often_as_far_by_near(links: Links, relations
     assert abs(near - far) < 0.25 * (near + far)
     # with their ends exchanged, near and far say the same
     assert {"near", "far"}.isdisjoint(link[1] for row, _, link in links if row["kind"] == "order")
+
+
+def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tmp_path: Path) -> None:
+    job = Job("clevr", "2x2", {"train": 6, "val": 2, "seen": 4, "partial": 4, "unseen": 4}, 64, 48, block_seed=(0, 1))
+    write_planned(tmp_path, prepare(job))
+    done = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False)
+    dataset = Dataset.open(tmp_path)
+    assert list(done) == dataset.benchmark_names()
+    assert len(done) == 2
+    used = [
+        {row["scene_id"] for row in dataset.benchmark(name).splits.to_pylist() if row["split"] is not None}
+        for name in done
+    ]
+    assert used[0].isdisjoint(used[1])
+    assert all(dataset.benchmark(name).manifest["with_world"] for name in done)
+    assert all(sum(summary.scenes.values()) == len(scenes) for summary, scenes in zip(done.values(), used, strict=True))
+
+
+def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
+    dataset = Dataset.open(rendered)
+    benchmark = dataset.benchmark()
+    found = rendered_size(dataset.world, Holdout.from_dict(benchmark.holdout or {}))
+    unseen = [row for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
+    items = [row for row in benchmark.items.to_pylist() if row["split"] == "unseen"]
+    assert (found.split, found.scenes, found.objects) == ("unseen", len(unseen), 2.0)
+    assert found.clusters == len({row["cluster_id"] for row in items})
+    assert found.bindings == len({binding for row in unseen for binding in row["held_out_bindings"]})
+
+
+CUBE = Form((Mention("cube"),))
+SCENE = scene_of(("cube", {}), ("cone", {}))
+
+
+class Fixed(Protocol):
+    """Asks whether there is a cube."""
+
+    name, kinds = "fixed", ("cube",)
+    item = Item("fixed", "cube", None, (Candidate(Text(CUBE, "there-is"), "c", True),), pool="used")
+
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        yield self.item
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Iterator[Tables]:
+    with BenchmarkWriter(tmp_path, "b") as writer:
+        assigned = {"0": Assigned("seen", ()), "1": Assigned("train", ())}
+        yield Tables(writer, captioner(), SplitPlan(VOCABULARY, HOLDOUT), 0, assigned)
+
+
+def add(tables: Tables, scene_id: str, protocol: Protocol, twin_of: str | None = None) -> None:
+    class Silent(Fixed):
+        def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+            return iter(())
+
+    tables.add_scene(RenderedScene(scene_id, twin_of, SCENE, ()), Silent(captioner()), [protocol])
+
+
+def test_scenes_go_to_the_split_that_they_were_made_for(tables: Tables) -> None:
+    for scene_id in ("0", "1", "2"):
+        add(tables, scene_id, Fixed(captioner()))
+    assert {split: n for split, n in tables.scenes.items() if n} == {"seen": 1, "train": 1}
+    assert tables.items == {"fixed cube": 1}  # the training scene has training captions only
+
+
+def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Tables) -> None:
+    add(tables, "0", Fixed(captioner()))
+    add(tables, "0", Fixed(captioner()))
+    cone = Text(Form((Mention("cone"),)), "there-is")
+    tables.add_pools("fixed", {"unused": [cone]})
+    assert tables.n_texts == 1
+    tables.add_pools("fixed", {"used": [cone]})
+    assert tables.n_texts == 2
+
+
+class Training(Fixed):
+    """Trains on a caption."""
+
+    name = "train"
+    item = Item("train", "cube", None, (Candidate(Text(CUBE, "a-and-a"), "c", True),))
+
+
+def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) -> None:
+    tables.add_scene(RenderedScene("1", None, SCENE, ()), Training(captioner()), [])  # "a cube"
+    assert tables.unknown_words() == {}
+    add(tables, "0", Fixed(captioner()))  # "There is a cube."
+    tables.add_pools("fixed", {"used": [Text(Form((Mention("cone"),)), "a-and-a")]})
+    assert tables.unknown_words() == {"fixed": ["cone", "is", "there"]}
+
+
+@pytest.mark.parametrize(
+    ("item", "says"),
+    [
+        (Item("fixed", "cube", None, (Candidate(Text(CUBE, "there-is"), "n", False),)), "should be False"),
+    ],
+)
+def test_wrong_truths_stop_the_writing(tables: Tables, item: Item, says: str) -> None:
+    protocol = Fixed(captioner())
+    protocol.item = item  # type: ignore[misc]
+    with pytest.raises(AssertionError, match=says):
+        add(tables, "0", protocol)
+
+
+def test_every_rendered_scene_is_read_in_the_order_of_the_table(rendered: Path) -> None:
+    world = Dataset.open(rendered).world
+    found = list(rendered_scenes(world, with_salience=True))
+    assert [scene.scene_id for scene in found] == world.scenes["scene_id"].to_pylist()
+    assert all(len(scene.salience) == len(scene.scene.objects) for scene in found)
+    assert {scene.salience for scene in rendered_scenes(world, with_salience=False)} == {()}
+    assert most_objects(world) == 2
+
+
+def test_large_central_visible_objects_are_salient() -> None:
+    def salience(box: list[int], visible: float = 1.0) -> float:
+        return _salience(
+            {"width": 100, "height": 100, "objects": [{"amodal_box": box, "visible_fraction_estimate": visible}]}
+        )[0]
+
+    assert salience([0, 0, 100, 100]) == pytest.approx(1.0)
+    assert salience([25, 25, 75, 75]) == pytest.approx(0.5)
+    assert salience([25, 25, 75, 75], 0.25) == pytest.approx(0.25)
+    assert salience([100, 100, 100, 100]) == pytest.approx(-1.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from generator.base.errors import UserError
-from generator.base.resources import resource
+from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from generator.exports.clevr import check_family
 from generator.vocabulary.schema import parse_vocabulary

@@ -1,25 +1,27 @@
 """Real renders in real processes: same bytes whatever the workers, kills and interruptions."""
 
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from generator.base.resources import resource
+from generator.base.errors import UserError
+from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from generator.holdout.designs.base import parse_scenes
 from generator.plan.job import Job, prepare
-from generator.render.farm.local import Limits, render_scenes
+from generator.render.estimate import check_space, seconds_a_scene
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
 from generator.render.run import Rendering, worker_setup
-from generator.vocabulary.schema import SHAPES
+from generator.vocabulary.families import vocabulary_text
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 from tests.generator.render.digests import files
 
@@ -98,7 +100,7 @@ def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> N
     prepared = prepare(job)
     digests: dict[str, str] = {}
     setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
-    for answer in render_scenes(prepared.planned, setup, workers=1, limits=Limits(timeout=10)):
+    for answer in Farm(1).render(prepared.planned, len(prepared.planned), setup, Limits(timeout=10)):
         if len(digests) == 3:
             children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
             os.kill(int(children[-1]), signal.SIGSTOP)
@@ -121,33 +123,17 @@ def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> 
 
 
 @pytest.mark.full
-def test_a_torn_journal_line_and_a_torn_image_are_done_again(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_torn_image_is_rendered_again(undisturbed: Path, tmp_path: Path) -> None:
     root = tmp_path / "torn"
     process = start(*render_arguments(root, *FEW))
     wait_for_images(root, 6, process)
     process.kill()
     process.communicate()
-    journal = root / "world/.journal.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
-    image = root / "world/images" / f"{json.loads(lines[0])['scene_id']}.png"
+    image = min((root / "world/images").glob("[0-9]*.png"))
     image.write_bytes(image.read_bytes()[:50])
     done = run_command(*render_arguments(root, *FEW))
     assert done.returncode == 0, done.stderr
     assert files(root) == files(undisturbed)
-
-
-def test_rendering_again_when_all_is_done_changes_nothing(undisturbed: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(undisturbed, tmp_path / "dataset"))
-    done = run_command(*render_arguments(root, *FEW))
-    assert done.returncode == 0, done.stderr
-    assert files(root) == files(undisturbed)
-
-
-def test_every_shape_that_a_family_may_name_can_be_built() -> None:
-    code = "from generator.render.blender.meshes import build_mesh; from generator.assets.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
 
 
 RENDER_FROM_ROW = """
@@ -155,7 +141,7 @@ import sys
 from generator.render.blender.stage import Stage
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from pathlib import Path
@@ -189,7 +175,9 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
 
 
 def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
-    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's box."""
+    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's
+    box.
+    """
     world, checked = Dataset.open(rendered).world, 0
     for row in world.scenes.to_pylist():
         boxes = [o["amodal_box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
@@ -225,3 +213,27 @@ def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Rendering cannot start" in done.stderr
     assert "illegal instruction" in done.stderr
+
+
+def request(family: str = "clevr", size: int = 64, **more: Any) -> dict[str, Any]:
+    return {
+        "vocabulary": vocabulary_text(family),
+        "quality": {"name": "standard"},
+        "width": size,
+        "height": size,
+        "outputs": [],
+        "objects": (2, 2),
+        **more,
+    }
+
+
+def test_landscapes_take_longer_and_no_image_is_free() -> None:
+    clevr, pug = ([seconds_a_scene(request(name, size)) for size in (0, 64, 224)] for name in ("clevr", "pug"))
+    assert 0 < clevr[0] == pug[0] < clevr[1] < clevr[2] < pug[2] / 2
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    check_space(tmp_path / "new", 10, request())
+    with pytest.raises(UserError, match="free some space"):
+        check_space(tmp_path / "new", 10**12, request())
+    assert not (tmp_path / "new").exists()

@@ -25,10 +25,10 @@ IN_BLENDER = """
 import json, sys
 import bpy
 from generator.render.blender.stage import Stage
-from generator.render.blender.flat_tops import check_flat_tops
+from generator.render.blender.rays import check_flat_tops
 from generator.render.blender.rays import RayMesh
 from generator.base.errors import UserError
-from generator.render.quality import read_quality
+from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from generator.assets.lookup import mesh_height
-from generator.assets.sets import BUILTIN
+from generator.assets.sets import BUILTIN, mesh_height
 from generator.assets.shapes import unit_mesh
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan

@@ -1,5 +1,6 @@
 """Families that extend others: what a few lines of TOML add, change and remove."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from generator.base.errors import UserError
 from generator.holdout.request import kind_asked
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from generator.vocabulary.starter import write_starter
 
 TEAL = """
 extends = "clevr"
@@ -129,3 +131,24 @@ def test_families_that_extend_clevr_keep_its_values_and_their_order(family: str)
     assert {name: lamp.energy for name, lamp in own.lamps.items()} == {
         n: lamp.energy for n, lamp in clevr.lamps.items()
     }
+
+
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_a_starter_is_a_family(tmp_path: Path, family: str) -> None:
+    out = write_starter(tmp_path / "mine.toml", family)
+    mine, base = read_vocabulary(str(out)), read_vocabulary(family)
+    assert sum(map(len, mine.attributes.values())) == sum(map(len, base.attributes.values())) + 1
+    with pytest.raises(UserError, match="exists; choose another name"):
+        write_starter(out, family)
+
+
+@pytest.mark.parametrize("family", sorted(shipped_families()))
+def test_all_that_a_starter_proposes_is_valid(tmp_path: Path, family: str) -> None:
+    out, base = write_starter(tmp_path / "mine.toml", family), read_vocabulary(family)
+    out.write_text(re.sub(r"^# (?=\[|[a-z]+ = )", "", out.read_text(), flags=re.MULTILINE))
+    mine = read_vocabulary(str(out))
+    assert mine.attributes.keys() - base.attributes.keys() == (set() if family == "clevr-original" else {"finish"})
+    assert mine.objects.keys() - base.objects.keys() == {"spindle"}
+    assert len(base.objects.keys() - mine.objects.keys()) == 1
+    assert ("near" in mine.relations) == (base.placement.orders == "planned")
+    assert len(mine.phrases.keys() - base.phrases.keys()) == (family != "pug")

@@ -21,8 +21,8 @@ from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.scene.layouts import facts, undecided
 from generator.scene.relations import along, ground_directions, scene_graph
-from generator.vocabulary import relation_rules
-from generator.vocabulary.relation_rules import AXES, AXIS_OF, CONTACT, Axis, Pose
+from generator.vocabulary import relations as relation_rules
+from generator.vocabulary.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.vocabulary.schema import read_vocabulary
 
 LEVEL = Axis(
@@ -33,8 +33,8 @@ FAMILY = """
 extends = "clevr-many"
 
 [relations]
-level = { phrase = "about as far away as", converse = "level", opposite = "staggered", rule = "level", distance = 1.0, margin = 0.05 }
-staggered = { phrase = "nearer or farther than", converse = "staggered", opposite = "level", rule = "staggered", distance = 1.0, margin = 0.05 }
+level = { phrase = "about as far away as", distance = 1.0, margin = 0.05 }
+staggered = { phrase = "nearer or farther than", distance = 1.0, margin = 0.05 }
 """
 COUNTS = {"train": 20, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
 metres = st.floats(-5, 5)
@@ -48,6 +48,8 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A family with a rule of its own: an entry of the table, a phrase each, and an entry of the judge."""
     for rule in LEVEL.rules:
         monkeypatch.setitem(relation_rules.AXIS_OF, rule, LEVEL)
+        monkeypatch.setitem(geometry.CONVERSES, rule, rule)
+        monkeypatch.setitem(geometry.OPPOSITES, rule, LEVEL.opposite(rule))
     apart = lambda one, other: np.abs(one.away - other.away)  # noqa: E731
     monkeypatch.setitem(geometry.RULES, "level", lambda one, other, distance: distance - apart(one, other))
     monkeypatch.setitem(geometry.RULES, "staggered", lambda one, other, distance: apart(one, other) - distance)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from evaluator.audits.embeddings.figure import draw_points
-from evaluator.audits.embeddings.points import Class
+from evaluator.audits.embeddings import Class, draw_points
 
 
 def test_captions_splits_and_models_are_named() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.embeddings.maps import Asked, draw_maps
+from evaluator.audits.embeddings import Asked, draw_maps
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.audits.embeddings.plane import embed_images, embed_texts, on_plane
+from evaluator.audits.embeddings import embed_images, embed_texts, on_plane
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.dataset.reader import World

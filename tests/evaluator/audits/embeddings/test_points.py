@@ -1,6 +1,6 @@
 """Captions are shown once, with images that they are true of."""
 
-from evaluator.audits.embeddings.points import choose_classes, with_own_images
+from evaluator.audits.embeddings import choose_classes, with_own_images
 from generator.dataset.reader import Benchmark
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaluator.audits.familiarity.audit import audit
-from evaluator.audits.familiarity.overlap import BUCKETS, Sample
+from evaluator.audits.familiarity.counting import Counted
 from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.part_counts import Counted
+from evaluator.audits.familiarity.samples import BUCKETS, Sample
 
 COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
 SAMPLES = [
@@ -40,8 +41,8 @@ def test_the_interval_is_over_clusters_of_samples() -> None:
     of_images, of_samples = (audit(each, COUNTS, Counted()).summary()["asymmetry"] for each in (alike, apart))
     assert of_images["value"] == of_samples["value"] == 0.75
     values = np.array([1, 0.5] * 4)  # of the eight images
-    means = np.random.default_rng(1).choice(values, (20_000, 8)).mean(1)
-    assert of_images["low"] == pytest.approx(np.quantile(means, 0.025), abs=0.02)
+    expected = stats.t.interval(0.95, 7, values.mean(), stats.sem(values))
+    assert (of_images["low"], of_images["high"]) == pytest.approx(expected)
     assert of_images["high"] - of_images["low"] > 1.5 * (of_samples["high"] - of_samples["low"])
     single = audit(SAMPLES[:1], COUNTS, Counted()).summary()["asymmetry"]
     assert (single["low"], single["high"]) == (None, None)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.bindings import normalised, of_caption, of_phrase, of_strict
+from evaluator.audits.familiarity.reading import normalised, of_caption, of_phrase, of_strict
 
 WORDS = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 

@@ -8,8 +8,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluator.audits.familiarity.corpora import _LINE, Part, parts
-from evaluator.audits.familiarity.entries import CAPTIONS, NO_CAPTION, NO_JSON, NO_TEXT, NOT_UTF8, PHRASES, TOO_LONG
+from evaluator.audits.familiarity.corpora import (
+    _LINE,
+    CAPTIONS,
+    NO_CAPTION,
+    NO_JSON,
+    NO_TEXT,
+    NOT_UTF8,
+    PHRASES,
+    TOO_LONG,
+    Part,
+    parts,
+)
 from generator.base.errors import UserError
 from tests.evaluator.audits.familiarity.test_webdataset import tar
 

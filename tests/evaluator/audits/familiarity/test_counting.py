@@ -9,16 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluator.audits.familiarity import counting
-from evaluator.audits.familiarity.bindings import of_phrase
-from evaluator.audits.familiarity.corpora import Part, parts
+from evaluator.audits.familiarity.corpora import NO_CAPTION, NO_JSON, Part, parts
 from evaluator.audits.familiarity.corpus_files import Corpus, find_corpus
-from evaluator.audits.familiarity.counting import count_corpus
-from evaluator.audits.familiarity.entries import NO_CAPTION, NO_JSON
-from evaluator.audits.familiarity.farm import Farm, PartCounts
+from evaluator.audits.familiarity.counting import Counted, Farm, PartCounts, count_corpus
 from evaluator.audits.familiarity.noun_phrases import NounPhrases
 from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS
-from evaluator.audits.familiarity.part_counts import Counted
-from evaluator.audits.familiarity.reading import EXACT, Reading
+from evaluator.audits.familiarity.reading import EXACT, Reading, of_phrase
 from generator.base.errors import UserError
 from generator.base.progress import Callback
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.entries import (
+from evaluator.audits.familiarity.corpora import (
     CAPTIONS,
     EMPTY,
     LEFT_OUT,

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.familiarity.corpora import Part
-from evaluator.audits.familiarity.entries import PHRASES
-from evaluator.audits.familiarity.farm import Farm
+from evaluator.audits.familiarity.corpora import PHRASES, Part
+from evaluator.audits.familiarity.counting import Farm
 from evaluator.audits.familiarity.reading import DEFAULT
 
 PARTS = [Part(Path("x"), start, PHRASES, ["red car"] * (start + 1)) for start in range(9)]
@@ -43,8 +42,8 @@ import os, sys
 from itertools import count
 from pathlib import Path
 from evaluator.audits.familiarity.corpora import Part
-from evaluator.audits.familiarity.entries import PHRASES
-from evaluator.audits.familiarity.farm import Farm
+from evaluator.audits.familiarity.corpora import PHRASES
+from evaluator.audits.familiarity.counting import Farm
 from evaluator.audits.familiarity.reading import DEFAULT
 if __name__ == "__main__":
     for _ in Farm(2).count((Part(Path("x"), i, PHRASES, ["red car"]) for i in count()), DEFAULT):

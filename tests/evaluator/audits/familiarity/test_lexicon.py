@@ -1,6 +1,6 @@
 """The lexicon of parts of speech."""
 
-from evaluator.audits.familiarity.lexicon import parts_of_speech
+from evaluator.audits.familiarity.noun_phrases import parts_of_speech
 
 
 def test_words_have_their_most_frequent_tag() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.bindings import of_caption, of_phrase
 from evaluator.audits.familiarity.noun_phrases import NounPhrases
+from evaluator.audits.familiarity.reading import of_caption, of_phrase
 
 EXTRACT = NounPhrases()
 HERE = Path(__file__).parent

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.audits.familiarity import counting
-from evaluator.audits.familiarity.corpora import Part, parts
+from evaluator.audits.familiarity.corpora import PHRASES, Part, parts
 from evaluator.audits.familiarity.corpus_files import find_corpus
-from evaluator.audits.familiarity.counting import count_corpus
-from evaluator.audits.familiarity.entries import PHRASES
-from evaluator.audits.familiarity.farm import Farm, PartCounts
+from evaluator.audits.familiarity.counting import Farm, PartCounts, count_corpus
 from evaluator.audits.familiarity.reading import Reading
 from generator.base.errors import UserError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.overlap import (
+from evaluator.audits.familiarity.samples import (
     BUCKETS,
     CLOSE,
     NONE,

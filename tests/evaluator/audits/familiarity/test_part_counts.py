@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from evaluator.audits.familiarity.corpora import Part
-from evaluator.audits.familiarity.entries import CAPTIONS, EMPTY, PHRASES
+from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, PHRASES, Part
+from evaluator.audits.familiarity.counting import Counted, count_texts
 from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS
-from evaluator.audits.familiarity.part_counts import Counted, count_texts
 from evaluator.audits.familiarity.reading import DEFAULT
 
 

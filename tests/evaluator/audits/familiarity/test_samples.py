@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.audits.familiarity.samples import ALIKE, NOT_STRICT, NOTHING, read_samples
-from evaluator.benchmarks.source import Source
+from evaluator.benchmarks.registry import Source
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity, write_hard_positives

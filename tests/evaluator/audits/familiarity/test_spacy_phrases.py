@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.familiarity.bindings import of_phrase
-from evaluator.audits.familiarity.reading import Reading
-from evaluator.audits.familiarity.spacy_phrases import SpacyPhrases
+from evaluator.audits.familiarity.noun_phrases import SpacyPhrases
+from evaluator.audits.familiarity.reading import Reading, of_phrase
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
 

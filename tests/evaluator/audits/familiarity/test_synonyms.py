@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.overlap import label
-from evaluator.audits.familiarity.reading import DEFAULT, EXACT, Reading
-from evaluator.audits.familiarity.synonyms import read_synonyms
+from evaluator.audits.familiarity.reading import DEFAULT, EXACT, Reading, read_synonyms
+from evaluator.audits.familiarity.samples import label
 from generator.base.errors import UserError
 
 WORDS = st.sampled_from(["red", "crimson", "big", "large", "car", "auto", "bus"])

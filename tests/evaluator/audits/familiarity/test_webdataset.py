@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.familiarity.corpora import parts
-from evaluator.audits.familiarity.entries import CAPTIONS, LEFT_OUT, LONGEST, NO_CAPTION, NO_JSON, PHRASES, TOO_LONG
-from evaluator.audits.familiarity.webdataset import samples
+from evaluator.audits.familiarity.corpora import (
+    CAPTIONS,
+    LEFT_OUT,
+    LONGEST,
+    NO_CAPTION,
+    NO_JSON,
+    PHRASES,
+    TOO_LONG,
+    parts,
+    samples,
+)
 from generator.base.errors import UserError
 
 

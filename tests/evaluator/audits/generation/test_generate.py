@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.audits.generation import generate as module
-from evaluator.audits.generation.generate import Drawing, generate
-from evaluator.models.diffusion.drawing import draw_image, seen_image
+from evaluator.audits import generation as module
+from evaluator.audits.generation import Drawing, draw_image, generate, seen_image
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError

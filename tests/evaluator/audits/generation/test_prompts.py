@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.generation.prompts import choose_prompts
+from evaluator.audits.prompts import choose_prompts
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 

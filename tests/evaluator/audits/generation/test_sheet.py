@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image, ImageColor
 
-from evaluator.audits.generation.sheet import SheetRow, draw_sheet
+from evaluator.audits.generation import SheetRow, draw_sheet
 
 COLOURS = ["red", "blue", "lime", "yellow", "cyan", "magenta"]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from evaluator.models.diffusion import conditions
-from evaluator.models.diffusion.conditions import ConditionCache
+from evaluator.models.diffusion import networks as conditions
+from evaluator.models.diffusion.networks import ConditionCache
 
 CPU = torch.device("cpu")
 

@@ -1,23 +1,22 @@
 """Eliminations without a network: known errors, and who drops out when."""
 
-from collections.abc import Callable
-
+import networkx as nx
 import numpy as np
 import pytest
 
-from evaluator.models.diffusion.elimination import Elimination, _agreeing, eliminate
 from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, parse_preset
+from evaluator.models.diffusion.scorer import _agreeing, eliminate
 
 
-def table_draw(errors: np.ndarray, asked: list[int] | None = None) -> Callable[[list[int], np.ndarray], np.ndarray]:
-    """Draws from known errors (texts, samples)."""
+class Table:
+    """Known errors (texts, samples). It counts how many samples of each text are asked for."""
 
-    def draw(texts: list[int], samples: np.ndarray) -> np.ndarray:
-        if asked is not None:
-            asked.append(len(texts) * len(samples))
-        return errors[np.ix_(texts, samples)]
+    def __init__(self, errors: np.ndarray):
+        self._errors, self.samples = errors, np.zeros(len(errors), int)
 
-    return draw
+    def __call__(self, texts: list[int], samples: np.ndarray) -> np.ndarray:
+        self.samples[texts] += len(samples)
+        return self._errors[np.ix_(texts, samples)]
 
 
 def test_stages_keep_the_best() -> None:
@@ -27,22 +26,24 @@ def test_stages_keep_the_best() -> None:
     order = schedule.order(0)
     for _ in range(50):
         errors = rng.normal(size=(12, 1)) * 0.1 + rng.normal(size=(12, 200))
-        outcome = eliminate(12, [list(range(12))], schedule, order, table_draw(errors))
+        table = Table(errors)
+        found = eliminate(12, [list(range(12))], schedule, order, table)
         kept = np.argsort(errors[:, order[:75]].mean(1))[:5]
-        assert sorted(np.flatnonzero(outcome.samples == 200)) == sorted(kept)
-        assert set(outcome.samples) == {75, 200}
-        assert outcome.errors.argmin() == kept[errors[kept].mean(1).argmin()]
-        assert outcome.errors[kept] == pytest.approx(errors[kept].mean(1))
+        assert sorted(np.flatnonzero(table.samples == 200)) == sorted(kept)
+        assert set(table.samples) == {75, 200}
+        assert found.argmin() == kept[errors[kept].mean(1).argmin()]
+        assert found[kept] == pytest.approx(errors[kept].mean(1))
 
 
 def test_all_samples_without_a_rival() -> None:
     """A text that nothing is compared with gets every sample, and so do all in a schedule of one stage."""
     errors = np.random.default_rng(0).normal(size=(3, EXHAUSTIVE)) + np.array([[0], [9], [0]])
     schedule = PRESETS["sequential"].schedule
-    outcome = eliminate(3, [[0, 1]], schedule, schedule.order(0), table_draw(errors))
-    assert outcome.samples.tolist() == [16, 16, EXHAUSTIVE]
-    every = eliminate(3, [], PRESETS["exhaustive"].schedule, np.arange(EXHAUSTIVE), table_draw(errors))
-    assert every.errors == pytest.approx(errors.mean(1))
+    table = Table(errors)
+    eliminate(3, [[0, 1]], schedule, schedule.order(0), table)
+    assert table.samples.tolist() == [16, 16, EXHAUSTIVE]
+    every = eliminate(3, [], PRESETS["exhaustive"].schedule, np.arange(EXHAUSTIVE), Table(errors))
+    assert every == pytest.approx(errors.mean(1))
 
 
 def test_scores_hold_every_decision() -> None:
@@ -53,7 +54,8 @@ def test_scores_hold_every_decision() -> None:
     for seed in range(300):
         errors = rng.normal(size=(6, 1)) * 0.15 + rng.normal(size=(6, 128))
         contests = [[0, 1], [0, 2, 3], [3, 4, 5]]
-        outcome = eliminate(6, contests, schedule, schedule.order(seed), table_draw(errors))
+        table = Table(errors)
+        found = eliminate(6, contests, schedule, schedule.order(seed), table)
         order = schedule.order(seed)
         for contest in contests:
             left = list(contest)
@@ -62,11 +64,11 @@ def test_scores_hold_every_decision() -> None:
                     break
                 beaten = schedule.beaten(errors[np.ix_(left, np.sort(order[:n]))], stage)
                 left = [text for text, out in zip(left, beaten, strict=True) if not out]
-            best = contest[int(outcome.errors[contest].argmin())]
+            best = contest[int(found[contest].argmin())]
             assert best == left[0]
-        had = np.array([errors[i, order[: outcome.samples[i]]].mean() for i in range(6)])
-        turned += int((np.abs(had - outcome.errors) > 1e-12).any())
-        assert (outcome.errors >= had - 1e-12).all()
+        had = np.array([errors[i, order[: table.samples[i]]].mean() for i in range(6)])
+        turned += int((np.abs(had - found) > 1e-12).any())
+        assert (found >= had - 1e-12).all()
     assert 0 < turned < 150
 
 
@@ -79,20 +81,13 @@ def test_of_contradictory_decisions_the_later_holds() -> None:
     errors[2:] = 3
     schedule = Schedule((16, 32), (1, 1))
     late = Schedule((16, 32), (8, 1))
-    assert eliminate(8, [[0, 1]], schedule, order, table_draw(errors)).errors.argmin() == 0
-    assert eliminate(8, [[0, 1], [*range(8)]], late, order, table_draw(errors)).errors.argmin() == 1
-    verdicts = [Elimination(0, 1, 1.0, 16), Elimination(1, 2, 1.0, 24), Elimination(2, 0, 0.5, 32)]
-    assert _agreeing(np.zeros(3), verdicts).tolist() == [0, 0, 0]
-    assert _agreeing(np.array([3.0, 2, 1]), verdicts).tolist() == [3, 2, 3]
-
-
-def test_beaten_texts_cost_nothing_more() -> None:
-    """Only those that are left are drawn."""
-    errors = np.random.default_rng(0).normal(size=(4, EXHAUSTIVE)) * 0.1 + np.array([[0.0], [0.0], [1.0], [2.0]])
-    schedule, asked = PRESETS["sequential"].schedule, list[int]()
-    outcome = eliminate(4, [[0, 1, 2, 3]], schedule, schedule.order(0), table_draw(errors, asked))
-    assert sum(asked) == outcome.samples.sum()
-    assert outcome.samples[[2, 3]].tolist() == [16, 16]
+    assert eliminate(8, [[0, 1]], schedule, order, Table(errors)).argmin() == 0
+    assert eliminate(8, [[0, 1], [*range(8)]], late, order, Table(errors)).argmin() == 1
+    beats = nx.DiGraph()
+    for winner, loser, by, after in ((0, 1, 1.0, 16), (1, 2, 1.0, 24), (2, 0, 0.5, 32)):
+        beats.add_edge(winner, loser, by=by, after=after)
+    assert _agreeing(np.zeros(3), beats.copy()).tolist() == [0, 0, 0]
+    assert _agreeing(np.array([3.0, 2, 1]), beats.copy()).tolist() == [3, 2, 3]
 
 
 def test_error_rate_of_many_rivals() -> None:
@@ -104,7 +99,5 @@ def test_error_rate_of_many_rivals() -> None:
         errors = rng.normal(size=(8, 256))
         errors -= errors.mean(1, keepdims=True)
         errors[3] -= 1e-6
-        dropped += int(
-            eliminate(8, [list(range(8))], schedule, schedule.order(i), table_draw(errors)).errors.argmin() != 3
-        )
+        dropped += int(eliminate(8, [list(range(8))], schedule, schedule.order(i), Table(errors)).argmin() != 3)
     assert dropped / 300 <= 0.1 + 2.6 * np.sqrt(0.09 / 300)

@@ -1,7 +1,6 @@
 """The adapters of pipelines against the library's own classes."""
 
 import hashlib
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,7 @@ KINDS = [
     "epsilon",
     "v_prediction",
     "stable_diffusion_xl",
-    "stable_diffusion_edm",
     "stable_diffusion_3",
-    "aura_flow",
     "flux",
 ]
 
@@ -38,22 +35,6 @@ def drawn_noise(image: Image.Image, i: int, shape: Sequence[int]) -> torch.Tenso
     return torch.from_numpy(normal)[None]
 
 
-def edm_error(
-    pipe: Any, latent: torch.Tensor, drawn: torch.Tensor, level: float, text: str, loss: Callable[..., torch.Tensor]
-) -> float:
-    """As the library's training of EDM weighs it: the squared error of the denoised image over c_out squared, which is what
-    its network is asked to predict."""
-    scheduler = pipe.scheduler
-    least, most = scheduler.config.sigma_min ** (1 / 7), scheduler.config.sigma_max ** (1 / 7)
-    sigma = torch.tensor([(least + level * (most - least)) ** 7])
-    noisy = latent + sigma * drawn
-    states = pipe.encode_prompt(text, "cpu", 1, False)[0]
-    output = pipe.unet(scheduler.precondition_inputs(noisy, sigma), scheduler.precondition_noise(sigma), states).sample
-    denoised = scheduler.precondition_outputs(noisy, output, sigma)
-    weight = (sigma**2 + scheduler.config.sigma_data**2) ** 0.5 / (sigma * scheduler.config.sigma_data)
-    return float(loss(weight * denoised, weight * latent))
-
-
 def plain_error(
     pipe: Any, image: Image.Image, text: str, loss: Callable[..., torch.Tensor], samples: int, i: int
 ) -> float:
@@ -63,8 +44,6 @@ def plain_error(
     drawn = drawn_noise(image, i, latent.shape[1:])
     level = (i + 0.5) / samples
     if hasattr(pipe, "unet"):
-        if isinstance(pipe.scheduler, diffusers.EDMEulerScheduler):
-            return edm_error(pipe, latent, drawn, level, text, loss)
         scheduler = diffusers.DDPMScheduler.from_config(pipe.scheduler.config)
         t = torch.tensor([int(level * 1000)])
         noisy = scheduler.add_noise(latent, drawn, t)
@@ -84,9 +63,6 @@ def plain_error(
     if isinstance(pipe, diffusers.StableDiffusion3Pipeline):
         states, _, pooled, _ = pipe.encode_prompt(text, text, text, do_classifier_free_guidance=False)
         return float(loss(pipe.transformer(noisy, states, pooled, t).sample, target))
-    if isinstance(pipe, diffusers.AuraFlowPipeline):
-        states = pipe.encode_prompt(text, do_classifier_free_guidance=False)[0]
-        return float(loss(pipe.transformer(noisy, states, t / 1000).sample, target))
     states, pooled, text_ids = pipe.encode_prompt(text, text)
     _, channels, height, width = noisy.shape
     found = pipe.transformer(
@@ -139,47 +115,3 @@ def test_tokens_tell_cut_texts_apart(folders: Callable[[str], Path]) -> None:
     both = load_diffusion(str(folders("stable_diffusion_3")), "cpu").tokens(long)
     assert both.shape == (2, 16 + 16 + 256)
     assert not np.array_equal(both[0], both[1])
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("size", [(SIDE, SIDE), (2 * SIDE, SIDE), (SIDE, 2 * SIDE), (3 * SIDE, 2 * SIDE)])
-def test_every_patch_of_auraflow_has_the_position_of_its_place(
-    folders: Callable[[str], Path], tmp_path: Path, size: tuple[int, int]
-) -> None:
-    """Of a network whose square of positions is as large as its square images, as the published ones are."""
-    folder = Path(shutil.copytree(folders("aura_flow"), tmp_path / "narrow"))
-    config = diffusers.AuraFlowTransformer2DModel.load_config(folder / "transformer")
-    side = config["sample_size"] // config["patch_size"]
-    network = diffusers.AuraFlowTransformer2DModel.from_config({**config, "pos_embed_max_size": side**2})
-    network.save_pretrained(folder / "transformer")
-    classifier = load_diffusion(f"{folder}@fixed,samples=2", "cpu")
-    latent = classifier.latent(pictures(1, size)[0])
-    rows, columns = (each // config["patch_size"] for each in latent.shape[1:])
-    asked = network.pos_embed.pe_selection_index_based_on_dim(*latent.shape[1:]).reshape(rows, columns)
-    top, left = (side - rows + 1) // 2, (side - columns + 1) // 2
-    assert max(rows, columns) <= side
-    place = asked - asked[0, 0]
-    assert torch.equal(place, torch.arange(rows)[:, None] * side + torch.arange(columns))
-    assert {int(asked.min()), int(asked[0, 0])} == {top * side + left}
-    assert int(asked.max()) < side**2
-    assert (columns > rows) == (size[0] > size[1])
-    scores = classifier.score_pairs(pictures(1, size), [(0, text) for text in TEXTS])
-    assert np.isfinite(scores).all()
-
-
-@torch.no_grad()
-def test_weighted_samples(folders: Callable[[str], Path]) -> None:
-    """The mean of the library's errors by weights over noise levels; equal weights are none."""
-    name, image = folders("epsilon"), pictures(1)[0]
-    pipe = diffusers.DiffusionPipeline.from_pretrained(name, safety_checker=None)
-    plain = [plain_error(pipe, image, TEXTS[0], LOSSES["l2"], SAMPLES, i) for i in range(SAMPLES)]
-    weighted = load_diffusion(f"{name}@fixed,samples={SAMPLES},weighting=0:1:0.5", "cpu")
-    weights = np.interp([0.1, 0.3, 0.5, 0.7, 0.9], [0, 0.5, 1], [0, 1, 0.5])
-    assert weighted.score_pairs([image], [(0, TEXTS[0])])[0, 0] == pytest.approx(
-        -np.average(plain, weights=weights), abs=1e-4
-    )
-    keys = {
-        load_diffusion(f"{name}@fixed,samples=4{more}", "cpu").key for more in ("", ",weighting=1:2", ",weighting=2:1")
-    }
-    assert len(keys) == 3
-    assert weighted.info["weighting"] == "0:1:0.5"

@@ -6,7 +6,7 @@ import diffusers
 import pytest
 import torch
 
-from evaluator.models.diffusion.noising import Diffusion, Edm, Flow, process_of
+from evaluator.models.diffusion.noising import Diffusion, Flow, process_of
 from generator.base.errors import UserError
 
 LATENT = torch.randn(4, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -41,27 +41,6 @@ def test_other_predictions_are_refused() -> None:
         Diffusion(diffusers.DDPMScheduler(prediction_type="sample").config)
 
 
-@pytest.mark.parametrize("prediction", ["epsilon", "v_prediction"])
-@pytest.mark.parametrize("kind", ["EDMEulerScheduler", "EDMDPMSolverMultistepScheduler"])
-@pytest.mark.parametrize("sequence", ["karras", "exponential"])
-def test_edm_is_that_of_the_librarys_scheduler(kind: str, prediction: str, sequence: str) -> None:
-    """What the network gets, what it is told, and that the library turns the target into the image."""
-    settings = {"sigma_min": 0.01, "sigma_max": 20.0, "sigma_data": 0.7, "rho": 5.0}
-    scheduler = getattr(diffusers, kind)(prediction_type=prediction, sigma_schedule=sequence, **settings)
-    scheduler.set_timesteps(11)
-    sigmas = scheduler.sigmas[:11].flip(0).double()  # the library's own places of 0, 0.1 … 1
-    process = process_of(scheduler, (Diffusion, Edm))
-    assert isinstance(process, Edm)
-    levels = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
-    sigma = sigmas[[1, 5, 9]].float()
-    assert process.timesteps(levels) == pytest.approx(scheduler.precondition_noise(sigma), abs=1e-5)
-    given, target = process.add_noise(LATENT, NOISE, levels), process.target(LATENT, NOISE, levels)
-    for i, each in enumerate(sigma):
-        noisy = LATENT + each * NOISE[i]
-        assert given[i] == pytest.approx(scheduler.precondition_inputs(noisy, each), abs=1e-5)
-        assert scheduler.precondition_outputs(noisy, target[i], each) == pytest.approx(LATENT, abs=1e-4)
-
-
 def test_the_class_of_the_scheduler_decides() -> None:
     """All that share their noise with DDPM, and no other."""
     config = diffusers.DDPMScheduler(beta_schedule="scaled_linear", beta_start=0.00085, beta_end=0.012).config
@@ -72,21 +51,23 @@ def test_the_class_of_the_scheduler_decides() -> None:
         diffusers.LCMScheduler,
     ):
         scheduler = kind.from_config(config)
-        assert isinstance(process := process_of(scheduler, (Diffusion, Edm)), Diffusion)
+        process = process_of(scheduler, Diffusion)
         alpha = scheduler.alphas_cumprod[500]
         expected = alpha.sqrt() * LATENT + (1 - alpha).sqrt() * NOISE[1]
         assert process.add_noise(LATENT, NOISE, LEVELS)[1] == pytest.approx(expected, abs=1e-5)
-    assert isinstance(process_of(diffusers.FlowMatchHeunDiscreteScheduler(), (Flow,)), Flow)
+    assert isinstance(process_of(diffusers.FlowMatchHeunDiscreteScheduler(), Flow), Flow)
+    with pytest.raises(UserError, match="UniPCMultistepScheduler is set to use_flow_sigmas"):
+        process_of(diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion)
 
 
 @pytest.mark.parametrize(
     ("scheduler", "known"),
     [
-        (diffusers.ScoreSdeVeScheduler(), (Diffusion, Edm)),
-        (diffusers.IPNDMScheduler(), (Diffusion, Edm)),
-        (diffusers.FlowMatchEulerDiscreteScheduler(), (Diffusion, Edm)),
-        (diffusers.DDPMScheduler(), (Flow,)),
-        (diffusers.EDMEulerScheduler(), (Flow,)),
+        (diffusers.ScoreSdeVeScheduler(), Diffusion),
+        (diffusers.IPNDMScheduler(), Diffusion),
+        (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion),
+        (diffusers.DDPMScheduler(), Flow),
+        (diffusers.EDMEulerScheduler(), Flow),
     ],
 )
 def test_unknown_schedulers_are_refused(scheduler: Any, known: Any) -> None:
@@ -95,11 +76,3 @@ def test_unknown_schedulers_are_refused(scheduler: Any, known: Any) -> None:
         UserError, match=f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: "
     ):
         process_of(scheduler, known)
-
-
-def test_settings_that_change_the_process_are_refused() -> None:
-    with pytest.raises(UserError, match="UniPCMultistepScheduler is set to use_flow_sigmas"):
-        process_of(diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), (Diffusion,))
-    scheduler = diffusers.EDMDPMSolverMultistepScheduler(prediction_type="sample")
-    with pytest.raises(UserError, match="of EDM that predicts epsilon or v_prediction, got 'sample'"):
-        process_of(scheduler, (Edm,))

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torchvision import transforms
 
+from evaluator.models.diffusion.latents import describe_preprocessing, encode_latent, fit_image
 from evaluator.models.diffusion.loading import load_diffusion
-from evaluator.models.diffusion.preprocessing import describe_preprocessing, encode_latent, fit_image
 from tests.evaluator import diffusers_folders
 from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.diffusion.samples import image_digest, level_weights, levels, nested_order, noise, staged_order
-from generator.base.errors import UserError
+from evaluator.models.diffusion.samples import image_digest, levels, nested_order, noise, staged_order
 
 TIMESTEPS = 1000
 
@@ -49,17 +48,3 @@ def test_noise_follows_from_content_seed_and_sample() -> None:
 
 
 KNOWN_NOISE = [-0.2810665, -0.3718877, 0.1176878]
-
-
-@pytest.mark.parametrize("total", [1, 7, 64])
-def test_weights_have_the_mean_one_and_the_shape_that_is_asked(total: int) -> None:
-    assert level_weights((), total).tolist() == level_weights((2, 2), total).tolist() == [1.0] * total
-    weights = level_weights((1, 3, 0), total)
-    level = levels(total)
-    shape = np.where(level < 0.5, 1 + 4 * level, 6 - 6 * level)
-    assert weights == pytest.approx(shape / shape.mean())
-
-
-def test_weights_that_miss_all_samples() -> None:
-    with pytest.raises(UserError, match="gives none of the 1 samples a weight"):
-        level_weights((1, 0, 1), 1)

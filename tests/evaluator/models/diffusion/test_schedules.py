@@ -41,15 +41,15 @@ def test_presets() -> None:
     ("text", "said"),
     [
         ("li2032", "did you mean 'li2023'?"),
-        ("fixed,los=l1", "did you mean 'loss=…'?"),
-        ("fixed,loss=l3", "expected one of: l2, l1, huber."),
-        ("fixed,loss", "Unknown option 'loss'"),
-        ("fixed,samples=0", "a whole number from 1, got '0'"),
-        ("fixed,seed=x", "a whole number from 0, got 'x'"),
+        ("fixed,los=l1", "did you mean 'loss'?"),
+        ("fixed,loss=l3", "input should be 'l2', 'l1' or 'huber'."),
+        ("fixed,loss", "as NAME=VALUE, such as dtype=bfloat16, got 'loss'"),
+        ("fixed,samples=0", "greater than or equal to 1"),
+        ("fixed,seed=x", "valid integer"),
         ("li2023,samples=9", "as published"),
         ("fixed,confidence=0.9", "Only the preset 'sequential'"),
-        ("sequential,confidence=1", "less than 1, got '1'"),
-        ("sequential,confidence=high", "got 'high'"),
+        ("sequential,confidence=1", "less than 1"),
+        ("sequential,confidence=high", "valid number"),
     ],
 )
 def test_wrong_presets(text: str, said: str) -> None:
@@ -58,13 +58,3 @@ def test_wrong_presets(text: str, said: str) -> None:
         parse_preset(text)
     assert said in raised.value.message
     assert raised.value.message.endswith((".", "?"))
-
-
-@pytest.mark.parametrize("value", ["1", "", "0:0", "1:-1", "1:nan", "inf:1", "one:two"])
-def test_weightings_that_are_none(value: str) -> None:
-    with pytest.raises(UserError, match="Expected weighting to be two or more numbers from 0, not all 0"):
-        parse_preset(f"fixed,weighting={value}")
-
-
-def test_a_weighting() -> None:
-    assert parse_preset("fixed,weighting=0:1:0.5,loss=l1").weighting == (0.0, 1.0, 0.5)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.models.diffusion.schedules import Preset, Schedule, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.memory import BatchSize
-from generator.base.errors import UserError
 from tests.evaluator.diffusers_folders import TEXTS, pictures
 
 
@@ -24,17 +22,14 @@ def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], sche
     images = pictures(2)
     pairs = [(i, text) for i in range(2) for text in TEXTS]
     loaded = load_diffusion(str(folders("epsilon")), "cpu")
-    one = DiffusionClassifier(loaded._network, Preset("tried", schedule), torch.device("cpu"))
+    one = DiffusionClassifier(loaded.adapter, Preset("tried", schedule), torch.device("cpu"), "tried")
     scores = one.score_pairs(images, pairs)
     one.batch = BatchSize(5, "evaluation")
     assert one.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
     again = [(1 - i, text) for i, text in reversed(pairs)]
-    total = one.evaluations.total
     turned = one.score_pairs(images[::-1], again + again)
     assert turned[: len(pairs)][::-1] == pytest.approx(scores, abs=1e-5)
     assert np.array_equal(turned[: len(pairs)], turned[len(pairs) :])
-    evaluations = one.evaluations
-    assert evaluations.total - total == evaluations.pairs[: len(pairs)].sum() + evaluations.unconditional
     alone = one.score_pairs(images[1:], [(0, text) for text in TEXTS])
     assert alone == pytest.approx(scores[3:], abs=1e-5)
 
@@ -46,7 +41,7 @@ def test_noise_is_shared_by_texts_and_texts_are_read_once(
     classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=4", "cpu")
     shown: list[tuple[bytes, int, bytes]] = []
     read: list[str] = []
-    network = classifier._network
+    network = classifier.adapter
     predict, encode = network.predict, network.encode_texts
 
     def watched_predict(
@@ -84,9 +79,8 @@ def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -
     every = load_diffusion(f"{folders('epsilon')}@exhaustive,samples=64", "cpu")
     some = load_diffusion(f"{folders('epsilon')}@sequential,samples=64", "cpu")
     full, quick = every.score_pairs(images, pairs, contests), some.score_pairs(images, pairs, contests)
-    assert every.evaluations.pairs.tolist() == [64] * 9
-    assert set(some.evaluations.pairs) <= set(some._preset.schedule.stages)
-    assert some.evaluations.total < every.evaluations.total
+    assert every.counts["evaluations"] == 64 * (9 + 3)  # of each image as many again without a text
+    assert some.counts["evaluations"] < every.counts["evaluations"]
     for contest in contests:
         assert full[contest, 0].argmax() == quick[contest, 0].argmax()
         for channel in (0, 1):
@@ -105,7 +99,7 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
     assert len(one.info["weights_sha256"]) == 64
     assert (one.channels, one.passes) == (("conditional", "relative"), 500)
     changed = load_diffusion(f"{folders('v_prediction')}@sequential,confidence=0.9,samples=64", "cpu").info
-    assert changed["preset"] == "sequential,confidence=0.9,samples=64"
+    assert changed["preset"] == "sequential,samples=64,confidence=0.9"
     assert changed["samples"] == "16 to 64 samples, until decided with 90% confidence"
     keys = {
         load_diffusion(f"{folders('v_prediction')}{preset}", "cpu").key
@@ -119,30 +113,6 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
         )
     }
     assert len({*keys, one.key}) == 7
-
-
-def test_batches_are_halved_when_memory_runs_out(
-    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Nothing is lost, and one evaluation that is too large is said in one sentence."""
-    classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=6", "cpu")
-    images, pairs = pictures(1), [(0, text) for text in TEXTS]
-    scores = classifier.score_pairs(images, pairs)
-    predict, room = classifier._network.predict, 3
-
-    def cramped(noisy: torch.Tensor, *rest: Any) -> torch.Tensor:
-        if len(noisy) > room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return predict(noisy, *rest)
-
-    monkeypatch.setattr(classifier._network, "predict", cramped)
-    total = classifier.evaluations.total
-    assert classifier.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
-    assert classifier.evaluations.total == 2 * total
-    assert "batches of 2" in caplog.text
-    room = 0
-    with pytest.raises(UserError, match=r"no memory for one evaluation .* smaller model\. What is finished is kept\.$"):
-        classifier.score_pairs(images, pairs)
 
 
 def test_half_precision_reaches_the_network_alone(folders: Callable[[str], Path]) -> None:

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from evaluator.models.diffusion.samples import levels
-from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, parse_preset
-from evaluator.models.diffusion.sequential_test import critical_value, looks, z_score
+from evaluator.models.diffusion.schedules import (
+    EXHAUSTIVE,
+    PRESETS,
+    Schedule,
+    critical_value,
+    looks,
+    parse_preset,
+    z_score,
+)
 
 
 def test_critical_values_agree_with_simulated_brownian_motion() -> None:
@@ -76,25 +83,6 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
             print(f"smooth {smooth:.0%} over {length}, effect {effect}, uneven {uneven}: {right:.2%} at {taken:.3f}")
             assert right >= agreement / 100
             assert taken <= share
-
-
-def test_what_no_rule_could_do() -> None:
-    """Where nothing is smooth, even Wald's test told the size of the effect needs more than a fifth for 99% at 0.05 sd.
-
-    In time n/(1 − n/N) the sum of the first n of N is a Brownian motion; Wald's is the quickest of all tests of its
-    drift, but for the little by which it passes its bound.
-    """
-    rng = np.random.default_rng(0)
-    n = np.arange(1, EXHAUSTIVE)
-    for effect, least in ((0.05, 0.40), (0.1, 0.16), (0.2, 0.04)):
-        sums = differences(rng, 2000, effect, 0.0, 1).cumsum(1)[:, :-1]
-        odds = 2 * effect * sums / (1 - n / EXHAUSTIVE)
-        passed = np.abs(odds) > np.log(99)
-        first = np.where(passed.any(1), passed.argmax(1), EXHAUSTIVE - 2)
-        right = odds[np.arange(2000), first] > 0
-        print(f"effect {effect}: {right.mean():.2%} at {(first + 1).mean() / EXHAUSTIVE:.3f}")
-        assert right.mean() == pytest.approx(0.992, abs=0.008)
-        assert (first + 1).mean() / EXHAUSTIVE >= least
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])

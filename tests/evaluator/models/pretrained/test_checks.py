@@ -8,7 +8,7 @@ import pytest
 from torch import nn
 from transformers import AutoTokenizer
 
-from evaluator.models.pretrained.checks import check_tokenizer, check_weights
+from evaluator.models.pretrained import check_tokenizer, check_weights
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import WORDS
 
@@ -17,11 +17,6 @@ MODEL = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
 
 def _report(missing: list[str], unexpected: list[str]) -> dict[str, list[str]]:
     return {"missing_keys": missing, "unexpected_keys": unexpected}
-
-
-def test_weights_that_fit_pass() -> None:
-    check_weights("m", MODEL, _report([], []))
-    check_weights("m", MODEL, _report(["not.in.the.model"], ["head.weight"]))
 
 
 def test_missing_tensors_are_counted() -> None:

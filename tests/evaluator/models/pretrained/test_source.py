@@ -14,7 +14,7 @@ import huggingface_hub.constants
 import pytest
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.pretrained.source import Source, find_source, first_line, loading
+from evaluator.models.hub import Source, find_source, first_line, loading
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
@@ -23,25 +23,28 @@ from tests.evaluator.models.test_open_clip import _folder
 from tests.evaluator.models.test_vqa import make_llava
 from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt
 
-HUB = Source("owner/name", "owner/name", None, "vilt:")
+MEND = "give vilt: a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
+HUB = Source("owner/name", "owner/name", None, MEND)
 
 
 def test_names_of_the_hub_may_have_a_revision() -> None:
     assert find_source("owner/name", "vilt:") == HUB
     found = find_source("owner/name@v1.0", "vilt:")
     assert (found.name, found.place, found.revision) == ("owner/name@v1.0", "owner/name", "v1.0")
-    assert not found.is_folder
+    assert not found.is_local
 
 
 def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"has no config\.json; give vilt: a folder that save_pretrained wrote\.$"):
+    with pytest.raises(
+        UserError, match=r"has no config\.json; give vilt: a folder that save_pretrained wrote, or OWNER/NAME"
+    ):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "open_clip_config.json").touch()
     with pytest.raises(UserError, match=r"has no config\.json; name a folder of open_clip as open_clip:local-dir:"):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "config.json").touch()
-    assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, "vilt:")
-    assert find_source(str(tmp_path), "vilt:").is_folder
+    assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, MEND)
+    assert find_source(str(tmp_path), "vilt:").is_local
 
 
 @pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
@@ -54,7 +57,7 @@ def test_a_folder_that_is_not_there(name: str) -> None:
 def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     name = spec[spec.index("owner") :]
-    said = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network, or give a folder\.$"
+    said = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network\.$"
     with pytest.raises(UserError, match=said):
         load_model(spec, "cpu")
 
@@ -63,9 +66,9 @@ def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypat
     ("error", "said"),
     [
         (OSError("We couldn't connect to the Hub\nand more"), r"cannot be downloaded \(We couldn't connect to the Hub\)"),
-        (pickle.UnpicklingError("code"), r"not tensors alone \(code\); give a model\.safetensors\.$"),
+        (pickle.UnpicklingError("code"), r"not tensors alone \(code\); give vilt:"),
         (ImportError("No module named 'timm'."), r"needs a package that is not installed \(No module named 'timm'\)\.$"),
-        (RuntimeError("size mismatch for a"), r"do not fit its config\.json \(tensors of other shapes\)"),
+        (RuntimeError("size mismatch for a"), r"do not fit its configuration \(tensors of other names or shapes\); give vilt:"),
         (KeyError("x"), r"^'owner/name' cannot be loaded \('x'\); give vilt: a folder that save_pretrained wrote"),
         (UserError("As it is."), r"^As it is\.$"),
     ],

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from evaluator.models.pretrained.storage import check_in_memory
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models import test_vqa
@@ -42,10 +40,10 @@ def test_dual_encoders_take_a_format(tmp_path: Path) -> None:
     assert (half.encode_texts(TEXTS) * whole).sum(1) == pytest.approx(1, abs=0.02)
 
 
-@pytest.mark.parametrize("quantization", ["bnb-8bit", "bnb-4bit", "torchao-int8"])
+@pytest.mark.parametrize("quantization", ["bnb-8bit", "bnb-4bit"])
 def test_quantised_weights(quantization: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the packages are installed: fewer bits, nearly the same scores, and a digest of the weights."""
-    for package in ("accelerate", "torchao" if quantization == "torchao-int8" else "bitsandbytes"):
+    for package in ("accelerate", "bitsandbytes"):
         pytest.importorskip(package)
     monkeypatch.setattr(test_vqa, "_SMALL", test_vqa._SMALL | {"hidden_size": 64, "intermediate_size": 128})
     spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
@@ -74,7 +72,6 @@ def test_a_device_map(tmp_path: Path) -> None:
     [
         ({"device_map": "auto"}, None, "accelerate", "device_map=auto needs the package accelerate, which is not installed; install it with: pip install accelerate."),
         ({"quantization": "bnb-4bit"}, "cpu", "bitsandbytes", "quantization=bnb-4bit needs the package bitsandbytes"),
-        ({"quantization": "torchao-int8"}, "cpu", "torchao", "quantization=torchao-int8 needs the package torchao"),
         ({"device_map": "auto"}, "cpu", "", "Both --device cpu and device_map=auto say where the model goes; give one of them."),
         ({"dtype": "int8"}, "cpu", "", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
         ({"quantisation": "bnb-4bit"}, "cpu", "", "vqa: has no argument 'quantisation': did you mean 'quantization'?"),
@@ -91,7 +88,7 @@ def test_one_sentence(
     def found(name: str) -> object:
         return None if name == package else object()
 
-    monkeypatch.setattr("evaluator.models.pretrained.storage.find_spec", found)
+    monkeypatch.setattr("evaluator.models.pretrained.find_spec", found)
     with pytest.raises(UserError) as caught:
         load_model(f"vqa:{test_vqa.make_llava(tmp_path / 'model')}", device, **arguments)
     assert said in caught.value.message
@@ -101,9 +98,3 @@ def test_one_sentence(
 def test_families_that_are_not_shared_among_devices_say_so(spec: str) -> None:
     with pytest.raises(UserError, match="has no argument 'device_map'"):
         load_model(spec, None, device_map="auto")
-
-
-def test_layers_that_no_device_has_room_for() -> None:
-    with pytest.raises(UserError, match="'big' does not fit in the memory of the devices"):
-        check_in_memory("big", torch.nn.Linear(2, 2, device="meta"))
-    check_in_memory("big", torch.nn.Linear(2, 2))

@@ -1,11 +1,13 @@
-"""Unit meshes as Blender's: with the vertices and normals that were built."""
+"""Unit meshes as Blender's, textures that cover them, and files that Blender reads."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from generator.assets.shapes import unit_mesh
+from generator.assets.shapes import SHAPES, unit_mesh
+from generator.vocabulary.materials import Pattern
 
 
 def built(name: str) -> list[Any]:
@@ -16,7 +18,7 @@ def built(name: str) -> list[Any]:
     return [[list(v.co) for v in mesh.vertices], corners, len(mesh.polygons), len(mesh.materials)]
 
 
-@pytest.mark.parametrize("name", ["cone", "pyramid"])
+@pytest.mark.parametrize("name", SHAPES)
 def test_vertices_and_normals_are_those_of_the_unit_mesh(in_blender: Any, name: str) -> None:
     vertices, corners, faces, materials = in_blender(built, name)
     mesh = unit_mesh(name)
@@ -24,3 +26,73 @@ def test_vertices_and_normals_are_those_of_the_unit_mesh(in_blender: Any, name: 
     normals = np.array([mesh.normals[int(vertex)] for vertex, *_ in corners])
     np.testing.assert_allclose([normal for _, *normal in corners], normals, atol=2e-3)
     assert (faces, materials) == (len(mesh.faces), 0)
+
+
+def textured(patterns: list[str]) -> list[Any]:
+    from generator.render.blender.materials import new_material
+    from generator.render.blender.textures import set_texture
+
+    material = new_material("textured")
+    for pattern in patterns:
+        set_texture(material, {"pattern": pattern, "scale": 0.2, "relief": 0.5}, (0.5, 0.2, 0.1), 1.0)
+    shader = material.node_tree.nodes["Principled BSDF"]
+    return [len(material.node_tree.nodes), shader.inputs["Base Color"].is_linked, shader.inputs["Normal"].is_linked]
+
+
+@pytest.mark.parametrize("pattern", get_args(Pattern))
+def test_a_pattern_covers_the_material_in_place_of_an_earlier_one(in_blender: Any, pattern: str) -> None:
+    alone = in_blender(textured, [pattern])
+    assert alone[0] > 4
+    assert alone[1:] == [True, True]
+    assert in_blender(textured, ["noise", pattern]) == alone
+
+
+def plain_again() -> list[Any]:
+    from generator.render.blender.materials import new_material, set_inputs
+
+    material = new_material("plain")
+    inputs = {"linear": (200, 100, 50), "metallic": 0.0, "roughness": 0.5, "scale": 1.0}
+    before = len(material.node_tree.nodes)
+    set_inputs(material, {**inputs, "texture": {"pattern": "stripes", "scale": 0.2, "relief": 0.5}})
+    set_inputs(material, inputs)
+    shader = material.node_tree.nodes["Principled BSDF"]
+    return [
+        len(material.node_tree.nodes) - before,
+        shader.inputs["Base Color"].is_linked,
+        shader.inputs["Normal"].is_linked,
+    ]
+
+
+def test_an_object_without_a_texture_keeps_none_of_an_earlier_one(in_blender: Any) -> None:
+    assert in_blender(plain_again) == [0, False, False]
+
+
+def read(folder: str) -> list[Any]:
+    import bpy
+
+    from generator.base.errors import UserError
+    from generator.render.blender.asset_worker import read_file
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    for name, x, hidden in (("one", 0.0, False), ("two", 5.0, False), ("hidden", 9.0, True)):
+        bpy.ops.mesh.primitive_cube_add(size=2, location=(x, 0, 0))
+        bpy.context.object.name, bpy.context.object.hide_render = name, hidden
+    bpy.data.texts.new("run_me.py").write("raise SystemExit")
+    bpy.ops.wm.save_as_mainfile(filepath=f"{folder}/cubes.blend")
+    vertices, faces, notes = read_file(Path(folder) / "cubes.blend")
+    found = [vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist(), len(faces), notes]
+    (Path(folder) / "broken.obj").write_text("v 0 0 0\n")
+    for name in ("broken.obj", "nothing.ply"):
+        try:
+            read_file(Path(folder) / name)
+        except UserError as error:
+            found.append(error.message)
+    return found
+
+
+def test_meshes_are_joined_where_they_stand(in_blender: Any, tmp_path: Path) -> None:
+    low, high, faces, notes, empty, missing = in_blender(read, str(tmp_path))
+    assert (low, high, faces) == ([-1, -1, -1], [6, 1, 1], 24)
+    assert notes == ["its scripts (run_me.py) were not run"]
+    assert empty.startswith("it has no faces")
+    assert missing.startswith("it cannot be read as .ply")

@@ -1,10 +1,19 @@
-"""The worker's renderer: a record for each scene, and placements that hide too much drawn again."""
+"""What the render process is made of: records, stage and materials without traces, and why Blender does not load."""
 
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from generator.dataset.schema import SCENES
-from generator.render.quality import read_quality
+import pytest
+
+from generator.dataset.records import SCENES
+from generator.placement.scenes import place_scene
+from generator.render.blender.system import load_fault
+from generator.render.settings import read_quality
+from generator.scene.planned import Planned
+from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import read_vocabulary
 
 FAMILY = read_vocabulary("clevr")
@@ -20,8 +29,17 @@ def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
     values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
     objects = tuple((name, values) for name in list(FAMILY.objects)[:2])
     worker._PLACEMENTS = 3
-    setup = {"vocabulary": text, "seed": 0, "width": 48, "height": 36, "folder": folder, "cores": [0], "outputs": ["boxes"],
-             "quality": read_quality("draft").model_dump(), "engine": "cycles", "device": "cpu"}  # fmt: skip
+    setup = {
+        "vocabulary": text,
+        "seed": 0,
+        "width": 48,
+        "height": 36,
+        "folder": folder,
+        "cores": [0],
+        "outputs": ["boxes"],
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
     try:
         return worker.Renderer(setup).render(Planned("7", "c", objects, (0, 1), next(iter(FAMILY.environments))))
     except UserError as error:
@@ -41,3 +59,102 @@ def test_a_scene_that_cannot_be_placed_says_what_to_lessen(in_blender: Any, tmp_
     assert in_blender(rendered, str(tmp_path), 10**6) == {
         "failed": "no placement in 3 shows every object; lessen [placement] min_pixels or min_visible."
     }
+
+
+FAMILY = read_vocabulary("clevr")
+
+
+def scene_of(n: int) -> Scene:
+    values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
+    objects = tuple((name, values) for name in list(FAMILY.objects)[:n])
+    return place_scene(
+        Planned("0", "", objects, tuple(range(n)), next(iter(FAMILY.environments))), FAMILY, 0, 0, 320, 240
+    )
+
+
+def posed(counts: list[int]) -> dict[str, Any]:
+    import bpy
+
+    from generator.render.blender.stage import Stage
+
+    stage = Stage(FAMILY, read_quality("draft"), 64, 48, 1)
+    for n in counts:
+        stage.pose(scene_of(n))
+    bpy.context.view_layer.update()
+    shown = [each for each in bpy.data.objects if each.name.startswith("object") and not each.hide_render]
+    camera = bpy.context.scene.camera
+    return {
+        "places": [[round(x, 4) for x in each.location] for each in shown],
+        "camera": [round(x, 4) for x in camera.location],
+        "meshes": [each.data.name for each in shown],
+        "kinds": sorted(stage.meshes),
+    }
+
+
+def test_a_scene_is_posed_whole_and_nothing_of_an_earlier_one_is_left(in_blender: Any) -> None:
+    found, scene = in_blender(posed, [2, 1]), scene_of(1)
+    assert found["places"] == [[round(x, 4) for x in thing.position] for thing in scene.objects]
+    assert found["camera"] == [round(x, 4) for x in scene.camera.position]
+    assert found["kinds"] == sorted(FAMILY.objects)
+    assert found == in_blender(posed, [1])
+
+
+ORIGINAL = read_vocabulary("clevr-original")
+
+
+def painted(*values: dict[str, str]) -> dict[str, Any]:
+    """The inputs of one material after it was set for each object in turn."""
+    from generator.render.blender.materials import material_inputs, new_material, set_inputs
+
+    material = new_material("test")
+    for attributes in values:
+        set_inputs(material, material_inputs(SceneObject("cube", attributes, (0.0, 0.0, 0.0), 0.0), ORIGINAL))
+    found = {}
+    for node in sorted(material.node_tree.nodes, key=lambda node: node.name):
+        for each in node.inputs:
+            value = getattr(each, "default_value", None)
+            if value is not None and not isinstance(value, str):
+                found[f"{node.name}/{each.identifier}"] = list(value) if hasattr(value, "__len__") else value
+    return found
+
+
+def test_a_material_is_that_of_its_last_object(in_blender: Any) -> None:
+    first, last = ({kind: ORIGINAL.values(kind)[i] for kind in ORIGINAL.attributes} for i in (0, 1))
+    for one, other in ((first, last), (last, first)):
+        alone, after = in_blender(painted, one), in_blender(painted, other, one)
+        same = alone.keys() & after.keys()
+        assert same
+        if alone.keys() == after.keys():
+            assert after == alone
+    assert in_blender(painted, first) != in_blender(painted, last)
+
+
+def test_a_missing_bpy_and_any_other_error() -> None:
+    assert "pip install 'jackalope[render]'" in load_fault(ModuleNotFoundError("No module named 'bpy'", name="bpy"))
+    assert load_fault(ImportError("libfoo.so: bad", name="bpy")) == "Blender cannot load: libfoo.so: bad"
+    assert load_fault(ImportError("libfoo.so: bad")) == "Blender cannot load: libfoo.so: bad"
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), ImportError("libosl.so: failed to map segment from shared object", name="bpy")]
+)
+def test_a_lack_of_memory_is_not_called_a_lack_of_blender(error: ImportError | MemoryError) -> None:
+    assert load_fault(error).startswith("There is not enough memory to load Blender: end other programs")
+
+
+def test_blender_in_too_little_memory_says_so() -> None:
+    code = """
+from generator.render.blender.system import load_fault
+try:
+    import bpy
+except (ImportError, MemoryError) as error:
+    print(load_fault(error))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)),
+    )
+    assert done.stdout.startswith("There is not enough memory to load Blender"), done.stderr

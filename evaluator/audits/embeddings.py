@@ -1,0 +1,196 @@
+"""Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each model."""
+
+import io
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib import pyplot as plt
+
+from evaluator.audits.prompts import captions_of, shown_splits
+from evaluator.models.arguments import name_and_spec
+from evaluator.models.contracts import DualEncoder
+from evaluator.models.registry import load_model
+from evaluator.provenance.contamination import training_of
+from generator.base.errors import UserError
+from generator.base.files import write_json, write_text
+from generator.base.progress import SILENT, Progress
+from generator.base.streams import Stream
+from generator.dataset.reader import Benchmark, Images, World
+
+logger = logging.getLogger(__name__)
+RECORD = "embeddings.json"
+TEXTS, IMAGES = "texts", "images"
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+_STYLE = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "jackalope", "text.parse_math": False}  # fmt: skip
+_TOGETHER = 64
+FEWEST = 4
+"""Points that t-SNE is made of, at least."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """A caption, the first split that has it, and some scenes that it is true of."""
+
+    caption: str
+    split: str
+    scenes: tuple[str, ...]
+
+
+def choose_classes(benchmark: Benchmark, splits: Sequence[str], most: int, images: int, seed: int) -> list[Class]:
+    """At most `most` captions, drawn by seed, of `splits` (by default as `choose_prompts`), each with at most `images` scenes."""
+    of_split = captions_of(benchmark)
+    found: dict[str, Class] = {}
+    for split in shown_splits(benchmark, of_split, splits):
+        for caption, scenes in sorted(of_split[split].items()):
+            drawn = Stream(seed, "images of a caption", caption).sample(scenes, images)
+            found.setdefault(caption, Class(caption, split, tuple(drawn)))
+    return Stream(seed, "captions").sample(list(found.values()), most)
+
+
+def with_own_images(classes: Sequence[Class], benchmark: Benchmark) -> list[Class]:
+    """The classes without those whose images are all images of an earlier one, as those of the converse of a relation are."""
+    of_split = captions_of(benchmark)
+    kept: list[Class] = []
+    known: list[set[str]] = []
+    for each in classes:
+        scenes = set(of_split[each.split][each.caption])
+        if not any(scenes <= other for other in known):
+            kept.append(each)
+            known.append(scenes)
+    return kept
+
+
+def embed_texts(model: Any, texts: Sequence[str]) -> np.ndarray:
+    """Unit embeddings of a dual encoder, float32 (n, d)."""
+    return np.concatenate([model.encode_texts(texts[i : i + _TOGETHER]) for i in range(0, len(texts), _TOGETHER)])
+
+
+def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray:
+    """Unit embeddings of a dual encoder, float32 (n, d), of the images of these names."""
+    return np.concatenate(
+        [
+            model.encode_images([model.prepare(images.image(name)) for name in names[i : i + _TOGETHER]])
+            for i in range(0, len(names), _TOGETHER)
+        ]
+    )
+
+
+def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
+    """Places (n, 2) whose neighbours are those of unit embeddings (n, d) by cosine. Raises UserError for fewer than four.
+
+    The perplexity is scikit-learn's 30, or a third of the other points where these are fewer.
+    """
+    from sklearn.manifold import TSNE
+
+    if len(embeddings) < FEWEST:
+        raise UserError(
+            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; raise --captions or "
+            "--images."
+        )
+    found: np.ndarray = TSNE(
+        metric="cosine", init="random", random_state=seed % 2**32, perplexity=min(30.0, (len(embeddings) - 1) / 3)
+    ).fit_transform(embeddings)
+    return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """splits: see `choose_classes`. captions: at most so many. images: of each caption, at most. seed: of both, and of t-SNE."""
+
+    models: tuple[str, ...]
+    splits: tuple[str, ...] = ()
+    captions: int = 24
+    images: int = 5
+    seed: int = 0
+
+
+def draw_maps(
+    asked: Asked, world: World, benchmark: Benchmark, out: Path, device: str | None = None, progress: Progress = SILENT
+) -> list[Path]:  # fmt: skip
+    """Write texts.svg, images.svg and embeddings.json into the folder `out`, and return the figures.
+
+    A model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
+    """
+    names = [name_and_spec(model) for model in asked.models]
+    if len(dict(names)) < len(names):
+        raise UserError(f"Expected models with names of their own, got {', '.join(asked.models)}; write NAME=MODEL.")
+    classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
+    shown = with_own_images(classes, benchmark)
+    of = {TEXTS: list(range(len(classes))), IMAGES: [i for i, each in enumerate(shown) for _ in each.scenes]}
+    scenes = [scene for each in shown for scene in each.scenes]
+    places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
+    models: dict[str, Any] = {}
+    for name, spec in progress.each(names, "embedding", len(names)):
+        model = load_model(spec, device)
+        if not isinstance(model, DualEncoder):
+            raise UserError(f"'{spec}' does not embed images and texts apart; give a dual encoder, such as hf: or open_clip:.")  # fmt: skip
+        models[name] = {
+            "model": spec,
+            **model.info,
+            "training": training_of(model, world, benchmark, _held_out(shown)),
+        }
+        logger.info(f"{name}: {models[name]['training']['said']}")
+        places[TEXTS][name] = on_plane(embed_texts(model, [each.caption for each in classes]), asked.seed)
+        places[IMAGES][name] = on_plane(embed_images(model, world, scenes), asked.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    figures = []
+    for what, drawn in ((TEXTS, classes), (IMAGES, shown)):
+        figures.append(out / f"{what}.svg")
+        write_text(figures[-1], draw_points(drawn, of[what], places[what], what))
+    write_json(out / RECORD, {
+        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)}, "name": benchmark.name, "models": models,
+        "texts": [asdict(each) for each in classes], "images": [{"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of[IMAGES], strict=True)],
+        "places": {what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()},
+    })  # fmt: skip
+    return figures
+
+
+def _held_out(classes: Sequence[Class]) -> list[str]:
+    """The scenes that are none of train."""
+    return [scene for each in classes if each.split != "train" for scene in each.scenes]
+
+
+matplotlib.use("svg")
+
+
+def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str, np.ndarray], title: str) -> str:
+    """An <svg> element. of: the index of each point's class, n of them. places: (n, 2) by the name of the model."""
+    splits = list(dict.fromkeys(each.split for each in classes))
+    names = _short([each.caption for each in classes])
+    owner = np.asarray(of)
+    with plt.rc_context(_STYLE):  # type: ignore[arg-type]
+        figure, grid = plt.subplots(1, len(places), figsize=(6.5 * len(places), 6), layout="constrained", squeeze=False)
+        colours = plt.get_cmap("turbo")(np.linspace(0.05, 0.95, len(classes)))
+        for axes, (model, points) in zip(grid[0], places.items(), strict=True):
+            for i, each in enumerate(classes):
+                own = points[owner == i]
+                marker = _MARKERS[splits.index(each.split) % len(_MARKERS)]
+                axes.scatter(*own.T, s=22, color=colours[i], marker=marker)
+                axes.annotate(names[i], own.mean(0), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=6)
+            axes.margins(0.12)
+            axes.set(title=f"{title}, {model}", xticks=[], yticks=[])
+        for split, marker in zip(splits, _MARKERS * len(splits), strict=False):
+            grid[0][0].scatter([], [], color="#555", marker=marker, label=split)
+        figure.legend(loc="outside lower center", ncols=len(splits), frameon=False)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _short(captions: Sequence[str]) -> list[str]:
+    """Captions without the words that all have, where this tells them apart.
+
+    >>> _short(["a photo of a red cube", "a photo of a blue cube", "a photo of a red cone"])
+    ['red cube', 'blue cube', 'red cone']
+    """
+    words = [caption.split() for caption in captions]
+    shared = set(words[0]).intersection(*words) if words else set()
+    short = [" ".join(word for word in each if word not in shared) for each in words]
+    return short if len(set(short)) == len(set(captions)) > 1 else list(captions)

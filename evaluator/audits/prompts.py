@@ -1,0 +1,63 @@
+"""The captions that are drawn: a few of each split, each with an image that it is true of."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from evaluator.protocols.items import split_rank
+from evaluator.training.source import default_kinds
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
+from generator.dataset.reader import Benchmark
+
+TRAIN, CAPTION = "train", "c"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A caption of a split, and a scene that it is true of."""
+
+    split: str
+    text: str
+    scene_id: str
+
+
+def choose_prompts(benchmark: Benchmark, splits: Sequence[str], number: int, seed: int) -> list[Prompt]:
+    """At most `number` captions of each split, drawn by seed. Raises UserError for a split without captions."""
+    scenes = captions_of(benchmark)
+    return [
+        Prompt(split, text, Stream(seed, "image of a prompt", text).sample(scenes[split][text], 1)[0])
+        for split in shown_splits(benchmark, scenes, splits)
+        for text in Stream(seed, "prompts", split).sample(sorted(scenes[split]), number)
+    ]
+
+
+def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[str]) -> list[str]:
+    """The splits that are asked for, by default train and all that are no validation, of those that are `there`.
+
+    Raises UserError for another one, and where there is none.
+    """
+    known = sorted(there, key=lambda split: (split != TRAIN, split_rank(split)))
+    for split in asked:
+        if split not in known:
+            raise UserError(f"{benchmark.name} has no captions of a split '{split}'; {did_you_mean(split, known)}")
+    if not known:
+        raise UserError(f"{benchmark.folder} has no captions; render scenes for its splits (`gen render --scenes`).")
+    return list(dict.fromkeys(asked)) or [split for split in known if not split.endswith("val")] or known
+
+
+def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
+    """By split, the scenes that each caption is true of. Captions of train are those that a training learns from by default."""
+    names = ("item_id", "protocol", "split", "kind")
+    items = {row[0]: row[1:] for row in zip(*(benchmark.items[name].to_pylist() for name in names), strict=True)}
+    learnt = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    columns = ("item_id", "scene_id", "text_id", "slot", "truth")
+    rows = zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True)
+    for item_id, scene_id, text_id, slot, truth in rows:
+        protocol, split, kind = items[item_id]
+        if truth and slot == CAPTION and (protocol != TRAIN or kind in learnt):
+            of_text = found[split][benchmark.text_of[text_id]]
+            if scene_id not in of_text:
+                of_text.append(scene_id)
+    return found

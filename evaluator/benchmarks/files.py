@@ -1,0 +1,199 @@
+"""Rows of questions from JSON, JSON lines, CSV or Parquet files, one after another."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evaluator.benchmarks.question import Box, Cell, Question, Shown
+from evaluator.benchmarks.tables import read_table
+from generator.base.errors import UserError
+from generator.base.files import parse_json
+from generator.base.limits import MOST_LIST, read_text
+from generator.base.parquet import read_batches, read_schema
+
+_KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+_ROWS = 64  # with images in them
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of a file; `key` tells it from the file's others."""
+
+    file: Path
+    key: str
+    values: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        """Where the row stands, for messages."""
+        return f"Row {self.key} of {self.file}"
+
+    def has(self, name: str) -> bool:
+        """Whether the row has a value there."""
+        return self.values.get(name) is not None
+
+    def value(self, name: str) -> Any:
+        """A value. Raises UserError where the row has none."""
+        if not self.has(name):
+            found = ", ".join(self.values) or "nothing"
+            raise UserError(f"{self.place} has no '{name}' (it has {found}); give the files that the authors publish.")
+        return self.values[name]
+
+    def text(self, name: str) -> str:
+        """A value as text. Raises UserError where it is none."""
+        value = self.value(name)
+        if not isinstance(value, str | int) or value == "":
+            raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a text.")
+        return str(value)
+
+    def number(self, name: str) -> int:
+        """A value as a whole number. Raises UserError where it is none."""
+        value = self.value(name)
+        try:
+            return int(value)
+        except (TypeError, ValueError, OverflowError):
+            raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a whole number.") from None
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The rows of a file, or of all files of a folder and of its folder `data`, by name.
+
+    JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are given as
+    cells. Raises UserError where there is nothing to read, or it cannot be read.
+    """
+    if path.is_file() and path.suffix.lower() in _KINDS:
+        files = [path]
+    else:
+        folders = [path, path / "data"] if path.is_dir() else []
+        files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
+    for file in _some(files, path, _KINDS):
+        yield from records_of(file)
+
+
+def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
+    """The file `path`, or the files in a folder and the folders below it, by name. Raises UserError where there is none."""
+    found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
+    return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
+
+
+def records_of(file: Path) -> Iterator[Record]:
+    """The rows of one file. Raises UserError as `read_records`."""
+    if file.suffix.lower() == ".json":
+        for key, values in json_rows(file):
+            if not isinstance(values, dict):
+                raise UserError(f"Expected an object as row {key} of {file}, got {values!r:.80}.")
+            yield Record(file, key, dict(values))
+    elif file.suffix.lower() == ".parquet":
+        yield from _parquet(file)
+    else:
+        for number, values in enumerate(read_table(file).to_pylist()):
+            yield Record(file, str(number), values)
+
+
+def json_rows(file: Path) -> list[tuple[str, Any]]:
+    """The elements of a JSON list or object, with their numbers or keys. Raises UserError for a file without any."""
+    try:
+        data = parse_json(read_text(file, MOST_LIST), file)
+    except ValueError as error:
+        raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
+    rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    found = [(str(key), values) for key, values in rows]
+    if not found:
+        raise UserError(f"{file} has no rows; expected a list of objects, or an object of them.")
+    return found
+
+
+def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
+    if not files:
+        raise UserError(
+            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a folder of them."
+        )
+    return files
+
+
+def _parquet(file: Path) -> Iterator[Record]:
+    number = 0
+    for batch in read_batches(file, read_schema(file).names, _ROWS):
+        columns = [_cells_of(batch, name, file, number) for name in batch.schema.names]
+        for values in zip(*columns, strict=True):
+            yield Record(file, str(number), dict(zip(batch.schema.names, values, strict=True)))
+            number += 1
+
+
+def _cells_of(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[Any]:
+    column = batch.column(name)
+    if not pa.types.is_struct(column.type) or column.type.get_field_index("bytes") < 0:
+        return list(column.to_pylist())
+    images = column.field("bytes").to_pylist()
+    return [
+        None if image is None else Cell(file, before + row, hashlib.sha256(image).hexdigest())
+        for row, image in enumerate(images)
+    ]
+
+
+BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """images, texts: columns; of one image the first text is true, of two text k of image k. slots: those of the texts of one
+    image; `n` alone is false.
+
+    kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id, of
+    files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the image in the
+    columns `bbox_…` is shown.
+    """
+
+    images: tuple[str, ...]
+    texts: tuple[str, ...]
+    kind: tuple[str, ...] = ()
+    item: str | None = None
+    boxed: bool = False
+    protocol: str = "binary"
+    slots: tuple[str, ...] = ("c", "n")
+
+    def __call__(self, path: Path) -> Iterator[Question]:
+        """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and columns that
+        are missing."""
+        for record in read_records(path):
+            yield self._question(record)
+
+    def _question(self, record: Record) -> Question:
+        box = box_of(record, BOX) if self.boxed else None
+        shown = tuple(_shown(record, column, box) for column in self.images)
+        stem, one = record.file.stem, len(shown) == 1
+        texts = tuple(record.text(column) for column in self.texts)
+        key = record.text(self.item) if self.item else record.key
+        return Question(
+            key if self.item and self.kind else f"{stem}/{key}",
+            shown,
+            texts,
+            (tuple(slot != "n" for slot in self.slots),) if one else ((True, False), (False, True)),
+            record.place,
+            record.file,
+            kind=" ".join(record.text(column) for column in self.kind) or stem,
+            protocol=self.protocol,
+            slots=self.slots if one else (),
+        )
+
+
+def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
+    """The box that four columns give as left and upper edge, width and height, in pixels; None where a column is empty.
+
+    Raises UserError for a box without pixels.
+    """
+    if not all(record.has(name) for name in names):
+        return None
+    left, upper, width, height = (record.number(name) for name in names)
+    if width < 1 or height < 1:
+        raise UserError(f"{record.place} has a box of {width}x{height} pixels; expected at least one.")
+    return left, upper, left + width, upper + height
+
+
+def _shown(record: Record, column: str, box: Box | None) -> Shown:
+    value = record.value(column)
+    return Shown(cell=value, column=column, box=box) if isinstance(value, Cell) else Shown((str(value),), box=box)

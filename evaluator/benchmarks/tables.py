@@ -1,0 +1,170 @@
+"""Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from evaluator.metrics.comparison import TOLERANCE
+from evaluator.protocols.items import strings
+from generator.base import parquet
+from generator.base.errors import UserError
+from generator.base.files import parse_json
+from generator.base.limits import MOST_LIST, check_file
+
+logger = logging.getLogger(__name__)
+_TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_MANY = 0.02
+_LIMIT = 745.0
+"""The log-odds of 1, beyond those of every other float64."""
+
+
+def read_table(path: Path) -> pa.Table:
+    """The rows of a file, by its name's end: .csv, .tsv, .jsonl or .parquet. Columns of CSV are strings.
+
+    Raises UserError where there is no such file, or it cannot be read.
+    """
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": parquet.read_table}
+    read = readers.get(path.suffix.lower())
+    if read is None:
+        raise UserError(f"Expected a file of scores that ends in {', '.join(readers)}, got '{path}'.")
+    if not path.is_file():
+        raise UserError(f"There is no file {path}; give a table of scores with --items.")
+    check_file(path, None if read is parquet.read_table else MOST_LIST)
+    try:
+        table = read(path)
+    except (pa.ArrowException, ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.") from error
+    if not table.num_rows:
+        raise UserError(f"{path} has no rows; expected one a candidate.")
+    return table
+
+
+def texts(table: pa.Table, name: str) -> np.ndarray:
+    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column.
+
+    Raises UserError where it is no text and cannot be one.
+    """
+    if name not in table.column_names:
+        return np.full(table.num_rows, "", dtype=object)
+    try:
+        return strings(table[name].cast(pa.string()))
+    except pa.ArrowException as error:
+        raise UserError(f"Expected texts in the column '{name}', got {table[name].type} ({error}).") from None
+
+
+def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
+    """A column of numbers, float64 (rows,), nan where it is empty. Raises UserError for anything else."""
+    column = table[name]
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        stripped = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(stripped, ""), pa.scalar(None, stripped.type), stripped)
+    try:
+        return np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy())
+    except pa.ArrowException as error:
+        row, value = next((i, v) for i, v in enumerate(column.to_pylist()) if not _is_number(v))
+        raise UserError(
+            f"Expected numbers in the column '{name}' of {path}, got '{value}' in row {row + 1}."
+        ) from error
+
+
+def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
+    """A column of truths as an object array of True, False and None where it is empty or missing. Raises UserError."""
+    if name in table.column_names and pa.types.is_boolean(table[name].type):
+        return np.array(table[name].to_pylist(), dtype=object)
+    found = np.full(table.num_rows, None, dtype=object)
+    for row, word in enumerate(texts(table, name)):
+        if word:
+            if word.strip().lower() not in _TRUTHS:
+                raise UserError(
+                    f"Expected true, false, 1 or 0 in the column '{name}' of {path}, got '{word}' in row {row + 1}."
+                )
+            found[row] = _TRUTHS[word.strip().lower()]
+    return found
+
+
+def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
+    """The column `score`, float64 (rows,), nan where it is empty; of probabilities their log-odds. Raises UserError."""
+    values = numbers(table, "score", path)
+    if not probabilities:
+        _hint_at_probabilities(values, path)
+        return values
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if len(outside):
+        raise UserError(
+            f"Expected probabilities from 0 to 1 in the column 'score' of {path}, got {values[outside[0]]:g} in row "
+            f"{outside[0] + 1}; leave --probabilities out."
+        )
+    return log_odds(values)
+
+
+def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
+    """Log that scores look like probabilities whose differences near 0 and 1 are lost as ties."""
+    known = values[~np.isnan(values)]
+    near = (known <= TOLERANCE) | (known >= 1 - TOLERANCE)
+    if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
+        logger.warning(
+            f"{near.sum():,} of the {len(known):,} scores of {path.name} are 0 or 1 within the tie tolerance, and all are "
+            "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds."
+        )
+
+
+def log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """log(p / (1 − p)), float64; ∓745 for 0 and 1, beyond what any other float64 gives.
+
+    >>> log_odds(np.array([0.5, 0.75, 1.0])).round(6).tolist()
+    [0.0, 1.098612, 745.0]
+    """
+    with np.errstate(divide="ignore"):
+        odds = np.log(probabilities) - np.log1p(-probabilities)
+    return np.asarray(np.clip(odds, -_LIMIT, _LIMIT))
+
+
+def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
+    """Raises UserError where a table lacks one of these columns."""
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise UserError(
+            f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); docs/models.md, Scores from "
+            f"elsewhere, lists the columns."
+        )
+
+
+def _csv(path: Path) -> pa.Table:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    parsing = pa.csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names = pa.csv.read_csv(pa.BufferReader(file.readline().encode()), parse_options=parsing).column_names
+    options = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+    return pa.csv.read_csv(path, parse_options=parsing, convert_options=options)
+
+
+def _json_lines(path: Path) -> pa.Table:
+    with path.open(encoding="utf-8-sig") as file:
+        rows = [parse_json(line, path) for line in file if line.strip()]
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError("expected an object in each line")
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _typed([row.get(name) for row in rows]) for name in names})
+
+
+def _typed(values: list[Any]) -> pa.Array:
+    """Values as they are where they have one type, else as strings."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float("nan" if value is None else value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,231 @@
+"""`Experiment`, a recipe in Python, and `Lab`, to which the recipe says its stages and the rows of its tables
+(docs/experiments.md).
+"""
+
+import runpy
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from evaluator.experiments.runner import Failure, run_stages
+from evaluator.experiments.stages import Stage, Stages, in_order
+from evaluator.runs.folder import open_run
+from evaluator.runs.measure import measure_protocols
+from generator.base.declarations import Declared, sentence_of
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
+
+RECIPES = {
+    "bindsplit2026": "bindsplit2026:EXPERIMENT",
+    "compass2026": "compass2026:EXPERIMENT",
+    "crepe2023": "crepe2023:EXPERIMENT",
+    "hard-positives2024": "hard_positives2024:EXPERIMENT",
+    "pearson2025": "pearson2025:PUBLISHED",
+    "pearson2025-clean": "pearson2025:CLEAN",
+}
+"""The experiments that are shipped, as objects of modules in evaluator/experiments/recipes."""
+_OBJECT = "EXPERIMENT"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """about: what it makes, for people. paper: whose tables `score tables` makes. scales: by name, what `make` is given
+    as its second argument. make: says stages and rows to a Lab.
+    """
+
+    about: str
+    paper: str
+    scales: Mapping[str, Any]
+    make: Callable[["Lab", Any], object]
+
+    def at(self, scale: str) -> Any:
+        """The settings of a scale. Raises UserError for an unknown one."""
+        if scale not in self.scales:
+            raise UserError(f"Unknown scale '{scale}'; {did_you_mean(scale, list(self.scales))}")
+        return self.scales[scale]
+
+
+class Model(Declared):
+    """A model that rows start from. run, train: further options of `score run` and of `score train`. missing: why there
+    is none.
+    """
+
+    spec: str = ""
+    run: str = ""
+    train: str = ""
+    missing: str = ""
+
+    def __str__(self) -> str:
+        return shlex.quote(self.spec)
+
+
+class _GivenModel(Declared):
+    spec: str
+    run: str = ""
+    train: str = ""
+
+
+class _Models(Declared):
+    """The file of `--models`."""
+
+    models: dict[str, _GivenModel] = Field(min_length=1)
+
+
+def read_models(path: Path) -> dict[str, Model]:
+    """The models of a user by name. Raises UserError when the TOML file cannot be read, or declares anything else."""
+    try:
+        found = _Models.model_validate(read_toml(path, "file of models"))
+    except ValidationError as error:
+        raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
+    return {name: Model(**each.model_dump()) for name, each in found.models.items()}
+
+
+def find_experiment(name: str) -> Experiment:
+    """The shipped experiment of that name, or `EXPERIMENT` of the Python file at that path, whose code is run.
+
+    Raises UserError when there is none.
+    """
+    if name.endswith(".py"):
+        if not Path(name).is_file():
+            raise UserError(f"There is no file {name}; give the path of a recipe, or one of {', '.join(RECIPES)}.")
+        found = runpy.run_path(name).get(_OBJECT)
+        if not isinstance(found, Experiment):
+            raise UserError(f"{name} has no {_OBJECT}; write {_OBJECT} = Experiment(about, paper, scales, make).")
+        return found
+    if name not in RECIPES:
+        raise UserError(
+            f"Unknown experiment '{name}'; {did_you_mean(name, list(RECIPES))} A recipe of yours ends in .py."
+        )
+    module, _, attribute = RECIPES[name].partition(":")
+    shipped: Experiment = getattr(import_module(f"evaluator.experiments.recipes.{module}"), attribute)
+    return shipped
+
+
+@dataclass
+class Lab:
+    """What a recipe says: stages, and the rows of its tables. A stage that no row needs is not run.
+
+    root: the folder of all stages. given: models of the user, in place of the recipe's. dry: run nothing. tell: called
+    before a stage that `best` runs, with its number. missing, not_shown: the reasons, by label.
+    """
+
+    root: Path
+    given: Mapping[str, Model] = field(default_factory=dict)
+    scale: str = ""
+    dry: bool = False
+    tell: Callable[[Stage, int], object] = lambda stage, number: None
+    missing: dict[str, str] = field(default_factory=dict)
+    not_shown: dict[str, str] = field(default_factory=dict)
+    _stages: Stages = field(default_factory=Stages)
+    _named: dict[tuple[str, str, Stage], None] = field(default_factory=dict)
+    """What `score tables` is given: an option or nothing, a label and a stage."""
+
+    def stage(self, command: str) -> Stage:
+        """A stage of a command, without `--out`, such as f"gen render {plan}", in which other stages stand for their
+        folders.
+        """
+        return self._stages.add(command)
+
+    def models(self, known: Mapping[str, Model], chosen: Collection[str] | None = None) -> dict[str, Model]:
+        """The models that rows start from, by name: those of the user in place of the recipe's, whose options stay and
+        come first.
+
+        chosen: the models of this scale, None for all; others are `missing`, unless the user gives them. Raises
+        UserError for a model of the user's that the recipe does not know.
+        """
+        for name in self.given:
+            if name not in known:
+                raise UserError(f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}")
+        found = {}
+        for name, model in known.items():
+            if name in self.given:
+                own = self.given[name]
+                model = Model(spec=own.spec, run=f"{model.run} {own.run}", train=f"{model.train} {own.train}")
+            elif chosen is not None and name not in chosen:
+                model = Model(missing=self._left_out)
+            found[name] = model
+        return found
+
+    def row(self, label: str, *commands: str) -> None:
+        """A row of the tables: `score run` commands, whose results are pooled with those of the same label."""
+        self._name("", label, *commands)
+
+    def show(self, label: str, command: str) -> None:
+        """A command that stands beside the runs: `score audit`, `score embeddings` or `score generate`."""
+        self._name("", label, command)
+
+    def elsewhere(self, label: str, before: str, after: str) -> None:
+        """What the training of a row changed elsewhere: `score run` commands of the model that it started from, and of
+        the trained one.
+        """
+        self._name("--before", label, before)
+        self._name("--after", label, after)
+
+    def lacks(self, label: str, reason: str = "") -> None:
+        """A row that is not made; without a reason because the scale leaves it out."""
+        self.missing.setdefault(label, reason or self._left_out)
+
+    def does_not_show(self, label: str, reason: str = "") -> None:
+        """What does not stand beside the runs; without a reason because the scale leaves it out."""
+        self.not_shown.setdefault(label, reason or self._left_out)
+
+    def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:
+        """The trained model that is best on validation splits by its `score run`, one for each; among equals the first.
+
+        So a recipe searches hyperparameters. A model's score is the mean over the splits of the mean of its protocols'
+        main metrics, as Pearson et al. 2025 select by ID-val and OOD-val (appendix A). Runs the stages; what failed is
+        not chosen. Raises UserError where all failed.
+        """
+        if self.dry:
+            return trained[0]
+        failures = run_stages(in_order(runs), self.root, self.tell)
+        scores = [-1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs]
+        if max(scores) < 0:
+            raise UserError(
+                f"None of the {len(trained)} models of a search could be trained and scored; see the logs in "
+                f"{self.root}."
+            )
+        return trained[scores.index(max(scores))]
+
+    @property
+    def needed(self) -> list[Stage]:
+        """All stages that the rows need, each after those that it reads."""
+        return in_order(stage for _, _, stage in self._named)
+
+    def tables(self, paper: str, failures: Mapping[str, Failure]) -> Stage | None:
+        """The stage of `score tables`, without what has failed; None where nothing is left."""
+        words, missing = [], dict(self.missing)
+        for option, label, stage in self._named:
+            if stage.name in failures:
+                missing.setdefault(label, f"`{failures[stage.name].stage.command}` failed")
+            else:
+                words += [*([option] if option else []), f"{label}={stage}"]
+        reasons = [word for label, reason in missing.items() for word in ("--missing", f"{label}={reason}")]
+        return self._stages.add(["score", "tables", paper, *words, *reasons]) if words else None
+
+    def _name(self, option: str, label: str, *commands: str) -> None:
+        self._named |= dict.fromkeys((option, label, self.stage(command)) for command in commands)
+
+    @property
+    def _left_out(self) -> str:
+        return f"left out at the scale {self.scale}"
+
+
+def _validated(run: Path, splits: Sequence[str]) -> float:
+    """The score of a run, 0..1, by which a search selects. Raises UserError where a split has no items."""
+    measured = measure_protocols(open_run(run)).values()
+    found = []
+    for split in splits:
+        of_split = [each.outcomes[0].value[(each.items.split == split) & each.items.scored] for each in measured]
+        if not (means := [values.mean() for values in of_split if len(values)]):
+            raise UserError(
+                f"{run} has no items of the split '{split}', by which a search selects; plan scenes for it."
+            )
+        found.append(np.mean(means))
+    return float(np.mean(found))

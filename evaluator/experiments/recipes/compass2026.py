@@ -1,0 +1,103 @@
+"""COMPASS (anonymous 2026): integration gap and skill load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluator.experiments.lab import Experiment, Lab, Model
+
+_TAUGHT = {"scratch, plain captions": "--texts plain", "scratch, graded captions": "--texts graded"}
+_ALLOWED = "--allow-contaminated"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """taught: the captions that models learn from. The others are options of commands, by what they are for."""
+
+    taught: Sequence[str] = tuple(_TAUGHT)
+    world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
+    objects: str = "3..8"
+    elsewhere: str = "--scenes train=10,val=10,seen=100,partial=100,unseen=100"
+    resolution: str = "96x96"
+    quality: str = "draft"
+    blocks: Sequence[int] = (0, 1, 2)
+    seeds: Sequence[int] = (0, 1)
+    scratch: str = ""
+
+
+SCALES = {
+    "smoke": Scale(
+        taught=("scratch, graded captions",),
+        world="--scenes train=64,val=4,seen=12,partial=12,unseen=12",
+        objects="3..4",
+        resolution="64x64",
+        blocks=(0,),
+        seeds=(0,),
+        scratch="--epochs 1 --batch 32",
+    ),
+    "tiny": Scale(world="--scenes train=1500,val=30,seen=300,partial=300,unseen=300", scratch="--epochs 12"),
+    "small": Scale(resolution="128x128", seeds=(0, 1, 2), scratch="--size small"),
+    "paper": Scale(
+        world="--scenes train=16000,val=100,seen=2000,partial=2000,unseen=2000",
+        objects="3..10",
+        resolution="320x240",
+        quality="standard",
+        seeds=(0, 1, 2),
+        scratch="--size small",
+    ),
+}
+
+
+def make(lab: Lab, at: Scale) -> None:
+    """A world for each block, which all models are asked about."""
+    worlds = {}
+    for block in at.blocks:
+        asked = f"--family clevr-many --objects {at.objects} --holdout 3x3 --block-seed {block} {at.world}"
+        plan = lab.stage(f"gen plan {asked} --resolution {at.resolution}")
+        rendered = lab.stage(f"gen render {plan} --quality {at.quality}")
+        described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
+        more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
+        worlds[block] = lab.stage(f"gen verify {more}")
+
+    def row(label: str, block: int, model: object, options: str = "") -> None:
+        asked = f"--model {model} {options} {_ALLOWED}"
+        lab.row(
+            label, *(f"score run {worlds[block]} --benchmark {of} {asked}" for of in ("compass2026", "productivity"))
+        )
+
+    why = "no weights of CLIP are at hand, and stand-ins read one or two objects; name some with --models"
+    for name, model in lab.models({"CLIP": Model(missing=why)}).items():
+        tuned = f"{name}, finetuned"
+        if model.missing:
+            lab.lacks(name, model.missing)
+            lab.lacks(tuned, model.missing)
+            continue
+        plan = lab.stage(f"gen plan {at.elsewhere} --seed 1 --resolution {at.resolution}")
+        other = lab.stage(f"gen render {plan} --quality {at.quality}")
+        for block, world in worlds.items():
+            row(name, block, model, model.run)
+            for seed in at.seeds:
+                given = f"--benchmark compass2026 --seed {seed} --texts plain,graded {model.train}"
+                trained = lab.stage(f"score train finetune {model} {world} {given}")
+                row(tuned, block, f"jackalope:{trained}")
+                asked = f"score run {other} --benchmark color-shape-3x3-b0 {_ALLOWED} --model"
+                lab.elsewhere(tuned, f"{asked} {model} {model.run}", f"{asked} jackalope:{trained}")
+    for label, texts in _TAUGHT.items():
+        if label not in at.taught:
+            lab.lacks(label)
+            continue
+        for block, world in worlds.items():
+            for seed in at.seeds:
+                given = f"--benchmark compass2026 {texts} --seed {seed} {at.scratch}"
+                trained = lab.stage(f"score train scratch {world} {given}")
+                row(label, block, f"jackalope:{trained}")
+    for block, world in worlds.items():
+        lab.show(f"texts of block {block}", f"score audit {world} --benchmark compass2026 --seed 0")
+
+
+EXPERIMENT = Experiment(
+    "Tables 1 to 8 and figures 3 and 5 to 7 of COMPASS (anonymous 2026): integration gap and skill load of dual "
+    "encoders trained from scratch on plain captions, and on captions of growing complexity.",
+    "compass2026",
+    SCALES,
+    make,
+)

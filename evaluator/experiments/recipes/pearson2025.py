@@ -1,0 +1,127 @@
+"""Pearson et al. 2025: single objects, two objects and relations, as class lists."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from evaluator.experiments.lab import Experiment, Lab, Model
+
+_TASKS = ("single", "two-object", "relational")
+_ARCHITECTURES = {"CLIP": "dual", "ViLT": "cross", "Diffusion": "diffusion"}
+_TRAINED_BY = {
+    "CLIP": ("finetune", "pearson2025"),
+    "ViLT": ("finetune", "pearson2025-vilt"),
+    "Diffusion": ("dreambooth", "pearson2025-dreambooth"),
+}
+"""The command that trains a model further, and the preset for single objects."""
+_OF_TASK = {("ViLT", "two-object"), *((name, "relational") for name in _TRAINED_BY)}
+"""Models that have a preset of their own for a task."""
+_ALLOWED = "--allow-contaminated"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """tasks, architectures: those that take part. The others are options of commands, by what they are for."""
+
+    tasks: Sequence[str] = _TASKS
+    architectures: Sequence[str] = tuple(_ARCHITECTURES)
+    scenes: str = ""
+    other_world: str = "--scenes train=8000,val=100,seen=300,partial=300,unseen=300"
+    resolution: str = "64x64"
+    quality: str = "draft"
+    seeds: Sequence[int] = (0, 1, 2)
+    pretrain: str = ""
+    finetune: str = ""
+    dreambooth: str = ""
+    elsewhere: str = ""
+    scratch: str = ""
+
+
+SCALES = {
+    "smoke": Scale(
+        tasks=("two-object",),
+        architectures=("CLIP",),
+        scenes="--scenes 210",
+        other_world="--scenes train=24,val=1,seen=3,partial=3,unseen=3",
+        resolution="32x32",
+        seeds=(0,),
+        pretrain="--epochs 1 --batch 16",
+        finetune="--epochs 1 --rate 1e-5",
+        dreambooth="--steps 2",
+        elsewhere="--limit 5",
+        scratch="--epochs 1 --batch 32",
+    ),
+    "tiny": Scale(
+        architectures=("CLIP",),
+        scenes="--scenes 6000",
+        other_world="--scenes train=4000,val=100,seen=300,partial=300,unseen=300",
+        seeds=(0, 1),
+        finetune="--epochs 10 --rate 1e-5",
+        elsewhere="--limit 100",
+    ),
+    "small": Scale(resolution="128x128", pretrain="--size small", finetune="--rate 1e-5", scratch="--size small"),
+    "paper": Scale(resolution="320x240", quality="standard", pretrain="--size small", scratch="--size small"),
+}
+
+
+def make(lab: Lab, at: Scale, preset: str) -> None:
+    """One world for all tasks, and another one that the stand-in for CLIP knows. preset: that of `gen plan`."""
+
+    def render(plan: str) -> object:
+        planned = lab.stage(f"gen plan {plan} --resolution {at.resolution}")
+        return lab.stage(f"gen render {planned} --quality {at.quality}")
+
+    world = lab.stage(f"gen verify {render(f'--preset {preset} {at.scenes}')}")
+    other = render(f"--family pearson2025 {at.other_world} --seed 1")
+    stand_in = lab.stage(f"score train pretrain {other} {at.pretrain}")
+    models = lab.models(
+        {
+            "CLIP": Model(spec=f"jackalope:{stand_in}"),
+            "ViLT": Model(missing="no weights of ViLT are at hand; name some with --models"),
+            "Diffusion": Model(missing="no weights of a diffusion model are at hand; name some with --models"),
+        }
+    )
+    for task in _TASKS:
+        of_task = f"{world} --benchmark {preset}-{task}"
+        for name, model in models.items():
+            shown = f"{name}, {task}"
+            if model.missing or task not in at.tasks:
+                if name != "ViLT":
+                    lab.does_not_show(shown, model.missing)
+                if model.missing:
+                    lab.lacks(f"{name} / frozen", model.missing)
+                    lab.lacks(f"{name} / finetuned", model.missing)
+                continue
+            lab.row(f"{name} / frozen", f"score run {of_task} --model {model} {model.run} {_ALLOWED}")
+            method, tuning = _TRAINED_BY[name]
+            own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
+            options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
+            tuned = [lab.stage(f"score train {method} {model} {of_task} --seed {seed} {options}") for seed in at.seeds]
+            for trained in tuned:
+                lab.row(f"{name} / finetuned", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
+                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED} --model"
+                lab.elsewhere(f"{name} / finetuned", f"{asked} {model} {model.run}", f"{asked} jackalope:{trained}")
+            if name != "ViLT":
+                command = "score embeddings" if name == "CLIP" else "score generate"
+                lab.show(shown, f"{command} frozen={model} tuned=jackalope:{tuned[0]} {of_task} --seed 0")
+        for name, architecture in _ARCHITECTURES.items():
+            if name not in at.architectures:
+                lab.lacks(f"{name} / scratch")
+                continue
+            for seed in at.seeds if task in at.tasks else ():
+                given = f"--seed {seed} --architecture {architecture} {at.scratch}"
+                trained = lab.stage(f"score train scratch {of_task} {given}")
+                lab.row(f"{name} / scratch", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
+
+
+_ABOUT = (
+    "Tables 1 to 8 and figures 5 and 6 of Pearson et al. 2025: single objects, two objects and relations, over the "
+    "class lists"
+)
+PUBLISHED = Experiment(f"{_ABOUT} as published.", "pearson2025", SCALES, partial(make, preset="pearson2025"))
+CLEAN = Experiment(
+    f"{_ABOUT}, in which an arrangement and its converse go together.",
+    "pearson2025",
+    SCALES,
+    partial(make, preset="pearson2025-clean"),
+)

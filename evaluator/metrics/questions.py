@@ -1,0 +1,95 @@
+"""Metrics of questions with a few candidates: each takes scores and says which questions are right, and which only ties decided.
+
+Scores are float arrays whose first axis is the question; nan is no score and is never right.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from evaluator.metrics.comparison import TOLERANCE, beats
+
+Won = tuple[np.ndarray, np.ndarray]
+"""Whether each question is right, and whether ties alone decided that it is not, bool (n,) each."""
+
+
+def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
+    """Whether the first score (n,) of every pair beats the second (n,). A tie decides where none is lost.
+
+    >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2]))])]
+    [[True, False, False], [False, True, False]]
+    """
+    pairs = list(pairs)
+    with np.errstate(invalid="ignore"):
+        won = np.all([beats(a, b, tolerance) for a, b in pairs], axis=0)
+        lost = np.any([beats(b, a, tolerance) for a, b in pairs], axis=0)
+    return won, ~won & ~lost
+
+
+def text_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022). By chance 1/4.
+
+    scores: (n, 2, 2), of image i and caption j at [:, i, j]; image i is that of caption i.
+
+    >>> text_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
+    [True]
+    """
+    return all_won([(scores[:, 0, 0], scores[:, 0, 1]), (scores[:, 1, 1], scores[:, 1, 0])], tolerance)
+
+
+def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether both captions of a pair prefer their own image. scores: (n, 2, 2) as in `text_score`. By chance 1/4.
+
+    >>> image_score(np.array([[[0.9, 0.4], [0.2, 0.3]]]))[0].tolist()
+    [False]
+    """
+    return text_score(scores.transpose(0, 2, 1), tolerance)
+
+
+def group_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether a pair is right by `text_score` and by `image_score`. scores: (n, 2, 2). By chance 1/6.
+
+    >>> group_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
+    [True]
+    """
+    own, other = (scores[:, 0, 0], scores[:, 1, 1]), (scores[:, 0, 1], scores[:, 1, 0])
+    return all_won([(a, b) for a in own for b in other], tolerance)
+
+
+def augmented_accuracy(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section 4.1). By chance 1/3.
+
+    c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
+
+    >>> augmented_accuracy(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25, 0.1]))[0].tolist()
+    [True, False]
+    """
+    return all_won([(c, n), (p, n)], tolerance)
+
+
+def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether the negative lies between the caption and its hard positive (Kamath et al. 2024). By chance 1/3.
+
+    c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
+
+    >>> brittleness(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25, 0.1]))[0].tolist()
+    [False, True]
+    """
+    above, above_tie = all_won([(c, n), (n, p)], tolerance)
+    below, below_tie = all_won([(p, n), (n, c)], tolerance)
+    return above | below, (above_tie | below_tie) & ~(above | below)
+
+
+def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). By chance 1/2 each.
+
+    true, false: scores (n, k) of up to k captions and their negatives. asked: bool (n, k), False where padded.
+
+    >>> true, false = np.array([[0.3, 0.4], [0.3, 0.0]]), np.array([[0.1, 0.5], [0.1, 0.0]])
+    >>> decomposed_recall(true, false, np.array([[True, True], [True, False]]))[0].tolist()
+    [False, True]
+    """
+    with np.errstate(invalid="ignore"):
+        won = (beats(true, false, tolerance) | ~asked).all(axis=1)
+        lost = (beats(false, true, tolerance) & asked).any(axis=1)
+    return won, ~won & ~lost

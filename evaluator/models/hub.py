@@ -1,0 +1,143 @@
+"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), and why it cannot be loaded."""
+
+import logging
+import pickle
+import re
+import struct
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from evaluator.models.memory import out_of_memory
+from evaluator.models.weights import check_weights_folder, damage_in
+from generator.base.errors import UserError
+
+_WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
+_NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError, IndexError, StopIteration, struct.error)
+_OFFLINE = ("connect", "offline mode", "resolve", "Hub", "download")
+_UNFIT = ("mismatch", "state_dict")
+_LONGEST = 160
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside, nothing is logged or warned about, and transformers and diffusers show no progress bars."""
+    disabled = logging.root.manager.disable
+    libraries = [sys.modules[name] for name in _WITH_BARS if name in sys.modules]
+    with_bars = [library for library in libraries if library.is_progress_bar_enabled()]
+    logging.disable(logging.CRITICAL)
+    for library in with_bars:
+        library.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+        for library in with_bars:
+            library.enable_progress_bar()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder or file, or a repository of the Hub at a revision.
+
+    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `mend` says what to give in its
+    place, such as "give vilt: a folder that save_pretrained wrote"; error messages end with it.
+    """
+
+    name: str
+    place: str
+    revision: str | None
+    mend: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model is on this machine, as the user named it."""
+        return Path(self.place).exists()
+
+
+def find_source(name: str, option: str, index: str = "config.json") -> Source:
+    """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
+
+    option: the family or option that was given the name, such as `vilt:` or `--language-model`. Raises UserError when the
+    folder or its `index` is missing, or when the name cannot be one of the Hub.
+    """
+    mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / index).exists():
+            if (folder / "open_clip_config.json").exists():
+                mend = f"name a folder of open_clip as open_clip:local-dir:{name}"
+            raise UserError(f"The folder '{name}' has no {index}; {mend}.")
+        if (folder / "adapter_config.json").exists():
+            raise UserError(
+                f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
+            )
+        check_weights_folder(folder)
+        return Source(name, str(folder), None, mend)
+    repository, _, revision = name.partition("@")
+    if not is_hub_name(repository):
+        raise UserError(f"There is no folder '{name}'; {mend}.")
+    return Source(name, repository, revision or None, mend)
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name can be one of the Hub, `OWNER/NAME`, and is that of no folder.
+
+    >>> is_hub_name("owner/name"), is_hub_name("./folder")
+    (True, False)
+    """
+    fits = re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) is not None
+    return fits and not name.startswith(".") and not Path(name).is_dir()
+
+
+@contextmanager
+def loading(source: Source) -> Iterator[None]:
+    """Silences the library inside, and raises what it raises as a UserError of one sentence."""
+    try:
+        with quiet():
+            yield
+    except UserError:
+        raise
+    except Exception as error:  # every library has errors of its own
+        raise UserError(_explained(source, error)) from error
+
+
+def _explained(source: Source, error: Exception) -> str:
+    text, reason = str(error), first_line(error)
+    if out_of_memory(error):
+        return f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller model."
+    if source.is_local and (damage := damage_in(Path(source.place))):
+        return f"{damage}; copy it again, or {source.mend}."
+    if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
+        return f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the network."
+    if isinstance(error, _NOT_TENSORS):
+        return f"The weights of '{source.name}' are not tensors alone ({reason}); {source.mend}."
+    if isinstance(error, ImportError):
+        return f"'{source.name}' needs a package that is not installed ({reason})."
+    if any(sign in text for sign in _UNFIT):
+        return f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); {source.mend}."
+    return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
+
+
+def _not_downloaded(error: BaseException | None) -> bool:
+    """Whether the cause of an error is a file that is neither in the Hub's cache nor within reach."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    while error is not None:
+        if isinstance(error, LocalEntryNotFoundError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, cut to 160 characters, to stand in brackets; else the error's type."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:_LONGEST].rstrip(":. ")

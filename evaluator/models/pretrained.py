@@ -1,0 +1,295 @@
+"""Load a model of transformers with its tokenizer and image processor, without running foreign code, and record it."""
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import torch
+from PIL import Image
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+from evaluator.models.device import best_device
+from evaluator.models.hub import Source, find_source, loading
+from evaluator.models.weights import weights_digest
+from evaluator.provenance.exposure import Exposure, recorded_exposure
+from generator.base.errors import UserError
+
+TOKENIZER = ("AutoTokenizer",)
+TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
+PROCESSOR = ("AutoProcessor",)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# libraries write these about themselves; models that differ in nothing else are the same
+_INCIDENTAL = {
+    "transformers_version", "_name_or_path", "name_or_path", "dtype", "torch_dtype", "architectures", "is_local",
+    "local_files_only", "processor_class",
+}  # fmt: skip
+_STEPS = {
+    "resize": ("size", "size_divisor", "min_pixels", "max_pixels", "resample", "patch_size", "max_num_patches"),
+    "center_crop": ("crop_size",),
+    "rescale": ("rescale_factor",),
+    "normalize": ("image_mean", "image_std"),
+}
+
+
+class Precision(TypedDict, total=False):
+    """dtype: number format of the weights and of what is computed; `auto` is that of the files. Without it float32."""
+
+    dtype: Literal["float32", "bfloat16", "float16", "auto"]
+
+
+class Storage(Precision, total=False):
+    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the weights."""
+
+    device_map: Literal["auto", "balanced", "sequential"]
+    quantization: Literal["bnb-8bit", "bnb-4bit"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a family (or an option) loads.
+
+    `option` is how the user names the family, such as `vilt:`, and `description` says what it reads, such as "a ViLT
+    model": error messages hold both. `classes` gives the class of transformers for each `model_type`. `readers` is what
+    is loaded beside the model: TOKENIZER, TOKENIZER_AND_IMAGES, or PROCESSOR for a processor of both. `unused` names
+    modules that the scores do not depend on; they are dropped, so that weights without them can be loaded.
+    """
+
+    option: str
+    description: str
+    classes: Mapping[str, str]
+    readers: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A model in evaluation mode on its device, with what prepares its inputs.
+
+    `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is what
+    a run records. `identity` is JSON of all that decides the model's output. `exposure` is what the folder records of the training.
+    """
+
+    model: Any
+    tokenizer: Any
+    image_processor: Any
+    processor: Any
+    device: torch.device
+    info: dict[str, Any]
+    identity: str
+    exposure: Exposure | None = None
+
+    def key(self, *more: Any) -> str:
+        """Name of the model in the cache, 16 hex digits, from its identity and from what a family adds as JSON values."""
+        return hashlib.sha256(json.dumps([self.identity, *more], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says.
+
+    Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its weights
+    or its tokenizer do not fit its configuration; and when a file holds more than tensors.
+    """
+    import transformers
+
+    target = best_device(device)
+    source = find_source(name, wanted.option)
+    model_type = str(read_config(source).get("model_type"))
+    if model_type not in wanted.classes:
+        raise UserError(f"'{name}' is a model of type '{model_type}'; give {wanted.option} {wanted.description}.")
+    options = _storage_options(how, device)
+    where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
+    with loading(source):
+        config = transformers.AutoConfig.from_pretrained(source.place, **where)
+        model, report = getattr(transformers, wanted.classes[model_type]).from_pretrained(
+            source.place, config=config, output_loading_info=True, **options, **where
+        )
+        for unused in wanted.unused:
+            _drop(model, unused)
+        check_weights(name, model, report)
+        readers = {
+            reader: getattr(transformers, reader).from_pretrained(source.place, config=config, **where)
+            for reader in wanted.readers
+        }
+        processor = readers.get("AutoProcessor")
+        tokenizer = readers["AutoTokenizer"] if processor is None else processor.tokenizer
+        image_processor = readers.get("AutoImageProcessor", getattr(processor, "image_processor", None))
+        check_tokenizer(name, tokenizer, config)
+        model = model.eval() if "device_map" in options else model.eval().to(target)
+    if any(parameter.is_meta for parameter in model.parameters()):  # a device map leaves out what has no room
+        raise UserError(
+            f"'{name}' does not fit in the memory of the devices; take quantization=bnb-4bit, or a smaller model."
+        )
+    loaded = describe_pretrained(name, model, tokenizer, image_processor, processor)
+    loaded.info.update({key: value for key, value in how.items() if key != "dtype"})
+    return replace(loaded, exposure=recorded_exposure(Path(source.place)))
+
+
+def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
+    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its devices
+    once it is loaded.
+
+    Raises UserError for a device beside a device map, and for a package that is not installed.
+    """
+    dtype, device_map, quantization = how.get("dtype", "float32"), how.get("device_map"), how.get("quantization")
+    options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
+    for package in [*["accelerate"] * bool(device_map or quantization), *["bitsandbytes"] * bool(quantization)]:
+        if find_spec(package) is None:
+            asked = f"quantization={quantization}" if quantization else f"device_map={device_map}"
+            raise UserError(
+                f"{asked} needs the package {package}, which is not installed; install it with: pip install {package}."
+            )
+    if device_map and device is not None:
+        raise UserError(
+            f"Both --device {device} and device_map={device_map} say where the model goes; give one of them."
+        )
+    if device_map or quantization:
+        options["device_map"] = device_map or {"": str(best_device(device))}
+    if quantization:
+        from transformers import BitsAndBytesConfig
+
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_8bit=quantization == "bnb-8bit", load_in_4bit=quantization == "bnb-4bit"
+        )
+    return options
+
+
+def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:
+    """A model that is on its device, in evaluation mode, with what a run records of it and what identifies it."""
+    target: torch.device = model.device
+    info = {
+        "weights": name,
+        "weights_sha256": weights_digest(model),
+        "architecture": type(model).__name__,
+        "activation": activations(model),
+        "preprocessing": "none" if image_processor is None else describe_preprocessing(image_processor),
+        "text_length": None,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "precision": str(model.dtype).removeprefix("torch."),
+        "device": str(target),
+    }
+    identity = [
+        info["weights_sha256"],
+        without_incidental(model.config.to_dict()),
+        None if image_processor is None else without_incidental(image_processor.to_dict()),
+        tokenizer_digest(tokenizer),
+        info["precision"],
+        target.type,
+    ]
+    return Pretrained(
+        model, tokenizer, image_processor, processor, target, info, json.dumps(identity, sort_keys=True, default=str)
+    )
+
+
+def read_config(source: Source) -> dict[str, Any]:
+    """The contents of a model's config.json. Raises UserError when it cannot be read."""
+    import transformers
+
+    with loading(source):
+        config: dict[str, Any]
+        config, _ = transformers.PreTrainedConfig.get_config_dict(source.place, revision=source.revision)
+    if kernel := _kernel(config):
+        raise UserError(
+            f"The config.json of '{source.name}' asks for the code '{kernel}' of the Hub, which is not run; take "
+            "attn_implementation out."
+        )
+    return config
+
+
+def _kernel(config: Mapping[str, Any]) -> str | None:
+    """The repository from which a configuration would load its attention; None where transformers has it itself."""
+    for key, value in config.items():
+        if isinstance(value, Mapping) and (found := _kernel(value)):
+            return found
+        if "attn_implementation" in key and isinstance(value, str) and "/" in value:
+            return value
+    return None
+
+
+def _drop(model: Any, module: str) -> None:
+    """Replace a module, named by its path, by None where the model has it."""
+    path, _, last = module.rpartition(".")
+    holder = model.get_submodule(path)
+    if hasattr(holder, last):
+        setattr(holder, last, None)
+
+
+def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
+    """Refuse weights that leave a tensor random, or that hold layers which the configuration lacks.
+
+    `report` is the loading info of `from_pretrained`. Raises UserError.
+    """
+    if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
+        more = f" and {len(missing) - 1:,} more tensors" * (len(missing) > 1)
+        raise UserError(
+            f"The weights of '{name}' do not fit {type(model).__name__}: {missing[0]}{more} would be random; name a model trained for this task."
+        )
+    layers = {re.sub(r"\d+", "0", key) for key in model.state_dict()}
+    if unexpected := sorted(key for key in report["unexpected_keys"] if re.sub(r"\d+", "0", key) in layers):
+        raise UserError(
+            f"The weights of '{name}' do not fit its config.json: they also hold {unexpected[0]} and {len(unexpected) - 1} other tensors of layers that it does not have; restore config.json."
+        )
+
+
+def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
+    """Refuse a tokenizer without files, and one whose texts hold ids that the model has no embedding for.
+
+    Raises UserError.
+    """
+    spelled = {tuple(ids) for ids in tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]}
+    if len(spelled) == 1:  # transformers makes an empty tokenizer where the files are missing
+        raise UserError(f"'{name}' has no tokenizer files; add those that the model was published with.")
+    size = getattr(config.get_text_config(), "vocab_size", None)
+    # special tokens that no text gets, such as one added for padding, may lie beyond the embeddings
+    words = [i for token, i in tokenizer.get_vocab().items() if token not in tokenizer.all_special_tokens]
+    highest = max([*words, *tokenizer("a")["input_ids"]])
+    if size is not None and highest >= size:
+        raise UserError(
+            f"The tokenizer of '{name}' has ids up to {highest}, its text model only {size} words; give the tokenizer it was trained with."
+        )
+
+
+def describe_preprocessing(image_processor: Any) -> str:
+    """The steps of an image processor in their order, each with its settings: `CLIPImageProcessor → resize size=… → …`."""
+    settings = {name: value for name, value in image_processor.to_dict().items() if value is not None}
+    if "resample" in settings:
+        settings["resample"] = Image.Resampling(settings["resample"]).name.lower()
+    steps = [
+        " ".join([step, *(f"{name}={settings[name]}" for name in names if name in settings)])
+        for step, names in _STEPS.items()
+        if settings.get(f"do_{step}")
+    ]
+    return " → ".join([type(image_processor).__name__, *steps])
+
+
+def activations(model: Any) -> str:
+    """Class names of the activation functions among the model's modules, such as `QuickGELUActivation`."""
+    from transformers.activations import ACT2CLS
+
+    known = {each[0] if isinstance(each, tuple) else each for each in ACT2CLS.values()}
+    return ", ".join(sorted({type(module).__name__ for module in model.modules() if type(module) in known}))
+
+
+def tokenizer_digest(tokenizer: Any) -> str:
+    """SHA-256 (hex) of the files that the tokenizer saves."""
+    digest = hashlib.sha256()
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        for path in sorted(Path(folder).iterdir()):
+            content = path.read_bytes()
+            if path.name == "tokenizer_config.json":
+                content = json.dumps(without_incidental(json.loads(content)), sort_keys=True).encode()
+            digest.update(f"{path.name} {len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def without_incidental(settings: Any) -> Any:
+    """Settings without names of folders and versions of libraries, at every depth."""
+    if isinstance(settings, dict):
+        return {str(key): without_incidental(value) for key, value in settings.items() if key not in _INCIDENTAL}
+    return [without_incidental(each) for each in settings] if isinstance(settings, list | tuple) else settings

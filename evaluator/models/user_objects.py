@@ -1,0 +1,328 @@
+"""Objects that a user wrote, as `DualEncoder` or `PairScorer`: defaults for what they lack, and checks of what they return.
+
+What they compute is reused in later runs only under a `key` that they give (docs/models.md).
+"""
+
+import hashlib
+import inspect
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from PIL import Image
+from pydantic import Field, InstanceOf, JsonValue, StrictBool, StrictStr, TypeAdapter, ValidationError
+
+from evaluator.models.contracts import Contests, DualEncoder, Group, Model, Pairs, PairScorer, fingerprints
+from evaluator.models.device import best_device
+from evaluator.models.memory import BatchSize, out_of_memory
+from evaluator.models.weights import weights_digest
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
+
+BATCH = 128
+_WANTED = "encode_images and encode_texts, or score_pairs, or score"
+_FOREIGN = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_FOREIGN += [Path(__file__).resolve().parents[2] / name for name in ("evaluator", "generator")]
+_ATTRIBUTES: dict[str, tuple[Any, Any]] = {  # what an object may say of itself: its type, and what holds without it
+    "key": (Annotated[StrictStr, Field(min_length=1)] | None, None),
+    "info": (dict[str, JsonValue], {}),
+    "exposure": (InstanceOf[Exposure] | None, None),
+    "channels": (tuple[Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w-]*$")], ...], ("score",)),
+    "passes": (Annotated[int, Field(strict=True, ge=1)], 1),
+    "image_channel": (StrictStr | None, None),
+    "contested": (StrictBool, False),
+    "reads_images": (StrictBool, True),
+}
+
+
+def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
+    """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
+
+    `source` is the class or function that made the object. Raises UserError when the object has no method to score with, or
+    attributes of the wrong kind.
+    """
+    encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
+    if len(encoders) == 2:
+        return UserEncoder(model, spec, source, device)
+    if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
+        return UserScorer(model, spec, source, device)
+    lacking = f"has {encoders[0]} alone" if encoders else f"({type(model).__name__}) has no method to score with"
+    raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}.")
+
+
+class _UserModel:
+    """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
+
+    key: str
+    reusable: bool
+    fits_texts: bool
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        self._model, self._spec = model, spec
+        with user_code(spec, "eval"):
+            networks = [each.eval() for each in networks_of(model)]
+        self.info: dict[str, Any] = {
+            "weights": spec,
+            "source_sha256": _source_digest(source),
+            "parameters": sum(p.numel() for p in {id(p): p for each in networks for p in each.parameters()}.values()),
+            "precision": "its own",
+            "device": str(best_device(device)) if networks else "its own",
+        }
+        if networks:
+            joined = "".join(weights_digest(each) for each in networks)
+            self.info["weights_sha256"] = hashlib.sha256(joined.encode()).hexdigest()
+        self.info |= self._attribute("info")
+        self.reusable, self.key = self._attribute("key") is not None, self._own_key()
+        self.exposure: Exposure | None = self._attribute("exposure")
+        # an object that inherits from our contracts has the method, and says whether it uses it
+        self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
+
+    def _own_key(self) -> str:
+        """By the object's own key; without it by what is known, for a run that continues."""
+        own = self._attribute("key")
+        known = [own] if own else [str(self.info.get(name)) for name in ("source_sha256", "weights_sha256", "device")]
+        return hashlib.sha256("\n".join([self._spec, *known]).encode()).hexdigest()[:16]
+
+    def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
+        """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that name."""
+        wanted = {"groups": groups} if "groups" in parameters_of(self._model.fit_texts) else {}
+        with user_code(self._spec, "fit_texts"):
+            self._model.fit_texts(list(texts), **wanted)
+        self.key = self._own_key()
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """The model's own tokens, int64 (n, length), or fingerprints of the texts."""
+        if not self._has("tokens"):
+            return fingerprints(text.encode() for text in texts)
+        ids = self._call("tokens", list(texts))
+        if ids.dtype.kind not in "iu" or ids.ndim != 2 or len(ids) != len(texts):
+            raise self._wrong("tokens", f"whole numbers of shape ({len(texts)}, length)", ids)
+        return ids.astype(np.int64)
+
+    def _get(self, name: str, default: Any) -> Any:
+        """An attribute of the user's object; it may be computed by code of theirs."""
+        with user_code(self._spec, name):
+            return getattr(self._model, name, default)
+
+    def _has(self, method: str) -> bool:
+        return callable(self._get(method, None))
+
+    def _attribute(self, name: str) -> Any:
+        """What the object says of itself. Raises UserError for a value of the wrong type."""
+        kind, default = _ATTRIBUTES[name]
+        given = self._get(name, default)
+        try:
+            return TypeAdapter(kind).validate_python(default if given is None else given)
+        except ValidationError as error:
+            raise UserError(
+                f"The attribute `{name}` of {self._spec} is {given!r} ({error.errors()[0]['msg']}); mend it, or leave it out."
+            ) from None
+
+    def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
+        """What a method of the user's object returns, as an array."""
+        with user_code(self._spec, method):
+            return _array(getattr(self._model, method)(*given, **named))
+
+    def _wrong(self, method: str, expected: str, got: np.ndarray) -> UserError:
+        return UserError(
+            f"Expected {method} of {self._spec} to give {expected}, got {got.dtype} of shape {tuple(got.shape)}."
+        )
+
+
+class UserEncoder(_UserModel, DualEncoder):
+    """A user's object with encode_images and encode_texts as a DualEncoder. Embeddings are scaled to unit length."""
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        super().__init__(model, spec, source, device)
+        self._width: int | None = None
+        self._prepares = self._has("prepare")
+        self.info["embeddings"] = "brought to unit length"
+
+    @torch.no_grad()
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit embeddings, float32 (n, d)."""
+        return self._unit("encode_texts", texts)
+
+    def prepare(self, image: Image.Image) -> Any:
+        """What the object's own `prepare` makes of an RGB image; the image where it has none."""
+        if not self._prepares:
+            return image
+        with user_code(self._spec, "prepare"):
+            return self._model.prepare(image)
+
+    @torch.no_grad()
+    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
+        """Unit embeddings of what `prepare` returned, float32 (n, d)."""
+        return self._unit("encode_images", images)
+
+    def _unit(self, method: str, inputs: Sequence[Any]) -> np.ndarray:
+        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not finite."""
+        vectors, n = self._call(method, list(inputs)), len(inputs)
+        if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
+            raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
+        if self._width not in (None, vectors.shape[1]):
+            raise self._wrong(method, f"embeddings of width {self._width}, as before", vectors)
+        self._width = vectors.shape[1]
+        wide = np.where(np.isfinite(vectors), vectors, np.nan).astype(np.float64)
+        lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+        if not lengths.all():
+            zero = int(np.argmin(lengths))
+            words = f" ('{inputs[zero]}')" if isinstance(inputs[zero], str) else ""
+            raise UserError(
+                f"{method} of {self._spec} gave nothing but zeros for input {zero + 1} of {n}{words}; such an embedding has "
+                "no cosine."
+            )
+        return (wide / lengths).astype(np.float32)
+
+
+class UserScorer(_UserModel, PairScorer):
+    """A user's object with score_pairs or score as a PairScorer."""
+
+    def __init__(self, model: Any, spec: str, source: Any, device: str | None):
+        super().__init__(model, spec, source, device)
+        self._in_bulk = self._has("score_pairs")
+        self.channels = self._attribute("channels")
+        if not self.channels or len(set(self.channels)) < len(self.channels):
+            raise UserError(f"The channels of {spec} are {self.channels!r}; give a tuple of different names.")
+        if not self._in_bulk and len(self.channels) > 1:
+            raise UserError(f"score of {spec} gives one number for {len(self.channels)} channels; give it score_pairs.")
+        self.passes = self._attribute("passes")
+        self.batch = BatchSize(BATCH, "pair of image and text")
+        self.contested, self.reads_images = self._attribute("contested"), self._attribute("reads_images")
+        self.image_channel = self._attribute("image_channel")
+        if self.image_channel not in (None, *self.channels):
+            raise UserError(
+                f"The image_channel of {spec} is {self.image_channel!r}; give one of its channels, {self.channels}."
+            )
+
+    @torch.no_grad()
+    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+        """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score.
+
+        The model's score_pairs gets at most `batch` pairs at once, and one that is contested gets all of them.
+        """
+
+        def compute(part: Sequence[int]) -> np.ndarray:
+            rows = {row: place for place, row in enumerate(part)}
+            shown = {image: place for place, image in enumerate(sorted({pairs[row][0] for row in part}))}
+            among = [[rows[row] for row in contest if row in rows] for contest in contests or ()]
+            return self._scored(
+                [images[image] for image in shown],
+                [(shown[pairs[row][0]], pairs[row][1]) for row in part],
+                None if contests is None else [contest for contest in among if len(contest) > 1],
+            )
+
+        if self.contested:
+            return self._scored(images, pairs, contests)
+        return self.batch.fill(compute, range(len(pairs)), (len(pairs), len(self.channels)))
+
+    def _scored(self, images: Sequence[Any], pairs: Pairs, contests: Contests) -> np.ndarray:
+        expected = (len(pairs), len(self.channels))
+        if self._in_bulk:
+            wanted = {"contests": contests} if "contests" in parameters_of(self._model.score_pairs) else {}
+            method, scores = "score_pairs", self._call("score_pairs", images, pairs, **wanted)
+            if scores.shape == expected[:1] and expected[1] == 1:
+                scores = scores[:, None]
+        else:
+            method, each = "score", [self._call("score", images[place], text) for place, text in pairs]
+            for one, (_, text) in zip(each, pairs, strict=True):
+                if one.size != 1 or one.dtype.kind not in "fiu":
+                    raise self._wrong(method, f"one number for '{text}'", one)
+            scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
+        if scores.dtype.kind not in "fiu" or scores.shape != expected:
+            raise self._wrong(method, f"numbers of shape {expected}", scores)
+        # NaN leaves items unscored and named, while infinity would win or lose every comparison
+        return np.where(np.isfinite(scores), scores, np.nan).astype(np.float32)
+
+
+def networks_of(model: Any) -> list[torch.nn.Module]:
+    """The torch modules that an object is or holds in its attributes and containers, at any depth."""
+    found: list[torch.nn.Module] = []
+    seen: dict[int, Any] = {}  # holds the objects too, since the id of one that is gone may be given again
+    waiting = [model]
+    while waiting:
+        each = waiting.pop(0)
+        if id(each) in seen or isinstance(each, type | ModuleType | torch.Tensor):
+            continue
+        seen[id(each)] = each
+        if isinstance(each, torch.nn.Module):
+            found.append(each)
+        elif isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list | tuple | set):
+            waiting += each
+        else:
+            waiting += getattr(each, "__dict__", {}).values()
+    return found
+
+
+@contextmanager
+def user_code(spec: str, doing: str) -> Iterator[None]:
+    """Context in which code of the model `spec` runs; `doing` says which, such as "encode_texts".
+
+    Whatever the code raises, SystemExit too, becomes a UserError of one sentence, followed by the lines of the user's own
+    files that led there. A lack of memory is passed on, since batches are halved then.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        if out_of_memory(error):
+            raise
+        what = " ".join(str(error).split())
+        ended = f"{doing} of {spec} ended with {type(error).__name__}{f': {what}' if what else ''}".removesuffix(".")
+        lines = _own_lines(error)
+        shown = f"mend it here:\n{lines}" if lines else "correct what it is given."
+        raise UserError(f"{ended}; {shown}") from error
+
+
+def _own_lines(error: BaseException) -> str:
+    """The lines of the user's files in a traceback; of a syntax error, the line that is none."""
+    found = traceback.TracebackException.from_exception(error)
+    if isinstance(error, SyntaxError) and error.filename and _is_own(error.filename):
+        return "".join(list(found.format_exception_only())[:-1]).rstrip()
+    own = [frame for frame in found.stack if _is_own(frame.filename)]
+    return "".join(traceback.StackSummary.from_list(own).format()).rstrip()
+
+
+def _is_own(file: str) -> bool:
+    """Whether a source file is the user's: neither of Python, nor of an installed package, nor of this one."""
+    path = Path(file)
+    return path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in _FOREIGN)
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function by name; none for compiled code."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _source_digest(source: Any) -> str | None:
+    """SHA-256 (hex) of the source file of a class or function; None for compiled code."""
+    try:
+        file = Path(inspect.getsourcefile(inspect.unwrap(source)) or "")
+    except TypeError:
+        return None
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+
+
+def _array(given: Any) -> np.ndarray:
+    """What a user's method returned as an array: a tensor on any device, an array, or a list of either."""
+    if isinstance(given, torch.Tensor):
+        given = given.detach().cpu()
+        return np.asarray(given.float() if given.is_floating_point() else given)
+    if isinstance(given, list | tuple) and any(isinstance(each, torch.Tensor) for each in given):
+        given = [_array(each) for each in given]
+    try:
+        return np.asarray(given)
+    except ValueError:  # rows of several lengths
+        return np.asarray([*given, None], dtype=object)[:-1]

@@ -1,0 +1,113 @@
+"""The yes-or-no question about an image and a text, and its score: from logits, listed tokens or sampled answers.
+
+The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
+section 3).
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from generator.base.errors import UserError
+
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
+CHANNELS = ("log_odds", "p_yes")
+_WORD_STARTS = "Ġ▁ "
+_FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+def question(text: str) -> str:
+    """The question about a text. Phrases and sentences get the same wording, so that only the texts differ.
+
+    >>> question("There is a red cube.")
+    'Does this figure show "There is a red cube."? Please answer yes or no.'
+    """
+    return QUESTION.format(text)
+
+
+def spelled(token: str) -> str:
+    """A token without a leading space or mark of a word's start, in lower case.
+
+    >>> spelled("▁Yes")
+    'yes'
+    """
+    return token.lstrip(_WORD_STARTS).casefold()
+
+
+class AnswerTokens:
+    """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
+
+    Raises UserError when the tokenizer has none for one of the two.
+    """
+
+    def __init__(self, tokenizer: Any, name: str):
+        self.ids = {
+            answer: sorted(i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer)
+            for answer in ("yes", "no")
+        }
+        for answer, ids in self.ids.items():
+            if not ids:
+                raise UserError(
+                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English."
+                )
+
+    def scores(self, logits: torch.Tensor) -> torch.Tensor:
+        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first token."""
+        logits = logits.float()
+        yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
+        return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
+
+
+class Score(NamedTuple):
+    """log P(yes) − log P(no) and P(yes). bounded: only one of the two was among the listed tokens."""
+
+    log_odds: float
+    p_yes: float
+    bounded: bool = False
+
+
+def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
+    """The score from the most likely first tokens and their log-probabilities; None where neither yes nor no is listed.
+
+    Probabilities are summed over all tokens that spell an answer. An answer that is not listed is less likely than each listed
+    token, and than what the listed ones leave over: that bound stands for it, so the log odds are at least as far from 0.
+
+    >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
+    0.75
+    """
+    found: dict[str, list[float]] = {"yes": [], "no": []}
+    for token, logarithm in listed:
+        found.get(spelled(token), []).append(logarithm)
+    if not found["yes"] and not found["no"]:
+        return None
+    left = 1 - sum(math.exp(logarithm) for _, logarithm in listed)
+    bound = min(logarithm for _, logarithm in listed)
+    if 0 < left < 1:
+        bound = min(bound, math.log(left))
+    yes, no = (_sum(found[answer]) if found[answer] else bound for answer in ("yes", "no"))
+    bounded = not (found["yes"] and found["no"])
+    return Score(yes - no, math.exp(yes) if found["yes"] else 0.0, bounded)
+
+
+def score_of_samples(answers: Sequence[str]) -> Score | None:
+    """The score from sampled answers; None where none of them begins with yes or no.
+
+    Half an answer is added to both, so that the log odds are finite (Haldane 1956). P(yes) is the share of all answers.
+
+    >>> score_of_samples(["Yes.", "yes", "No", "A cube"]).p_yes
+    0.5
+    """
+    words = [found[1].casefold() for answer in answers if (found := _FIRST_WORD.match(answer))]
+    if not words:
+        return None
+    yes, no = (words.count(word) for word in ("yes", "no"))
+    return Score(math.log((yes + 0.5) / (no + 0.5)), yes / len(answers))
+
+
+def _sum(logarithms: Sequence[float]) -> float:
+    """The logarithm of a sum of probabilities."""
+    highest = max(logarithms)
+    return highest + math.log(sum(math.exp(each - highest) for each in logarithms))

@@ -1,0 +1,203 @@
+"""What run.json and results.json hold: the long table of results and what is recorded beside it."""
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+
+class LimitRecord(TypedDict):
+    """How many items of each protocol a run had at most, of how many, and the splits that this left empty."""
+
+    items: int
+    of: dict[str, int]
+    empty: dict[str, list[str]]
+
+
+class ExternalRecord(TypedDict):
+    """Where the files of a benchmark of others lay (evaluator.benchmarks)."""
+
+    name: str
+    path: str
+    images: str | None
+    filters: NotRequired[list[str]]
+
+
+class ReadingRecord(TypedDict, total=False):
+    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, what was left out by reason, files of another
+    version in a sentence each, and whether its authors average over categories. Empty for other benchmarks."""
+
+    averages: bool
+    filters: dict[str, str]
+    excluded: dict[str, int]
+    versions: list[str]
+
+
+class RunRecord(TypedDict, total=False):
+    """run.json."""
+
+    model: str
+    benchmark: str
+    benchmark_name: str
+    world: str | None
+    dataset: str | None
+    external: ExternalRecord | None
+    certificate: str
+    protocols: list[str]
+    channel: str
+    image_channel: str | None
+    channels: Annotated[list[str], Field(min_length=1)]
+    versions: dict[str, str]
+    raw_retrieval: list[str]
+    sampled_pools: dict[str, Any]
+    indistinct_texts: dict[str, str]
+    left_out: list[Any]
+    not_asked: dict[str, str]
+    split: list[str] | None
+    limit: int | None
+    under_limit: LimitRecord | None
+    training: dict[str, Any]
+    info: dict[str, Any]
+
+
+class Row(TypedDict):
+    """A row of the long table of results: a metric of a protocol over a group of items, in one split or between two.
+
+    A column is None where it has no meaning. Shares and differences are in 0..1, not in percent.
+    """
+
+    model: str
+    benchmark: str
+    protocol: str
+    metric: str
+    is_main: bool
+    """Whether the metric is the protocol's main one."""
+    error: str | None
+    """The kind of mistake that is counted; None for other metrics."""
+    kind: str | None
+    skill: str | None
+    level: str | None
+    n: int | None
+    """Number of atoms of the caption; None for captions of any number."""
+    n_objects: NotRequired[int]
+    n_attributes: NotRequired[int]
+    n_relations: NotRequired[int]
+    split: str
+    minus: str | None
+    """Of a gap: the split whose value is subtracted from that of `split`."""
+    is_gap: bool
+    unit: str
+    """`share` (0..1), `difference` of shares, or `score`, any number."""
+    average: str
+    """What the value is a mean over: items (micro) or n, folds, categories (macro)."""
+    value: float | None
+    sd: float | None
+    """The standard deviation over n or folds."""
+    low: float | None
+    high: float | None
+    """The interval of bindings like these."""
+    low_fixed: float | None
+    high_fixed: float | None
+    """The interval of these bindings alone."""
+    p: float | None
+    """Two-sided: of a share against its chance, of a gap against 0."""
+    items: int
+    clusters: int
+    ties: int | None
+    unscored: int | None
+    chance: float | None
+    blocks: NotRequired[int]
+    runs: NotRequired[int]
+    sd_blocks: NotRequired[float | None]
+    min_blocks: NotRequired[float | None]
+    max_blocks: NotRequired[float | None]
+    sd_runs: NotRequired[float | None]
+    min_runs: NotRequired[float | None]
+    max_runs: NotRequired[float | None]
+    """Of rows pooled over blocks and runs (evaluator.analysis.pooling): how many, and how they differ."""
+
+
+class RulesRecord(TypedDict, total=False):
+    """How scores were compared."""
+
+    tie_tolerance: float
+    interval: str
+    level: float
+    limit: int
+    splits: dict[str, str]
+    filters: dict[str, str]
+
+
+class FactorsRecord(TypedDict, total=False):
+    """What tells a run apart. Runs that differ in the block or in the training seed alone are runs of one experiment.
+
+    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed, and which
+    of its scores were measured. design: what world and benchmark were asked to be, but for seeds and machine. block: the
+    digest of what the benchmark holds out, None where nothing is. benchmark: the digests of benchmark and world.
+    """
+
+    model: str
+    treatment: dict[str, Any]
+    training_seed: int | str | None
+    design: dict[str, Any]
+    block: str | None
+    block_seed: int | None
+    benchmark: str
+
+
+class ResultsRecord(TypedDict, total=False):
+    """results.json."""
+
+    model: str
+    benchmark: str
+    certificate: str
+    channel: str
+    image_channel: str
+    rules: RulesRecord
+    factors: FactorsRecord
+    training: dict[str, Any]
+    sampled_pools: dict[str, Any]
+    left_out: list[Any]
+    not_asked: dict[str, str]
+    limit: LimitRecord | None
+    unknown_protocols: dict[str, int]
+    reading: ReadingRecord
+    rows: list[Row]
+    fits: list[dict[str, Any]]
+    cells: list[Row]
+
+
+Results = dict[str, Any]
+"""The contents of results.json (ResultsRecord), or pooled results of several runs (evaluator.analysis.pooling)."""
+LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
+"""The columns that name a line of a table, whose cells are splits and gaps."""
+STATISTICS = tuple(
+    name
+    for name in Row.__annotations__
+    if name
+    not in (
+        "model",
+        "benchmark",
+        "protocol",
+        *LABELS[1:],
+        "is_main",
+        "n",
+        "n_objects",
+        "n_attributes",
+        "n_relations",
+        "split",
+        "minus",
+        "is_gap",
+        "average",
+    )
+)
+"""The columns with numbers, and their unit."""
+
+
+def split_of(row: Row) -> str:
+    """The split of a row, or of a gap both.
+
+    >>> split_of({"split": "seen", "minus": None}), split_of({"split": "seen", "minus": "unseen"})
+    ('seen', 'seen - unseen')
+    """
+    return f"{row['split']} - {row['minus']}" if row["minus"] else row["split"]

@@ -1,0 +1,257 @@
+"""What a paper's tables are made of: for each label the pooled results of its runs, or the reason why it has none; and audits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+from evaluator.analysis.pooling import differences, pool_runs
+from evaluator.protocols.items import FULL, PARTITIONS, reported_splits
+from evaluator.protocols.raw_retrieval import KIND as RAW
+from evaluator.protocols.records import Results, Row
+from evaluator.runs.folder import NamedRun, Run, read_named
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.base.paths import split_name
+
+JOIN = " / "
+"""Between the parts of a label, such as "dual / labclip"."""
+DEFAULTS: dict[str, Any] = dict.fromkeys(("error", "kind", "skill", "level", "n", "minus"))
+Labels = Mapping[str, Any]
+"""Columns of the long table and their values. A tuple stands for any of its values; columns of DEFAULTS are None by default."""
+BEFORE, AFTER = "before", "after"
+
+
+class AuditRecord(TypedDict):
+    """summary.json of `score familiarity`, as far as tables show it."""
+
+    benchmark: str
+    reference: str
+    captions: str
+    match: str
+    samples: int
+    excluded: dict[str, int]
+    buckets: dict[str, int]
+    bindings: dict[str, dict[str, float | None]]
+    bindings_mixed: dict[str, dict[str, float | None]]
+    rates: dict[str, dict[str, float | None]]
+
+
+class TextAuditRecord(TypedDict):
+    """The file of `score audit`, as far as tables show it."""
+
+    benchmark: str
+    language_model: dict[str, Any]
+    kinds: list[dict[str, Any]]
+    levels: list[dict[str, Any]]
+
+
+FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
+"""Commands whose results can stand among runs."""
+RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json"}
+"""The file by which the folder of such a command is known."""
+_SHAPES: dict[str, Any] = {FAMILIARITY: AuditRecord}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a command that is no run wrote to `path`, and how it is called."""
+
+    name: str
+    command: str
+    record: Mapping[str, Any]
+    path: Path
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack is missing.
+
+    runs: the results that were pooled; opened: the runs that have them. elsewhere: what training changed on benchmarks that
+    were not trained for, pooled likewise; its rows have the column `when` (BEFORE or AFTER).
+    """
+
+    parts: tuple[str, ...]
+    entries: Sequence[Results] = ()
+    missing: str = ""
+    runs: Sequence[Results] = ()
+    opened: Sequence[Run] = ()
+    elsewhere: Sequence[Results] = ()
+
+    @property
+    def name(self) -> str:
+        """The label as it was given."""
+        return JOIN.join(self.parts)
+
+    def find(self, labels: Labels) -> tuple[Row | None, Results]:
+        """The row with these labels and the results that it is from; None and no results where there is none.
+
+        Raises UserError where runs of several designs have it: they are not averaged.
+        """
+        found = list(self.select({**DEFAULTS, **labels}))
+        if len(found) > 1:
+            why = " ".join(differences([entry for _, entry in found])) or "Their trainings differ."
+            raise UserError(
+                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be averaged. {why} "
+                "Give each its own label as LABEL=RUN."
+            )
+        return found[0] if found else (None, {})
+
+    def select(self, labels: Labels) -> Iterator[tuple[Row, Results]]:
+        """The rows of the long table that have all these labels, and the results that each is of."""
+        for entry in self.entries:
+            yield from ((row, entry) for row in entry["rows"] if has(row, labels))
+
+    def why_missing(self, labels: Labels) -> str:
+        """Why there is no row with these labels."""
+        if self.missing or not self.entries:
+            return self.missing or "no run"
+        protocol = labels["protocol"]
+        asked = f"raw retrieval of {protocol}" if labels.get("kind") == RAW else protocol
+        for entry in self.entries:
+            if asked in entry.get("not_asked", {}):
+                return f"{asked} was not asked, since {entry['not_asked'][asked]}"
+            if labels.get("kind") == RAW and protocol in entry.get("left_out", []):
+                return f"{asked} was left out: it needs too many scores of this model"
+        of_protocol = [row for entry in self.entries for row in entry["rows"] if row["protocol"] == protocol]
+        if not of_protocol:
+            return f"protocol '{protocol}' not in the benchmarks of its runs"
+        if labels.get("kind") == RAW and not any(row["kind"] == RAW for row in of_protocol):
+            return f"{asked} needs two captions or more in each split, for productivity of each number of atoms"
+        filled = {row["split"] for row in of_protocol if row["value"] is not None}
+        wanted = {labels.get("split"), labels.get("minus") or labels.get("split")}
+        if wanted - filled and any(wanted <= splits_of(entry) for entry in self.entries):
+            return "this split has no items"
+        return "no such items in the benchmarks of its runs"
+
+
+@dataclass(frozen=True)
+class Given:
+    """The labels of runs, and what other commands wrote."""
+
+    labels: Sequence[Label] = ()
+    audits: Sequence[Audit] = ()
+
+    def audits_of(self, command: str) -> list[Audit]:
+        """What a command wrote."""
+        return [audit for audit in self.audits if audit.command == command]
+
+
+def has(row: Row, labels: Labels) -> bool:
+    """Whether a row has all these labels."""
+    return all(
+        row.get(name) in value if isinstance(value, tuple) else row.get(name) == value for name, value in labels.items()
+    )
+
+
+def combinations(labels: Sequence[Label], names: Sequence[str], of: Labels) -> list[dict[str, Any]]:
+    """The values of some columns in the rows with the labels `of`, each combination once, in order; None and `val` are left out."""
+    wanted = {**DEFAULTS, **of}
+    fixed = {name: value for name, value in wanted.items() if name not in names}
+    rows = [row for label in labels for row, _ in label.select(fixed)]
+    found = {tuple(row.get(name) for name in names) for row in rows} - {(None,) * len(names)}
+    splits = reported_splits(row["split"] for row in rows)
+
+    def rank(values: tuple[Any, ...]) -> list[Any]:
+        each = zip(names, values, strict=True)
+        return [(splits.index(value), "") if name == "split" else (len(str(value)), value) for name, value in each]
+
+    kept = [
+        each
+        for each in found
+        if None not in each and all(n != "split" or v in splits for n, v in zip(names, each, strict=True))
+    ]
+    return [dict(zip(names, values, strict=True)) for values in sorted(kept, key=rank)]
+
+
+def splits_of(entry: Results) -> set[str]:
+    """The splits that results have by their design: those of their rows, or all partitions, of which some may be empty."""
+    found = {row["split"] for row in entry["rows"]}
+    return {FULL, *PARTITIONS} if FULL in found else found
+
+
+def read_given(
+    runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
+) -> Given:
+    """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; and the folders of
+    `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default named after their
+    benchmark.
+
+    Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. before, after:
+    LABEL=RUN of the model that a training started from and of the trained model, on a benchmark that was not trained for.
+    Raises UserError where a folder holds no measured run, for a REASON without a label, and where `before` is not the model
+    that `after` started from.
+    """
+    audits = {run: audit for run in runs if (audit := _audit(run)) is not None}
+    of_label: dict[str, list[NamedRun]] = {}
+    for each in (read_named(run) for run in runs if run not in audits):
+        of_label.setdefault(each.results["factors"]["model"], []).append(each)
+    reasons: dict[str, str] = {}
+    for text in missing:
+        label, equals, reason = text.partition("=")
+        if not (equals and label.strip() and reason.strip()):
+            raise UserError(
+                f"Expected --missing LABEL=REASON, got '{text}'; write for example --missing 'vilt=no weights'."
+            )
+        reasons[label.strip()] = reason.strip().rstrip(".")
+    elsewhere = _elsewhere(before, after)
+    labels = list(dict.fromkeys([*of_label, *reasons, *elsewhere]))
+    first = list(dict.fromkeys(_parts(label)[0] for label in labels))
+    found = []
+    for label in sorted(labels, key=lambda label: first.index(_parts(label)[0])):
+        given = of_label.get(label, [])
+        results = [each.results for each in given]
+        entries = [{**entry, "model": label} for entry in pool_runs(results)]
+        opened = [each.run for each in given]
+        found.append(Label(_parts(label), entries, reasons.get(label, ""), results, opened, elsewhere.get(label, [])))
+    return Given(found, list(audits.values()))
+
+
+def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
+    """The pooled results by label. Each trained model counts as a run, whatever block it was trained on."""
+    weights: dict[str, set[str]] = {}
+    of_label: dict[tuple[str, str], list[Results]] = {}
+    for when, given in ((BEFORE, before), (AFTER, after)):
+        for text in given:
+            label, path = split_name(text)
+            if not label:
+                raise UserError(
+                    f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained model's runs."
+                )
+            named = read_named(text)
+            info = named.run.record.get("info", {})
+            if when == BEFORE:
+                weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
+            elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
+                raise UserError(
+                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model that it "
+                    "started from on the same benchmark."
+                )
+            factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
+            of_label.setdefault((label, when), []).append({**named.results, "factors": factors})
+    found: dict[str, list[Results]] = {}
+    for (label, when), results in of_label.items():
+        for entry in pool_runs(results):
+            rows = [{**row, "when": when} for row in entry["rows"]]
+            found.setdefault(label, []).append({**entry, "model": f"{label}, {when}", "rows": rows})
+    return found
+
+
+def _audit(source: str) -> Audit | None:
+    """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
+    name, path = split_name(source)
+    if path.is_file() and path.suffix == ".json":
+        found, command = read_json(path, TextAuditRecord), TEXTS
+    else:
+        of = [command for command, record in RECORDS.items() if (path / record).is_file()]
+        if not of:
+            return None
+        (command,) = of
+        found = read_json(path / RECORDS[command], _SHAPES.get(command))
+    return Audit(name or found["name" if command in (MAPS, DRAWINGS) else "benchmark"], command, found, path)
+
+
+def _parts(label: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in label.split(JOIN.strip())) if JOIN in label else (label,)

@@ -1,1 +1,0 @@
-"""Tables of results: one model of a table, its writers, and the tables of protocols and of papers."""

@@ -1,1 +1,0 @@
-"""The tables and figures of five papers, as data."""

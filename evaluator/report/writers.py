@@ -1,0 +1,164 @@
+"""Writes tables as rows for CSV and JSON, as Markdown of GitHub, and as LaTeX.
+
+LaTeX needs the packages booktabs and graphicx, which shrinks what is wider than the page.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evaluator.protocols.records import STATISTICS
+from evaluator.report.table import Cell, Column, Table, plain
+from generator.base.csv_tables import write_csv
+
+_OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "[": "{[}", "*": "{*}",  # after the end of a line these would be read as its options
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", "→": r"$\to$",
+    "β": r"$\beta$", "Δ": r"$\Delta$", "±": r"$\pm$", "−": r"$-$",
+}  # fmt: skip
+_BREAK = r" \\ "
+_SIGN = re.compile(r"(?<![\w.])[+-](?=[\d.])")
+_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+
+
+def csv_rows(table: Table) -> list[dict[str, Any]]:
+    """The cells of a table, line by line: the labels of its line, `group` and `column`, the numbers that it has unrounded
+    (evaluator.protocols.records.STATISTICS), and `reason`. Shares are in 0..1, loads in points.
+
+    Cells of chance levels and sizes are left out: they are in the numbers.
+    """
+    cells = [cell for line in table.lines for cell in line.cells]
+    known = [name for name in (*STATISTICS, *_OF_LOADS) if any(cell.numbers.get(name) is not None for cell in cells)]
+    return [
+        {
+            **dict(zip(table.labels, line.labels, strict=True)),
+            "group": column.group,
+            "column": column.head,
+            **{name: cell.numbers.get(name) for name in known},
+            "reason": cell.reason,
+        }
+        for line in table.lines
+        for column, cell in zip(table.columns, line.cells, strict=True)
+        if cell.numbers or cell.reason
+    ]
+
+
+def write_csv_rows(table: Table, path: Path) -> None:
+    """Write `csv_rows`; contaminated results have the column `mark`."""
+    rows = csv_rows(table)
+    write_csv(path, pa.Table.from_pylist([{"mark": table.mark, **row} for row in rows] if table.mark else rows))
+
+
+def markdown(table: Table) -> str:
+    """A table under its title, with its notes below; a head names its group first."""
+    letters = table.letters()
+    heads = [
+        *table.labels,
+        *(f"{column.group}: {column.head}" if column.group else column.head for column in table.columns),
+    ]
+    marks = ["---"] * len(table.labels) + ["---:"] * len(table.columns)
+    rows = [
+        [*map(escape_markdown, line.labels), *(escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip()) for cell in line.cells)]
+        for line in table.lines
+    ]  # fmt: skip
+    lines = [_markdown_line(map(escape_markdown, heads)), _markdown_line(marks), *map(_markdown_line, rows)]
+    title = f"**{escape_markdown(table.name)}{'. ' if table.name else ''}{escape_markdown(table.title)}**"
+    above = [title, *([f"**{escape_markdown(table.mark)}**"] if table.mark else [])]
+    return "\n\n".join([*above, "\n".join(lines), *map(escape_markdown, table.said())]) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """Text as Markdown prints it, its lines below one another.
+
+    >>> escape_markdown("a_b | 5*")
+    'a\\\\_b \\\\| 5\\\\*'
+    """
+    return "<br>".join(_SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
+
+
+def _markdown_line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def escape(text: object) -> str:
+    """Text as LaTeX prints it; what its plain fonts lack becomes a question mark.
+
+    >>> escape("open_clip:ViT-B-32@50% & more")
+    'open\\\\_clip:ViT-B-32@50\\\\% \\\\& more'
+    """
+    return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in str(text))
+
+
+def tabular(table: Table) -> str:
+    """The lines of a table, without title and notes."""
+    letters = table.letters()
+    grouped = any(column.group for column in table.columns)
+    body = [
+        *([_groups(table.columns, len(table.labels))] if grouped else []),
+        _latex_line([*map(escape, table.labels), *(escape(column.head) for column in table.columns)]),
+        r"\midrule",
+    ]
+    for i, line in enumerate(table.lines):
+        rule = [r"\midrule"] if line.rule and i else []
+        body += [*rule, _latex_line([*map(_text, line.labels), *(_latex_cell(cell, letters) for cell in line.cells)])]
+    columns = "l" * len(table.labels) + "r" * len(table.columns)
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"])
+
+
+def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
+    """Tables above their caption, each under the mark of contaminated results, if there is one."""
+    above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
+    body = "\n\n\\medskip\n".join(f"{above}{_SHRUNK}\n{tabular(table)}}}" for table in tables)
+    return (
+        "% needs \\usepackage{booktabs,graphicx}\n\\begin{table}\n\\centering\n\\footnotesize\n"
+        f"{body}\n\\caption{{{escape(caption.strip())}}}\n\\end{{table}}\n"
+    )
+
+
+def latex(table: Table) -> str:
+    """A table with its title and notes."""
+    name = f"{table.name}: " if table.name else ""
+    return environment([table], " ".join([f"{name}{table.title}.", *table.said()]), table.mark)
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _groups(columns: Sequence[Column], labels: int) -> str:
+    """The line of heads above groups of columns, and the rules below them."""
+    heads, rules, start = [""] * labels, [], labels + 1
+    for group, members in groupby(columns, key=lambda column: column.group):
+        size = len(list(members))
+        heads.append(rf"\multicolumn{{{size}}}{{c}}{{{escape(group)}}}")
+        if group:
+            rules.append(rf"\cmidrule(lr){{{start}-{start + size - 1}}}")
+        start += size
+    return f"{_latex_line(heads)} {' '.join(rules)}"
+
+
+def _latex_cell(cell: Cell, letters: Mapping[str, str]) -> str:
+    if cell.reason:
+        return rf"--\textsuperscript{{{letters[cell.reason]}}}"
+    stars = f"$^{{{cell.stars}}}$" if cell.stars else ""
+    small = rf" {{\scriptsize {_number(cell.interval)}}}" if cell.interval else ""
+    text = _text(cell.text, _number)
+    return rf"\textbf{{{text}{stars}}}{small}" if cell.strong else f"{text}{stars}{small}"
+
+
+def _text(text: str, said: Callable[[str], str] = escape) -> str:
+    """A text; one of several lines as lines below one another."""
+    lines = [said(line) for line in text.splitlines()]
+    return rf"\shortstack[l]{{{_BREAK.join(lines)}}}" if len(lines) > 1 else "".join(lines)
+
+
+def _number(text: str) -> str:
+    """Escaped text whose signs are those of numbers."""
+    return _SIGN.sub(r"$\g<0>$", escape(text))

@@ -1,0 +1,135 @@
+"""Makes a run of scores from elsewhere, and measures it."""
+
+import logging
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
+from evaluator.benchmarks.tables import read_table, require
+from evaluator.metrics.comparison import TOLERANCE
+from evaluator.protocols.records import Results, RunRecord
+from evaluator.protocols.registry import protocol_names
+from evaluator.provenance.certificate import found_certificate
+from evaluator.runs.folder import folder_name, split_run
+from evaluator.runs.measure import check_level, measure
+from evaluator.runs.partitions import forget_splits
+from evaluator.scoring.elsewhere import dataset_scores
+from evaluator.scoring.writing import write_pool, write_scores
+from generator.base.errors import UserError
+from generator.base.files import read_json, sha256, write_json
+from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.writer import write_benchmark
+
+logger = logging.getLogger(__name__)
+_CHANNEL = "score"
+_BEGUN = ".items.json"
+Record = dict[str, Any]
+"""Entries of run.json."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Scores from elsewhere, as `score measure --items` is given them.
+
+    items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the benchmark of the
+    dataset, or the name of that of the file. model: the name of whose scores they are. Without names, that of the file.
+    level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own items (evaluator.runs.partitions).
+    """
+
+    items: Path
+    dataset: Path | None = None
+    benchmark: str | None = None
+    model: str | None = None
+    out: Path | None = None
+    probabilities: bool = False
+    tolerance: float | None = None
+    level: float | None = None
+    splits: Path | None = None
+
+
+def measure_items(source: Source) -> tuple[Path, Results]:
+    """Write a run with the scores of a file and measure it; returns the run's folder and its results.
+
+    Raises UserError for a file that cannot be read or measured, or a folder that holds something else.
+    """
+    level = check_level(source.level)
+    table = read_table(source.items)
+    model = source.model or source.items.stem
+    info = {"scores": str(source.items.resolve()), "sha256": sha256(source.items), "rows": table.num_rows}
+    if source.probabilities:
+        info["probabilities"] = "read as log-odds"
+    common = {
+        "model": model, "info": info, "indistinct_texts": {}, "channels": [_CHANNEL], "channel": _CHANNEL, "sampled_pools": {},
+        "level": level, "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance, "python": platform.python_version(), "versions": {"jackalope": version("jackalope")},
+    }  # fmt: skip
+    if source.dataset is None:
+        name = folder_name(source.benchmark or source.items.stem)
+        out = source.out or Path("runs") / name / folder_name(model)
+        record = _own_items(source, table, name, out)
+    else:
+        dataset = Dataset.open(source.dataset)
+        benchmark = dataset.benchmark(source.benchmark)
+        out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
+        record = _items_of_dataset(source, table, dataset, benchmark, out)
+    write_json(out / "run.json", {**common, **record})
+    (out / _BEGUN).unlink()
+    if source.splits is not None:
+        split_run(out, source.splits)
+    return out, measure(out)
+
+
+def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
+    """Write the items and scores of a file that has its own items."""
+    table = one_row_a_candidate(table, source.items)
+    require(table, ["item", "protocol", "score"], source.items)
+    tables = benchmark_tables(table, source.items, source.probabilities)
+    if unread := [column for column in table.column_names if column not in COLUMNS]:
+        logger.info(f"Columns of {source.items.name} that are not read: {', '.join(unread)}.")
+    _clear(out)
+    parts = {"items": tables.items, "candidates": tables.candidates, "texts": tables.texts}
+    folder = write_benchmark(out, name, parts, None, {})
+    scored = np.flatnonzero(~np.isnan(tables.scores))
+    images, texts = (
+        tables.candidates[name].combine_chunks().take(pa.array(scored)) for name in ("scene_id", "text_id")
+    )
+    write_scores(out, images, texts, tables.scores[scored][:, None], [_CHANNEL])
+    return {
+        "dataset": None, "world": None, "benchmark_name": name, "benchmark": Benchmark(folder).digest,
+        "certificate": "not verified", "protocols": [name for name in protocol_names() if name in tables.protocols],
+    }  # fmt: skip
+
+
+def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: Benchmark, out: Path) -> Record:
+    """Write the scores of a file that names images and texts of a dataset."""
+    protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
+    found = dataset_scores(table, source.items, benchmark, protocols, source.probabilities)
+    _clear(out)
+    write_scores(out, found.images, found.texts, found.scores[:, None], [_CHANNEL])
+    for name, matrix in found.pools.items():
+        write_pool(out, name, _CHANNEL, 0, matrix)
+    return {
+        "dataset": str(source.dataset.resolve()) if source.dataset else None, "world": dataset.world.digest,
+        "benchmark_name": benchmark.name, "benchmark": benchmark.digest, "certificate": found_certificate(benchmark, dataset.world),
+        "protocols": found.protocols, "raw_retrieval": found.raw_retrieval, "left_out": found.left_out,
+    }  # fmt: skip
+
+
+def _clear(out: Path) -> None:
+    """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds anything else."""
+    record = out / "run.json"
+    ours = (out / _BEGUN).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
+    if out.exists() and any(out.iterdir()) and not ours:
+        raise UserError(f"{out} is not empty and holds no scores from elsewhere; choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / _BEGUN, {})
+    record.unlink(missing_ok=True)
+    forget_splits(out)
+    for folder in ("benchmarks", "pools", "tables"):
+        shutil.rmtree(out / folder, ignore_errors=True)

@@ -1,0 +1,206 @@
+"""The difference of two models on the same items: one model of it gives its interval, its p and its power.
+
+Items are crossed with the trainings of each model. Bindings, clusters and scenes have effects on the difference
+(`CrossedMeans`), and so have trainings and blocks. Each is a variance with degrees of freedom; their sum is that of the difference,
+with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in radiology (Obuchowski
+and Rockette 1995).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+from scipy import stats
+
+from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.crossed import TINY, CrossedMeans, MeanEstimate, satterthwaite, t_interval, t_p
+from evaluator.statistics.intervals import LEVEL, difference_of_means
+
+POWER = 0.8
+_MOST_BLOCKS = 100_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """first − second, means over trainings, items and blocks; and what its variance is made of.
+
+    of_items: the variance by bindings, clusters and scenes, a value for each block. of_trainings: that by trainings, None where
+    each model has one run, so that it is unknown. of_blocks: that between blocks beyond the others, None for one block. freedom: of
+    the whole.
+    low, high and p are nan where nothing can be said.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    freedom: float
+    of_items: tuple[MeanEstimate, ...]
+    of_trainings: float | None
+    of_blocks: float | None
+
+    @property
+    def variance(self) -> float:
+        """The variance of the difference."""
+        b = len(self.of_items)
+        items = sum(each.variance for each in self.of_items) / b**2
+        return float(items + (self.of_trainings or 0) + (self.of_blocks or 0))
+
+
+Sides = tuple[np.ndarray, np.ndarray, Clusters]
+"""The outcomes (runs, n) in 0..1 of two models in a block, and what its items share."""
+
+
+def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Difference:
+    """The difference of two models over blocks, each of which counts alike, and every run of a block.
+
+    Where no item tells the models apart, or all do in the same way, the interval is combined from those of the two means.
+    """
+    found = [_in_block(*sides) for sides in blocks]
+    items = tuple(each for each, _, _ in found)
+    b = len(found)
+    value = float(np.mean([each.value for each in items]))
+    within = np.array([each.variance + (trainings or 0) for each, trainings, _ in found])
+    parts = [each.variance / b**2 for each in items]
+    freedom = [each.freedom for each in items]
+    of_trainings = None
+    if any(trainings is not None for _, trainings, _ in found):
+        of_trainings = sum(trainings or 0 for _, trainings, _ in found) / b**2
+        parts.append(of_trainings)
+        freedom.append(sum(runs for _, _, runs in found))
+    of_blocks = None
+    if b > 1:
+        of_blocks = max(0.0, float(np.var([each.value for each in items], ddof=1) - within.mean())) / b
+        parts.append(of_blocks)
+        freedom.append(b - 1)
+    total = np.array(parts)
+    df = satterthwaite(np.where(total > TINY, total, 0), np.array(freedom))
+    low, high = t_interval(value, total.sum(), df, level)
+    p = t_p(value, total.sum(), df)
+    if np.isnan(low):
+        low, high, p = _from_means(blocks, level)
+    return Difference(value, low, high, p, df, items, of_trainings, of_blocks)
+
+
+def _in_block(first: np.ndarray, second: np.ndarray, clusters: Clusters) -> tuple[MeanEstimate, float | None, int]:
+    """The difference of the means over runs; the variance by trainings, None where none repeats; and its degrees of freedom.
+
+    Two trainings of a model differ by their items too, which the variance by items holds already; what is left is halved.
+    """
+    means = CrossedMeans(clusters)
+    repeated = [runs for runs in (first, second) if len(runs) > 1]
+    pairs = [means.estimate(runs[i] - runs[j]) for runs in repeated for i, j in combinations(range(len(runs)), 2)]
+    of_trainings = None
+    if pairs:
+        of_one = max(0.0, float(np.mean([pair.value**2 - pair.variance for pair in pairs])) / 2)
+        of_trainings = of_one * sum(1 / len(runs) for runs in repeated)
+    estimate = means.estimate(first.mean(axis=0) - second.mean(axis=0))
+    return estimate, of_trainings, sum(len(runs) - 1 for runs in repeated)
+
+
+def _from_means(blocks: Sequence[Sides], level: float) -> tuple[float, float, float]:
+    """Interval and p combined from those of the two means; nan for several blocks."""
+    if len(blocks) > 1:
+        return np.nan, np.nan, np.nan
+    first, second, clusters = blocks[0]
+    found = difference_of_means(first.mean(axis=0), second.mean(axis=0), clusters, level)
+    return found.low, found.high, found.p
+
+
+def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
+    """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et al. 2013).
+
+    >>> mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1]))
+    0.125
+    """
+    only = int((first > second).sum()), int((first < second).sum())
+    smaller, n = min(only), sum(only)
+    tail = stats.binom.cdf(smaller - 1, n, 0.5) + stats.binom.pmf(smaller, n, 0.5) / 2
+    return float(min(1.0, 2 * tail))
+
+
+def detectable(found: Difference, level: float = LEVEL) -> float | None:
+    """The smallest true difference (0..1) that is shown in 80% of cases; None where none up to 1 is, or nothing is known."""
+    return _detectable(found.variance, found.freedom, level)
+
+
+def block_seeds_needed(found: Difference, difference: float, level: float = LEVEL) -> int | None:
+    """How many blocks like these show a true difference (0..1) in 80% of cases; None where 100,000 do not."""
+    b = len(found.of_items)
+
+    def shown(seeds: int) -> bool:
+        least = _detectable(found.variance * b / seeds, found.freedom * seeds / b, level)
+        return least is not None and least <= difference
+
+    return _least(shown)
+
+
+def items_needed(found: Difference, difference: float, items: int, level: float = LEVEL) -> int | None:
+    """How many items of the same bindings and clusters show a true difference in 80% of cases; None where no number does.
+
+    More renders lower the variance by scenes alone.
+    """
+    of_scenes = sum(each.of_scenes for each in found.of_items) / len(found.of_items) ** 2
+    rest = found.variance - of_scenes
+
+    def shown(times: int) -> bool:
+        least = _detectable(rest + of_scenes * items / times, found.freedom, level)
+        return least is not None and least <= difference
+
+    least = _detectable(rest, found.freedom, level) if rest > TINY else 0.0
+    if least is None or least >= difference:
+        return None
+    return _least(shown, start=len(found.of_items))
+
+
+def _detectable(variance: float, freedom: float, level: float) -> float | None:
+    """(t₁ + t₂) standard errors, t₁ and t₂ the quantiles of Student's t at the level and at the power; None above 1."""
+    if not variance > TINY or not freedom > 0:
+        return None
+    least = float(stats.t.ppf([(1 + level) / 2, POWER], freedom).sum() * sqrt(variance))
+    return least if least <= 1 else None
+
+
+def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
+    """The least whole number from `start` for which something is shown, by doubling and halving."""
+    high = start
+    while not shown(high):
+        high *= 2
+        if high > start * _MOST_BLOCKS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shown(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A place in a ranking, 1 the best, and its 95% confidence set. Models with equal means share the best of their places."""
+
+    rank: int
+    low: int
+    high: int
+
+
+def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL) -> list[Rank]:
+    """The rank of each of k models, from the differences of each pair (i < j).
+
+    A model is surely behind another where their difference holds at 1 − (1 − level) / (k − 1), so that all k − 1 comparisons of a
+    model hold together (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
+    """
+    k = len(means)
+    alpha = (1 - level) / max(1, k - 1)
+    found = []
+    for i in range(k):
+        ahead = behind = 0
+        for (a, b), each in differences.items():
+            if i in (a, b) and each.p <= alpha:
+                leads = (each.value > 0) == (i == a)
+                ahead, behind = ahead + (not leads), behind + leads
+        best = 1 + sum(other > means[i] + 1e-12 for other in means)
+        found.append(Rank(best, 1 + ahead, k - behind))
+    return found

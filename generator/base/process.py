@@ -1,0 +1,110 @@
+"""Processes of ours that answer lines of JSON; one that crashes or hangs ends nothing else."""
+
+import json
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Timer
+from types import TracebackType
+from typing import Any
+
+_OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
+_STOP = 60.0  # seconds that an idle process may take to end
+
+
+class ProcessEndError(Exception):
+    """A process ended without an answer. `killed`: whether something outside killed it."""
+
+    def __init__(self, reason: str, killed: bool):
+        super().__init__(reason)
+        self.killed = killed
+
+
+class AnsweringProcess:
+    """Runs a module of ours in a process that answers each line of JSON on its stdin by a line on its stdout.
+
+    The working directory may be a dataset of someone else's, so nothing is imported from it (`-P`).
+    """
+
+    def __init__(self, module: str):
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the process)
+        self._busy = self._hung = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,  # so that Ctrl-C reaches only the parent, which ends its processes
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+
+    def __enter__(self) -> "AnsweringProcess":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message without waiting for its answer."""
+        self._busy = True
+        try:
+            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.flush()
+        except BrokenPipeError:
+            pass  # the process has ended, which the end of its stdout shows
+
+    def answer(self, timeout: float) -> dict[str, Any]:
+        """Wait for the next answer.
+
+        Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass.
+        """
+        watch = Timer(timeout, self._kill_hung)
+        watch.start()
+        line = self._output.readline()
+        watch.cancel()
+        if not line.endswith(b"\n"):
+            raise self._end(timeout)
+        self._busy = False
+        return dict(json.loads(line))
+
+    def ask(self, message: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+        """Send a message and wait for its answer. Raises ProcessEndError as `answer` does."""
+        self.send(message)
+        return self.answer(timeout)
+
+    def has_answered(self) -> bool:
+        """Whether the next answer is there, or the process has ended."""
+        return bool(select.select([self._output], [], [], 0)[0])
+
+    def close(self) -> None:
+        """End the process: at once if it has a message to answer."""
+        with suppress(BrokenPipeError):
+            self._input.close()
+        try:
+            self._process.wait(0 if self._busy else _STOP)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._output.close()
+        self._errors.close()
+
+    def _kill_hung(self) -> None:
+        self._hung = True
+        self._process.kill()
+
+    def _end(self, timeout: float) -> ProcessEndError:
+        code = self._process.wait()
+        if self._hung:
+            return ProcessEndError(f"gave no answer in {timeout:.0f} s", killed=False)
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        last = f" ({lines[-1].strip()})" if lines else ""
+        return ProcessEndError(f"ended with code {code}{last}", code in _OUTSIDE_SIGNALS)

@@ -1,0 +1,100 @@
+"""What a protocol is: a name and recipes, each of which draws a caption and writes the items about it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
+from generator.describe.captioner import Captioner, Draft
+from generator.describe.items import Item, Text
+from generator.describe.scenes import DescribedScene
+from generator.holdout.holdout import Holdout
+from generator.language.complexity import Quota
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the items of one kind are made, in two functions.
+
+    `draw` gives what items are about, such as a caption, or None; it takes the draft, and with a `quota` also the cell of
+    complexity to fill. `write` takes the draft and what was drawn, and gives the items; None where one cannot be made.
+    `kinds` are the kinds of items that are due, for the count of those that were dropped; with a quota, cells are tried
+    until `enough` items are made.
+    """
+
+    draw: Callable[..., Any]
+    write: Callable[[Draft, Any], Iterable[Item | None]]
+    quota: Quota | None = None
+    kinds: tuple[str, ...] = ()
+    enough: int = 1
+
+    def items(self, draft: Draft) -> list[Item]:
+        """The items of a scene."""
+
+        def make(*cell: object) -> list[Item]:
+            drawn = self.draw(draft, *cell)
+            return [] if drawn is None else [item for item in self.write(draft, drawn) if item is not None]
+
+        return self.quota.fill(len(draft.scene.unique_objects), make, self.enough) if self.quota else make()
+
+
+class Protocol:
+    """Writes the items of one protocol. A protocol's class declares all that belongs to it.
+
+    The protocols of the registry describe the scenes of evaluation splits; training texts (training.py, gzsl.py) are
+    written the same way for the scenes of `train`.
+    """
+
+    name: ClassVar[str]
+    kinds: tuple[str, ...]
+    """The kinds of its items."""
+    needs: ClassVar[str] = (
+        "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the truth"
+    )
+    """What it needs of a world, for the message when no scene gives an item."""
+    graded: ClassVar[bool] = False
+    """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
+    unseen_atoms: ClassVar[bool] = False
+    """Whether it describes scenes with atoms that training lacks. They are measured by raw retrieval alone."""
+    recipes: Mapping[str, Recipe]
+    """By what they are about, such as a kind or a skill. With the option `kinds`, by their kind."""
+
+    def __init__(self, captioner: Captioner):
+        """Subclasses may take options by keyword; `Request.options` gives them."""
+        self.captioner = captioner
+
+    def select(self, kinds: Sequence[str] | None) -> None:
+        """Keep the recipes of some kinds, all by default. Raises UserError for a kind that the protocol lacks."""
+        for kind in kinds or ():
+            if kind not in self.kinds:
+                raise UserError(f"The protocol '{self.name}' has no kind '{kind}'; {did_you_mean(kind, [*self.kinds])}")
+        self.kinds = tuple(kinds or self.kinds)
+        self.recipes = {what: each for what, each in self.recipes.items() if what.split()[0] in self.kinds}
+
+    @classmethod
+    def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
+        """The options with which the first benchmark of a world is written."""
+        return {}
+
+    def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
+        """The recipes that apply to a scene."""
+        return self.recipes
+
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        """The items of a scene. What cannot be made is counted in the captioner's `dropped`."""
+        draft = Draft(self.captioner, scene, stream, self.name)
+        for what, recipe in self.recipes_of(scene).items():
+            made = recipe.items(draft)
+            found = {item.kind for item in made}
+            missing = [f"{what}: {kind}" for kind in recipe.kinds if kind not in found]
+            self.captioner.dropped.update(f"{self.name} {each}" for each in missing or ([] if made else [what]))
+            yield from made
+
+    def pools(self) -> Mapping[str, Iterable[Text]]:
+        """The texts of its retrieval pools, by the pool's name; called after all items have been written."""
+        return {}
+
+    def report(self) -> Mapping[str, Any]:
+        """What the manifest notes about the texts that were written: how often each cell of complexity was filled."""
+        return {what: recipe.quota.to_dict() for what, recipe in self.recipes.items() if recipe.quota}

@@ -1,0 +1,182 @@
+"""The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives (section 3.2, appendix A)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from generator.base.streams import Stream
+from generator.describe.captioner import Captioner, Draft
+from generator.describe.items import Candidate, Item, Text
+from generator.describe.protocol import Protocol, Recipe
+from generator.language.complexity import Cell, quotas_of
+from generator.language.foils import Atom, Foil
+from generator.language.form import Form, Link, Mention
+
+_ATTEMPTS = 3
+_TEMPLATES = {"object": "in-image", "attribute": "there-is", "relation": "clauses"}
+"""The templates of decomposed captions, by type of atom."""
+
+
+class Integration(Protocol):
+    """A caption of N atoms with N foils, one per atom, and N decomposed captions d1 … dN, each with the same change.
+
+    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a
+    relation becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
+
+    By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are parts
+    of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1).
+    """
+
+    name = "integration"
+    kinds = ("composed",)
+    needs = (
+        "a caption's categories and values must occur once in the scene and leave others unused: more categories, or "
+        "fewer objects"
+    )
+    graded = True
+
+    def __init__(self, captioner: Captioner, cells: Sequence[Cell], one_subgraph: bool = False):
+        super().__init__(captioner)
+        kinds = sum(len(values) > 2 for values in captioner.vocabulary.attributes.values())
+        usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
+        draw = partial(_replaceable_walk, one_subgraph=one_subgraph)
+        self.recipes = {name: Recipe(draw, _composed, quota) for name, quota in quotas_of(usable, one_subgraph).items()}
+
+
+def _replaceable_walk(draft: Draft, cell: Cell, one_subgraph: bool) -> Form | None:
+    return draft.walk(cell, draft.replaceable, within=draft.subgraph() if one_subgraph else None)
+
+
+def _composed(draft: Draft, form: Form) -> Iterator[Item | None]:
+    atoms = draft.substitutes.atoms(form)
+    foils = []
+    for atom in atoms:
+        found = draft.accepted(_atom_changes(draft, form, atom), form)
+        if not found:
+            return
+        foils += found
+    item = draft.item("composed", None, form, foils)
+    if item is not None:
+        yield replace(item, candidates=(*item.candidates, *_decomposed(form, atoms, foils)))
+
+
+def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
+    """The form with one atom replaced, so that the decomposed caption is false too; a few values are tried."""
+    if atom.type == "relation":
+        values = [draft.vocabulary.relations[form.relations[atom.place].relation].opposite]
+    else:
+        values = _absent_values(draft, form, atom)
+    for value in draft.stream.shuffled(values)[:_ATTEMPTS]:
+        foil = draft.foils.replace_atom(form, atom, value, atom.type)
+        if draft.accepts(_primitive(foil.form, atom), _primitive(form, atom)):
+            yield foil
+
+
+def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
+    """The values that may replace an atom: of an attribute those that no object of the scene has."""
+    values = draft.substitutes.of(form, atom, draft.facts)
+    return [value for value in values if value in draft.absent(atom.kind)] if atom.type == "attribute" else values
+
+
+def _decomposed(form: Form, atoms: Sequence[Atom], foils: Sequence[Foil]) -> Iterator[Candidate]:
+    for n, (atom, foil) in enumerate(zip(atoms, foils, strict=True), 1):
+        true, false = (Text(_primitive(each, atom), _TEMPLATES[atom.type]) for each in (form, foil.form))
+        yield Candidate(true, f"d{n}", True)
+        yield Candidate(false, f"d{n}", False, foil.kind, foil.changed, true)
+
+
+def _primitive(form: Form, atom: Atom) -> Form:
+    """The part of a form that asserts one atom: the object, the object with the attribute, or the two related objects."""
+    if atom.type == "relation":
+        link = form.relations[atom.place]
+        ends = (Mention(form.objects[link.subject].category), Mention(form.objects[link.object].category))
+        return Form(ends, (Link(0, link.relation, 1),))
+    mention = form.objects[atom.place]
+    attributes = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
+    return Form((Mention(mention.category, attributes),))
+
+
+SKILLS = {"object": ("L1", "OA", "OR", "OAR"), "attribute": ("OA", "OAR"), "relation": ("OR", "OAR")}
+"""The levels of captions that each skill has."""
+_K, _DRAWS = 4, 10
+_FALSE_OF_A_PAIR = 2
+"""Of the relations that are as likely as a true one, two are false of the same pair: its opposite, and one of the two
+directions of the other axis."""
+
+
+class Skill(Protocol):
+    """For each skill and level, a caption of the least filled cell and four foils that change only the skill's atoms.
+
+    The relations of a relation item join different pairs where the cell has enough objects, because each relation then
+    has foils of its own.
+
+    With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default it
+    may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption needs
+    fewer of them; by default only those that are as likely. Stacking relations hold of few pairs, so the text alone tells
+    that a foil has one; they stand for others only where the caption has one relation and lacks four foils without them.
+    `one_subgraph` is that of `Integration`.
+    """
+
+    name = "skill"
+    kinds = ("targeted",)
+    needs = "four foils need a scene whose objects differ in category and leave categories unused"
+    graded = True
+
+    def __init__(
+        self,
+        captioner: Captioner,
+        cells: Sequence[Cell],
+        absent_values: bool = False,
+        any_relation: bool = False,
+        one_subgraph: bool = False,
+    ):
+        super().__init__(captioner)
+        self._absent, self._any_relation, self._one_subgraph = absent_values, any_relation, one_subgraph
+        false = captioner.substitutes.axes.most_false() if any_relation else _FALSE_OF_A_PAIR
+        fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
+        self.recipes = {
+            f"{skill} {name}": Recipe(partial(self._walk, skill), partial(self._targeted, skill), quota)
+            for skill, levels in SKILLS.items()
+            for name, quota in quotas_of(
+                [c for c in cells if c.level in levels and getattr(c, f"n_{skill}s") >= fewest[skill]], one_subgraph
+            ).items()
+        }
+
+    def _walk(self, skill: str, draft: Draft, cell: Cell) -> Form | None:
+        apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
+        sayable = draft.replaceable if self._absent and skill == "attribute" else None
+        return draft.walk(cell, sayable, apart, draft.subgraph() if self._one_subgraph else None)
+
+    def _targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
+        yield draft.item("targeted", skill, form, draft.accepted(self._foils(skill, draft, form), form, _K))
+
+    def _foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
+        """Up to ten foils. An atom's weight is halved each time it is chosen."""
+        atoms = draft.substitutes.atoms(form, (skill,))
+        values = [draft.stream.shuffled(self._values(draft, form, atom)) for atom in atoms]
+        weights = [1.0] * len(atoms)
+        for _ in range(_DRAWS):
+            weights = [weight if left else 0.0 for weight, left in zip(weights, values, strict=True)]
+            if not any(weights):
+                return
+            n = _draw_weighted(weights, draft.stream)
+            weights[n] /= 2
+            yield draft.foils.replace_atom(form, atoms[n], values[n].pop(), skill)
+
+    def _values(self, draft: Draft, form: Form, atom: Atom) -> list[str]:
+        if atom.type == "relation" and self._any_relation:
+            axes = draft.substitutes.axes
+            own = axes.axis_of(draft.substitutes.value(form, atom))
+            alone = len(form.relations) == 1
+            usable = range(len(axes.relations)) if alone else axes.of_the_same_pairs(own)
+            return draft.substitutes.relations(form, atom, usable)
+        return _absent_values(draft, form, atom) if self._absent else draft.substitutes.of(form, atom, draft.facts)
+
+
+def _draw_weighted(weights: Sequence[float], stream: Stream) -> int:
+    mark = stream.uniform(0, sum(weights))
+    for n, weight in enumerate(weights):
+        mark -= weight
+        if mark < 0:
+            return n
+    return len(weights) - 1

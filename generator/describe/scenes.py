@@ -1,0 +1,149 @@
+"""Reads the rendered scenes of a world for describing."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from generator.dataset.reader import World
+from generator.holdout.holdout import Holdout
+from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of
+from generator.holdout.request import design_of
+from generator.language.form import Form
+from generator.language.truth import Facts, Truth, decide
+from generator.language.walk import Subgraph
+from generator.plan.power import SplitSize, told_split
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+
+
+class RenderedScene(NamedTuple):
+    """A rendered scene and the salience of its objects (empty where it was not asked for)."""
+
+    scene_id: str
+    twin_of: str | None
+    scene: Scene
+    salience: tuple[float, ...]
+
+
+def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene]:
+    """Every rendered scene, in the order of the table; a twin comes right after its scene."""
+    columns = ["scene_id", "twin_of", "scene", "status", "width", "height", *(["objects"] if with_salience else [])]
+    for batch in world.batches("scenes", columns):
+        for row in batch.to_pylist():
+            if row["status"] == "ok":
+                salience = _salience(row) if with_salience else ()
+                yield RenderedScene(row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience)
+
+
+def most_objects(world: World) -> int:
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says then."""
+    return max(
+        (
+            len(row["objects"])
+            for batch in world.batches("scenes", ["objects", "status"], 500)
+            for row in batch.to_pylist()
+            if row["status"] == "ok"
+        ),
+        default=1,
+    )
+
+
+def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
+    """How much each object stands out: the square root of its visible share of the image, minus its distance from the
+    middle (1 in a corner)."""
+    width, height = row["width"], row["height"]
+    found = []
+    for seen in row["objects"]:
+        left, top, right, bottom = seen["amodal_box"]
+        area = max(0, right - left) * max(0, bottom - top) * seen["visible_fraction_estimate"] / (width * height)
+        x, y = (left + right) / width - 1, (top + bottom) / height - 1
+        found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
+    return tuple(found)
+
+
+class PlacedScene(NamedTuple):
+    """A scene as a rule sees it: its bindings, left object first, the relations that hold, and where it goes."""
+
+    arrangement: Arrangement
+    facts: Facts
+    relations: list[Fact]
+    placing: Placing
+
+
+def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
+    """Apply a rule to a scene."""
+    arrangement = tuple((thing.attributes[rule.holdout.kind], thing.category) for thing in scene.objects)
+    facts = Facts(scene, rule.vocabulary)
+    objects = range(len(facts))
+    relations = [
+        (i, name, j) for name in rule.vocabulary.relations for i in objects for j in objects if facts.holds[name][i][j]
+    ]
+    return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
+
+
+@dataclass
+class DescribedScene:
+    """A scene of a benchmark. Objects are numbered from 0, left one first."""
+
+    scene_id: str
+    facts: Facts
+    split: str
+    held_out: tuple[bool, ...]
+    """For each object, whether its binding is held out."""
+    salience: tuple[float, ...] = ()
+    """For each object, how much it stands out; empty if no protocol needs it."""
+    twin: "DescribedScene | None" = None
+    """The scene of which this one is the twin."""
+    held_out_relations: frozenset[tuple[int, str, int]] | None = None
+    """The held-out relations that the scene shows, as (object, relation, object). None if the holdout has no relations
+    or the scene shows none of them."""
+    label_order: tuple[int, ...] = ()
+    """The objects in the order of the label that the scene was made for (design gzsl)."""
+    subgraph: Subgraph | None = None
+    """What all captions of the scene are parts of, for protocols that ask for that (COMPASS, section 3.1)."""
+    truths: dict[Form, Truth] = field(default_factory=dict)
+    """Forms that have been decided; many items share their captions."""
+
+    @cached_property
+    def unique_objects(self) -> tuple[int, ...]:
+        """The objects that are the only ones of their category, which captions can name without ambiguity."""
+        numbers = Counter(self.facts.categories)
+        return tuple(i for i, category in enumerate(self.facts.categories) if numbers[category] == 1)
+
+    def decide(self, form: Form) -> Truth:
+        """Whether a form is true of the scene: True, False, or None for undecided."""
+        try:
+            return self.truths[form]
+        except KeyError:
+            truth = self.truths[form] = decide(form, self.facts)
+            return truth
+
+    def objects_fit_split(self, objects: Sequence[int]) -> bool:
+        """Whether a caption about these objects is as familiar as the scene's split.
+
+        Only `partial` constrains them: some of the objects must be held out and some not.
+        """
+        if self.split != "partial" or not any(self.held_out):
+            return True
+        return 0 < sum(self.held_out[i] for i in objects) < len(objects)
+
+    def relation_fits_split(self, i: int, relation: str, j: int) -> bool:
+        """Whether a caption that names this relation of the scene is as familiar as the scene's split."""
+        return self.held_out_relations is None or (i, relation, j) in self.held_out_relations
+
+
+def rendered_size(world: World, holdout: Holdout) -> SplitSize:
+    """Of the split whose accuracy is the claim (`told_split`), the scenes that a holdout gives it over a world."""
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    rule = design_of(holdout).rule(vocabulary, holdout)
+    split = told_split(rule)
+
+    def shown() -> Iterator[tuple[str, Arrangement]]:
+        for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
+            placed = place_scene(scene, scene_id, rule)
+            if placed.placing.split == split:
+                yield cluster_of(placed.arrangement, placed.placing.triples), placed.arrangement
+
+    return SplitSize.of(split, shown())

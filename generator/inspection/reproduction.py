@@ -1,0 +1,344 @@
+"""Make a dataset again from its requests and compare the bytes: all but images and poses, which are taken as given.
+
+Plans, recorded relations, texts, items, manifests, sums and cards are functions of what was asked for. They are written
+into a temporary folder by the code that wrote them first, and every file must be the same. A component that another
+version of the code wrote, or other code, is left to the judge alone.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from generator.base.errors import UserError
+from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
+from generator.base.limits import read_bytes
+from generator.base.parquet import read_schema, read_table
+from generator.base.progress import SILENT, Progress
+from generator.dataset.journal import Journal
+from generator.dataset.outputs import output_path
+from generator.dataset.packing import Packer
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.records import SCENES, VERSION
+from generator.dataset.writer import WorldWriter, write_index
+from generator.describe.benchmark import describe
+from generator.describe.request import Request
+from generator.holdout.holdout import Holdout, check_fits
+from generator.holdout.request import HoldoutRequest
+from generator.judge.certificate import Reproduced
+from generator.judge.findings import DAMAGE, Finding, finding
+from generator.plan.job import MOST_OBJECTS, Job, Prepared
+from generator.plan.store import Assigned, StoredPlan, write_plan
+from generator.render.shards import ShardScenes
+from generator.scene.exchange import exchanged
+from generator.scene.planned import Planned
+from generator.scene.scene import Scene, SceneObject
+from generator.scene.scene_row import scene_row
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+
+_FAULT = "not reproduced"
+_FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
+_MOST_SHOWN = 120  # characters of a value in a finding
+_MOST_FILE = 1 << 30
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`."""
+
+    progress: Progress = field(default=SILENT)
+
+    def __call__(self, root: Path, names: Sequence[str]) -> dict[str, Reproduced]:
+        """What differs when the world and the benchmarks `names` of a dataset are made again, by benchmark."""
+        with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
+            again = Path(folder) / "dataset"
+            world = _attempt(lambda: self._world(root, again), root / "world", again / "world")
+            benchmarks = {}
+            for name in names:
+                parts = [path / "benchmarks" / name for path in (root, again)]
+                benchmarks[name] = _attempt(lambda name=name: self._benchmark(root, again, name), *parts)
+            cards = Reproduced(True, tuple(_of_cards(root, again)))
+        return {name: _joined(world, benchmark, cards) for name, benchmark in benchmarks.items()}
+
+    def _world(self, root: Path, again: Path) -> str | None:
+        """Write the world of `root` into `again`. Returns why it cannot be made again; None where it was."""
+        source = Dataset.open(root).world
+        if reason := _other_maker(source.manifest):
+            return reason
+        request = json.loads(json.dumps(source.manifest["request"]))
+        prepared = prepared_by(request, source.scenes.num_rows)
+        size = {name: request[name] for name in ("width", "height")}
+        with WorldWriter(again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)) as writer:
+            plan = write_plan(again, prepared.request, prepared.planned)
+            scenes = ShardScenes(plan, request.get("shard"))
+            for record in self.progress.each(
+                _records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)
+            ):
+                writer.add(record)
+            writer.finish(prepared.text)
+        return None
+
+    def _benchmark(self, root: Path, again: Path, name: str) -> str | None:
+        """Write a benchmark over the world in `again`, as `_world`."""
+        source = Dataset.open(root).benchmark(name)
+        if "request" not in source.manifest:
+            return "it was not made by `gen`"
+        if reason := _other_maker(source.manifest):
+            return reason
+        world = World(again / "world")
+        holdout = Holdout.from_dict(source.holdout_block())
+        if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
+            raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
+        asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
+        request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
+        assigned = _assigned(source, again, asked, world.manifest["request"]["holdouts"] if with_world else None)
+        describe(again, world, holdout, name, request, assigned, with_world, self.progress)
+        return None
+
+
+def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
+    """What making a component says. Where it was not made again, the one that is given stands in its place."""
+    try:
+        reason = make()
+    except _FAILURES as error:
+        said = error.message if isinstance(error, UserError) else repr(error)
+        found = finding(_FAULT, f"{given.name} cannot be made again: {said}")
+        _stand_in(given, made)
+        return Reproduced(True, (found,))
+    if reason:
+        _stand_in(given, made)
+        return Reproduced(False, (), reason)
+    _adopt_encoding(given, made)
+    return Reproduced(True, tuple(_differences(given, made)))
+
+
+def _adopt_encoding(given: Path, made: Path) -> None:
+    """Take the given file for each table that was made again with the same rows, and its digest into sums and manifest.
+
+    Other versions of pyarrow encode the same rows in other bytes.
+    """
+    sums = read_sums(made)
+    for path in made.glob("*.parquet"):
+        other = given / path.name
+        if other.exists() and sha256(other) != sha256(path) and next(_rows(other, path), None) is None:
+            shutil.copyfile(other, path)
+            sums[path.name] = sha256(path)
+    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)})
+
+
+def _joined(*parts: Reproduced) -> Reproduced:
+    reasons = [part.reason for part in parts if not part.done]
+    return Reproduced(not reasons, tuple(found for part in parts for found in part.findings), "; ".join(reasons))
+
+
+def _other_maker(manifest: Mapping[str, Any]) -> str | None:
+    version = manifest.get("version")
+    return None if version == VERSION else f"it was made by version {version}, and this is {VERSION}"
+
+
+def _stand_in(given: Path, made: Path) -> None:
+    """Copy the small files of a component, so that what follows from it can be made."""
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    for path in given.iterdir():
+        if path.is_file() and path.name != "verify.json":
+            shutil.copyfile(path, made / path.name)
+
+
+# The world
+
+
+def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
+    """The job that a world's manifest records, prepared with the recorded vocabulary.
+
+    Raises UserError where it asks for many more scenes than the world has, or for larger ones than can be asked for.
+    """
+    size = request
+    while "from" in size:  # scenes are placed for the size at which they were first rendered
+        size = size["from"]
+    vocabulary = parse_vocabulary(request["vocabulary"], "world/vocabulary.toml")
+    specs, seeds, opposites = tuple(request["holdout"]), tuple(request["block_seed"]), request["opposites"]
+    least, most = request["objects"]
+    scenes = request["scenes_asked"]
+    asked = HoldoutRequest(request["design"], specs, seeds, opposites, scenes)
+    if any(spec.strip().endswith(".json") for spec in specs):
+        holdouts = [Holdout.from_dict(each) for each in request["holdouts"]]
+    else:
+        holdouts = asked.holdouts(vocabulary)
+    parts = asked.parts(holdouts, vocabulary)
+    planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
+    _, n_shards = request.get("shard", (1, 1))
+    if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
+        raise UserError(
+            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, and it has {n_scenes:,}"
+        )
+    job = Job(
+        vocabulary.name,
+        specs,
+        scenes,
+        size["width"],
+        size["height"],
+        request["seed"],
+        seeds,
+        (least, most),
+        request["pairs"],
+        request["design"],
+        opposites,
+    )
+    return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
+
+
+def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
+    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than
+    planned."""
+    rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
+    base: Scene | None = None
+    for planned, row in zip_longest(scenes, rows):
+        if planned is None or row is None or planned.scene_id != row["scene_id"]:
+            listed, due = row and row["scene_id"], planned and planned.scene_id
+            raise UserError(f"scenes.parquet has the scene {listed} where the plan has {due}")
+        if planned.twin_of is None:
+            base = None
+        if row["scene"] is None:
+            kept = {name: getattr(planned, name) for name in ("scene_id", "cluster_id", "twin_of")}
+            yield {**kept, "failed": row["reason"] or "no reason"}
+            continue
+        scene = _placed(planned, Scene.from_json(row["scene"]), base)
+        base = scene if planned.twin_of is None else base
+        seen = [(each["amodal_box"], each["visible_fraction_estimate"]) for each in row["objects"]]
+        paths = [f"images/{planned.scene_id}.png", *(output_path(each, planned.scene_id) for each in world.outputs)]
+        files = {path: world.digest_of(path) for path in paths}
+        yield {**scene_row(planned, scene, seen, vocabulary), "files": files}
+
+
+def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
+    """The planned content at the recorded poses; a twin is its scene, `base`, after the exchange."""
+    if base is not None and planned.exchange is not None:
+        return exchanged(base, planned.exchange)
+    poses = recorded.objects
+    content = [
+        SceneObject(category, attributes, pose.position, pose.heading)
+        for (category, attributes), pose in zip(planned.objects, poses, strict=True)
+    ]
+    scene = replace(recorded, objects=tuple(content), environment=planned.environment)
+    if planned.twin_of is None or planned.exchange is None:
+        return scene
+    shown = exchanged(scene, planned.exchange).objects  # the twin of a scene that failed
+    return replace(
+        scene, objects=tuple(replace(one, heading=pose.heading) for one, pose in zip(shown, poses, strict=True))
+    )
+
+
+class _Repacker(Packer):
+    """Packs the given files of scenes into tars again, and keeps of each tar only its digest."""
+
+    def __init__(self, source: World, folder: Path, size: int, journal: Journal):
+        super().__init__(folder, size, journal)
+        self._source = source
+
+    def read(self, path: str) -> bytes:
+        return self._source.read(path)
+
+    def _fill(
+        self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
+    ) -> Mapping[str, Any] | None:
+        following = super()._fill(tar, scene, rest)
+        (self._folder / tar).unlink()
+        return following
+
+
+# Benchmarks
+
+
+def _assigned(
+    source: Benchmark, again: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
+) -> Mapping[str, Assigned] | None:
+    """The splits that scenes were made for: those of the plan, or those that the benchmark keeps from another one.
+
+    `holdouts`: of the world, for the benchmarks that were made with it. The manifest has a digest of the splits.
+    """
+    if asked.get("splits") is None:
+        return None
+    if holdouts is not None:
+        return StoredPlan(again).assigned()[holdouts.index(source.holdout_block())]
+    splits = source.splits
+    rows = zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
+    return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
+
+
+# Comparing
+
+
+def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
+    """Differences of dataset.json and the cards, over all benchmarks of the dataset."""
+    try:
+        for path in root.glob("benchmarks/[!.]*/manifest.json"):
+            made = again / "benchmarks" / path.parent.name
+            if not made.exists():
+                _stand_in(path.parent, made)
+        write_index(again)
+    except _FAILURES as error:
+        yield finding(_FAULT, f"dataset.json and the cards cannot be made again: {error!r}")
+        return
+    for name in ("dataset.json", "README.md", "croissant.json"):
+        yield from _difference(root / name, again / name)
+
+
+def _differences(given: Path, made: Path) -> Iterator[Finding]:
+    """Files that differ. Files of scenes are in the sums, which are compared, and bytes with these by the judge."""
+    names = {path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()} - {"verify.json"}
+    for name in sorted(names):
+        yield from _difference(given / name, made / name)
+
+
+def _difference(given: Path, made: Path) -> Iterator[Finding]:
+    where = f"{given.parent.name}/{given.name}"
+    if not given.exists():
+        yield finding(_FAULT, f"{where} is missing")
+    elif not made.exists():
+        yield finding(_FAULT, f"{where} is not among the files that are made again")
+    elif given.read_bytes() != made.read_bytes():
+        differ = _rows if given.suffix == ".parquet" else _lines
+        try:
+            one, other = next(differ(given, made), ("other bytes", "the same content"))
+        except DAMAGE as error:
+            one, other = f"unreadable content ({error})", "a whole file"
+        yield finding(_FAULT, f"{where} has {one[:_MOST_SHOWN]}; made again, it has {other[:_MOST_SHOWN]}")
+
+
+def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
+    both = [read_bytes(path, _MOST_FILE).decode("utf-8", "replace").splitlines() for path in (given, made)]
+    for number, (one, other) in enumerate(zip_longest(*both, fillvalue="nothing"), 1):
+        if one != other:
+            yield f"in line {number} '{one.strip()}'", f"'{other.strip()}'"
+
+
+def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
+    """The first value of a table that differs, with the first column of its row; or other columns."""
+    schemas = [read_schema(path) for path in (given, made)]
+    if not schemas[0].equals(schemas[1], check_metadata=True):
+        yield "other columns, types or metadata", "those of the format and the request"
+        return
+    one, other = read_table(given), read_table(made)
+    for start in range(0, max(len(one), len(other)), 1_000):
+        parts = [table.slice(start, 1_000) for table in (one, other)]
+        if parts[0].equals(parts[1]):
+            continue
+        for row, due in zip_longest(*(part.to_pylist() for part in parts)):
+            if row is None or due is None:
+                yield _row(row), _row(due)
+                return
+            for name in row:
+                if row[name] != due[name]:
+                    yield f"{name} {row[name]!r} in the row {[*row.values()][0]}", repr(due[name])
+                    return
+
+
+def _row(row: Mapping[str, Any] | None) -> str:
+    return "no more rows" if row is None else f"the row {[*row.values()][0]}"

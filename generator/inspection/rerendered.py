@@ -1,0 +1,155 @@
+"""Renders recorded scenes again and compares images, outputs and boxes with those of the world."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from skimage.metrics import peak_signal_noise_ratio
+
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+from generator.dataset.outputs import Box, decode
+from generator.dataset.reader import Dataset
+from generator.judge.findings import Finding, finding
+from generator.render.farm.pool import Farm
+from generator.render.rerender import Changes, prepare_rerender
+from generator.render.run import worker_setup
+from generator.render.settings import find_device
+from generator.scene.planned import Planned
+
+LEAST_DECIBELS = 38.0
+"""Least PSNR of an image that was rendered elsewhere, on the whole and in the box of every object."""
+_BOX = 1  # pixels by which a recorded box may differ
+_VISIBLE = 0.05  # by which a recorded visible fraction may differ
+_SAME = 0.99  # least share of an output's numbers that are the same wherever it is made
+_NEAR = 0.01  # metres of depth, or lengths of a normal, that count as the same
+
+
+@dataclass
+class Compared:
+    """How images compare: `identical` to the byte, `others`, and the least PSNR in decibels of these on the whole or in a box."""
+
+    identical: int = 0
+    others: int = 0
+    least: float = float("inf")
+
+
+def render_again(
+    dataset: Dataset, rows: Sequence[Mapping[str, Any]], farm: Farm, compared: Compared, progress: Progress = SILENT
+) -> Iterator[Finding]:
+    """Render scenes of a world as its manifest says, and yield what differs from its files and records.
+
+    `rows`: rows of scenes.parquet. `compared` counts. Raises UserError if Blender cannot render here.
+    """
+    world = dataset.world
+    work = prepare_rerender(dataset, Changes(_device(world.manifest["request"])))
+    by_id = {row["scene_id"]: row for row in rows}
+    jobs = [Planned(scene_id, row["cluster_id"], (), (), "", record=row["scene"]) for scene_id, row in by_id.items()]
+    with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
+        folder = Path(name)
+        quality = {key: value for key, value in world.manifest["request"]["quality"].items() if key != "name"}
+        setup = worker_setup(work.request, folder) | {
+            "vocabulary": world.vocabulary_text, "quality": {**quality, "microseconds": 0.0},
+        }  # fmt: skip
+        for answer in farm.render(jobs, len(jobs), setup, work.limits):
+            advance()
+            made = answer.get("scene", answer)
+            if "failed" in made:
+                yield finding("not rendered again", f"scene {made['scene_id']}: {made['failed']}")
+                continue
+            row = by_id[made["scene_id"]]
+            yield from _box_faults(row, made)
+            for path in made["files"]:
+                yield from _file_faults(dataset, path, folder / path, made["objects"], compared)
+                (folder / path).unlink()
+
+
+def _device(request: Mapping[str, Any]) -> str:
+    """The recorded kind of device if it is here."""
+    try:
+        return find_device(request["device"])
+    except UserError:
+        return find_device("auto")
+
+
+def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Finding]:
+    for i, (listed, seen) in enumerate(zip(row["objects"], made["objects"], strict=True)):
+        if not near(listed["amodal_box"], seen["amodal_box"]):
+            yield finding(
+                "wrong box",
+                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again {tuple(seen['amodal_box'])}",
+            )
+        share = seen["visible_fraction_estimate"]
+        if not abs(listed["visible_fraction_estimate"] - share) <= _VISIBLE:
+            yield finding(
+                "wrong box",
+                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as visible, rendered again {share:.2f}",
+            )
+
+
+def near(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two boxes are the same, up to a pixel."""
+    return len(one) == len(other) and all(abs(a - b) <= _BOX for a, b in zip(one, other, strict=True))
+
+
+def _file_faults(
+    dataset: Dataset, path: str, again: Path, objects: Sequence[Mapping[str, Any]], compared: Compared
+) -> Iterator[Finding]:
+    try:
+        recorded = dataset.world.read(path)
+    except UserError as error:
+        yield finding("damaged file", error.message)
+        return
+    folder, scene_id = path.split("/")[0], Path(path).stem
+    if recorded == again.read_bytes():
+        compared.identical += folder == "images"
+    elif folder == "images":
+        with Image.open(again) as image:
+            whole, worst = decibels(dataset.world.image(scene_id), image, [each["amodal_box"] for each in objects])
+        compared.others += 1
+        compared.least = min(compared.least, whole, worst)
+        if min(whole, worst) < LEAST_DECIBELS:
+            yield finding(
+                "not the same render",
+                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB on the whole and {worst:.1f} dB in the box of an "
+                f"object, expected {LEAST_DECIBELS:.0f} or more",
+            )
+    elif not same_output(folder, recorded, again.read_bytes()):
+        yield finding("not the same render", f"scene {scene_id}: rendered again, it has other {folder}")
+
+
+def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
+    """PSNR of two images of one size on the whole, and the least in any of the boxes; infinite where they are the same."""
+    a, b = (np.asarray(image.convert("RGB")) for image in (one, other))
+    if a.shape != b.shape:
+        return 0.0, 0.0
+    parts = [
+        (slice(top, bottom), slice(left, right)) for left, top, right, bottom in boxes if left < right and top < bottom
+    ]
+    return _psnr(a, b), min((_psnr(a[part], b[part]) for part in parts), default=float("inf"))
+
+
+def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    return float("inf") if (one == other).all() else float(peak_signal_noise_ratio(one, other, data_range=255))
+
+
+def same_output(name: str, one: bytes, other: bytes) -> bool:
+    """Whether two files of an output (generator.dataset.outputs) say the same, but for what processors round differently."""
+    try:
+        a, b = decode(name, one), decode(name, other)
+        if name == "boxes":
+            return len(a) == len(b) and all(
+                near(x.amodal_box, y.amodal_box)
+                and near(x.visible_box or (), y.visible_box or ())
+                and abs(x.visible_fraction - y.visible_fraction) <= _VISIBLE
+                and (x.index, x.category) == (y.index, y.category)
+                for x, y in zip(a, b, strict=True)
+            )
+        return a.shape == b.shape and bool(np.isclose(a, b, rtol=0, atol=_NEAR).mean() >= _SAME)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,199 @@
+"""Builds the props of a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the
+origin.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from generator.base.streams import Stream
+from generator.render.blender.meshes import PolygonMesh, box, lump, revolved
+from generator.vocabulary.environments import RoomSpec, color_of
+
+Rgb = tuple[float, float, float]
+Colored = tuple[PolygonMesh, Rgb]
+_SHADES = 0.25  # by how much props of one type differ in brightness
+
+
+def build_prop(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
+    """The meshes of a prop, each with its colour (linear RGB, 0..1); the stream decides proportions and shade.
+
+    `colors` are one or two sRGB colours "#rrggbb".
+    """
+    shade = 1 - _SHADES * stream.uniform(0, 1)
+    first, *others = [_shaded(color_of(color), shade) for color in colors]
+    return list(_BUILDERS[prop_type](stream, first, others[0] if others else first))
+
+
+def _shaded(color: Rgb, shade: float) -> Rgb:
+    return color[0] * shade, color[1] * shade, color[2] * shade
+
+
+def _rock(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
+    wide, deep = stream.uniform(0.7, 1.1), stream.uniform(0.6, 0.9)
+    yield lump(stream, (0, 0, 0.3), (wide, deep, 0.7), 0.35), color
+
+
+def _bush(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
+    for at in ((-0.35, 0.0, 0.4), (0.3, 0.1, 0.45), (0.0, -0.15, 0.6)):
+        yield lump(stream, at, (0.5, 0.45, 0.45), 0.3, 4), _shaded(color, stream.uniform(0.8, 1))
+
+
+def _tree(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
+    yield revolved([(0.07, 0), (0.045, 0.5)], 6), bark
+    for _ in range(4):
+        at = (stream.uniform(-0.16, 0.16), stream.uniform(-0.16, 0.16), stream.uniform(0.5, 0.82))
+        yield lump(stream, at, (0.24, 0.24, 0.2), 0.3, 4), _shaded(color, stream.uniform(0.75, 1))
+
+
+def _fir(stream: Stream, color: Rgb, tips: Rgb) -> Iterator[Colored]:
+    yield revolved([(0.04, 0), (0.03, 0.25)], 5), (0.06, 0.035, 0.02)
+    for foot, radius, top in ((0.15, 0.24, 0.6), (0.38, 0.18, 0.8), (0.6, 0.12, 1.0)):
+        middle = foot + 0.55 * (top - foot)
+        yield revolved([(radius, foot), (radius * 0.4, middle)], 8), _shaded(color, stream.uniform(0.8, 1))
+        yield revolved([(radius * 0.45, middle - 0.02), (0.005, top)], 8), tips
+
+
+def _palm(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
+    bend, heights = stream.uniform(-0.2, 0.2), [0.0, 0.25, 0.5, 0.72, 0.88]
+    lean = [(bend * h * h, 0.0) for h in heights]
+    yield revolved([(0.035 - 0.015 * h, h) for h in heights], 6, lean), bark
+    crown, start = lean[-1][0], stream.uniform(0, 1)
+    for leaf in range(9):
+        turn = 2 * math.pi * (leaf + start) / 9
+        yield (
+            _frond(crown, turn, stream.uniform(0.3, 0.42), stream.uniform(0.05, 0.16)),
+            _shaded(color, stream.uniform(0.7, 1)),
+        )
+
+
+def _frond(crown: float, turn: float, length: float, rise: float) -> PolygonMesh:
+    """A leaf that rises from the crown, spreads and hangs down."""
+    vertices = []
+    for out, width, up in ((0.0, 0.02, 0.0), (0.35, 0.07, rise), (0.7, 0.06, rise * 0.6), (1.0, 0.01, -0.1)):
+        x, y = crown + math.cos(turn) * out * length, math.sin(turn) * out * length
+        dx, dy = -math.sin(turn) * width, math.cos(turn) * width
+        vertices += [(x - dx, y - dy, 0.86 + up), (x + dx, y + dy, 0.86 + up)]
+    return vertices, [[i, i + 1, i + 3, i + 2] for i in (0, 2, 4)]
+
+
+def _cactus(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
+    yield revolved([(0.1, 0), (0.11, 0.5), (0.1, 0.92), (0.05, 1.0)], 8), color
+    for side in (-1, 1):
+        low, high = stream.uniform(0.3, 0.5), stream.uniform(0.65, 0.9)
+        yield box((side * 0.17, 0, low), (0.2, 0.1, 0.1)), color
+        arm = revolved([(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)], 8, [(side * 0.25, 0.0)] * 3)
+        yield arm, _shaded(color, 0.9)
+
+
+def _tuft(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
+    for _blade in range(7):
+        turn, out = stream.uniform(0, 2 * math.pi), stream.uniform(0.2, 0.6)
+        dx, dy, high = math.cos(turn), math.sin(turn), stream.uniform(0.6, 1)
+        blade = [(-0.07 * dy, 0.07 * dx, 0.0), (0.07 * dy, -0.07 * dx, 0.0), (out * dx, out * dy, high)]
+        yield (blade, [[0, 1, 2]]), _shaded(color, stream.uniform(0.7, 1))
+
+
+def _flower(stream: Stream, color: Rgb, leaf: Rgb) -> Iterator[Colored]:
+    yield revolved([(0.06, 0), (0.04, 0.7)], 3), leaf
+    yield lump(stream, (0, 0, 0.8), (0.28, 0.28, 0.16), 0.2, 3), color
+
+
+def _crate(stream: Stream, color: Rgb, frame: Rgb) -> Iterator[Colored]:
+    yield box((0, 0, 0.5), (0.94, 0.94, 0.94)), color
+    for a in (-0.45, 0.45):
+        for b in (-0.45, 0.45):
+            yield box((a, b, 0.5), (0.12, 0.12, 1.0)), frame
+            yield box((a, 0, 0.5 + b), (0.12, 1.0, 0.12)), frame
+            yield box((0, a, 0.5 + b), (1.0, 0.12, 0.12)), frame
+
+
+def _barrel(stream: Stream, color: Rgb, band: Rgb) -> Iterator[Colored]:
+    yield revolved([(0.32, 0), (0.38, 0.5), (0.32, 1.0)], 12), color
+    for low in (0.2, 0.7):
+        yield revolved([(0.38, low), (0.39, low + 0.1)], 12), band
+
+
+def _house(stream: Stream, color: Rgb, glass: Rgb) -> Iterator[Colored]:
+    """A house whose windows face the camera."""
+    wide, floors, columns = stream.uniform(0.35, 0.6), 6 + stream.below(4), 4 + stream.below(3)
+    yield box((0, 0, 0.5), (wide, 0.4, 1.0)), color
+    for floor in range(floors):
+        for column in range(columns):
+            x = wide * ((column + 0.5) / columns - 0.5)
+            size = (0.55 * wide / columns, 0.02, 0.55 * 0.94 / floors)
+            yield box((x, -0.2, 0.04 + 0.94 * (floor + 0.5) / floors), size), _shaded(glass, stream.uniform(0.5, 1))
+
+
+_BUILDERS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
+    "rock": _rock,
+    "bush": _bush,
+    "tree": _tree,
+    "fir": _fir,
+    "palm": _palm,
+    "cactus": _cactus,
+    "tuft": _tuft,
+    "flower": _flower,
+    "crate": _crate,
+    "barrel": _barrel,
+    "house": _house,
+}
+FACING_CAMERA = ("house",)
+"""Types that are not turned at random, since they show their front to the camera."""
+
+
+_PANEL = 2.0  # metres
+_GAP = 0.08
+_SILL, _LINTEL, _REVEAL = 0.28, 0.85, 0.1  # of the window: shares of the height and of the breadth
+_STRIP = (0.85, 0.95, 1.0)
+
+
+def build_room(
+    room: RoomSpec, behind: float, stream: Stream
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+    """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind`
+    it.
+    """
+    dark, light = (color_of(color) for color in room.colors)
+    half, height = room.breadth / 2, room.height
+    length = room.distance + behind
+    for side in (-1, 1):
+        yield box((side * (half + 0.3), room.distance - length / 2, height / 2), (0.4, length, height)), dark
+        for n in range(int(length / _PANEL)):
+            ahead = room.distance - _PANEL * (n + 0.5)
+            yield from _panels(side * half, ahead, height, light, stream)
+            yield box((side * (half - 0.1), ahead + _PANEL / 2, height / 2), (0.35, 0.18, height)), dark
+    yield from _back(room, dark, light, stream)
+
+
+def _panels(
+    right: float, ahead: float, height: float, color: tuple[float, float, float], stream: Stream
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+    """The panels of a side wall above one another, and a strip of light between them."""
+    for low, high in ((0.0, 0.3), (0.3, 0.62), (0.68, 1.0)):
+        shade = stream.uniform(0.75, 1)
+        size = (0.1, _PANEL - _GAP, (high - low) * height - _GAP)
+        yield (
+            box((right, ahead, (low + high) / 2 * height), size),
+            (color[0] * shade, color[1] * shade, color[2] * shade),
+        )
+    yield box((right, ahead, 0.65 * height), (0.12, _PANEL - 4 * _GAP, 0.03 * height)), _STRIP
+
+
+def _back(
+    room: RoomSpec, dark: tuple[float, float, float], light: tuple[float, float, float], stream: Stream
+) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
+    sill, lintel, height, ahead = _SILL * room.height, _LINTEL * room.height, room.height, room.distance
+    inner = room.breadth * (1 - 2 * _REVEAL)
+    yield box((0, ahead + 0.3, sill / 2), (room.breadth, 0.4, sill)), dark
+    yield box((0, ahead + 0.3, (lintel + height) / 2), (room.breadth, 0.4, height - lintel)), dark
+    for side in (-1, 1):
+        right = side * room.breadth * (1 - _REVEAL) / 2
+        yield box((right, ahead + 0.3, height / 2), (room.breadth * _REVEAL, 0.4, height)), dark
+    n = int(room.breadth / _PANEL)
+    for i in range(n):
+        right, shade = room.breadth * ((i + 0.5) / n - 0.5), stream.uniform(0.75, 1)
+        own = (light[0] * shade, light[1] * shade, light[2] * shade)
+        yield box((right, ahead + 0.05, sill / 2), (room.breadth / n - _GAP, 0.1, sill - _GAP)), own
+    for i in range(5):
+        yield box((inner * (i / 4 - 0.5), ahead + 0.1, (sill + lintel) / 2), (0.25, 0.3, lintel - sill)), light
+    yield box((0, ahead + 0.05, sill), (room.breadth, 0.3, 0.12)), _STRIP

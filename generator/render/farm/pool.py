@@ -1,0 +1,89 @@
+"""Where to render: on this machine or on a Ray cluster. The files are the same."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from generator.render.farm.process import Answer, Limits, Worker
+from generator.scene.planned import Planned
+
+
+def default_workers() -> int:
+    """The number of cores that this process may use: one worker each, since much of a render uses one thread."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Farm:
+    """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
+
+    `address`: of the cluster; None takes the one that RAY_ADDRESS names, or starts one here.
+    """
+
+    workers: int = field(default_factory=default_workers)
+    ray: bool = False
+    address: str | None = None
+
+    def render(
+        self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], limits: Limits | None = None
+    ) -> Iterator[Answer]:
+        """Render `number` scenes; yields one answer per scene, in the order in which they finish.
+
+        `setup` is what each process is sent first (run.worker_setup). An answer is {"scene": record} or {"scene_id",
+        "cluster_id", "twin_of", "failed": reason}. Raises UserError if nothing can be rendered at all, as when Blender
+        does not load or the disk is full.
+        """
+        workers, limits = min(self.workers, number), limits or Limits()
+        if self.ray and workers:
+            from generator.render.farm.ray import RayWorker, connected
+
+            with connected(self.address):
+                yield from _answers(jobs, [RayWorker(setup, limits) for _ in range(workers)])
+        elif workers:
+            yield from _answers(jobs, [Worker(setup, cores, limits) for cores in cores_of_workers(workers)])
+
+
+def cores_of_workers(workers: int) -> list[list[int]]:
+    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread on every core it
+    sees.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
+
+
+class _Worker(Protocol):
+    def render(self, job: Planned) -> Answer: ...
+    def close(self) -> None: ...
+
+
+def _answers(jobs: Iterable[Planned], workers: Sequence[_Worker]) -> Iterator[Answer]:
+    """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are
+    needed.
+    """
+    rest, idle = iter(jobs), SimpleQueue[_Worker]()
+    for worker in workers:
+        idle.put(worker)
+
+    def answer(job: Planned) -> Answer:
+        worker = idle.get()
+        try:
+            return worker.render(job)
+        finally:
+            idle.put(worker)
+
+    with ThreadPoolExecutor(len(workers)) as threads:
+        try:
+            pending: set[Future[Answer]] = {threads.submit(answer, job) for job in islice(rest, 2 * len(workers))}
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for each in done:
+                    pending |= {threads.submit(answer, job) for job in islice(rest, 1)}
+                    yield each.result()
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.close()

@@ -1,0 +1,114 @@
+"""Rows of every kind of file, and what is wrong with them."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaluator.benchmarks.files import BOX, Cell, Columns, Record, box_of, read_records
+from evaluator.benchmarks.question import Question
+from generator.base.errors import UserError
+
+ROWS = [{"caption": "a", "n": 1}, {"caption": "b", "n": 2}]
+
+
+def _write(folder: Path, kind: str) -> Path:
+    path = folder / f"rows{kind}"
+    if kind == ".json":
+        path.write_text(json.dumps(ROWS))
+    elif kind == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)))
+    elif kind == ".parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        mark = "\t" if kind == ".tsv" else ","
+        path.write_text("\n".join(mark.join(map(str, line)) for line in (("caption", "n"), ("a", 1), ("b", 2))) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_are_those_of_the_file_or_of_its_folder(tmp_path: Path, kind: str, whole: bool) -> None:
+    path = _write(tmp_path, kind)
+    records = list(read_records(tmp_path if whole else path))
+    assert [(each.key, each.text("caption"), each.number("n")) for each in records] == [("0", "a", 1), ("1", "b", 2)]
+    assert {each.file for each in records} == {path}
+
+
+def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for path in (tmp_path / "b.json", tmp_path / "a.json", tmp_path / "data" / "c.json", tmp_path / "notes.txt"):
+        path.write_text('{"x": {"caption": "c"}}')
+    assert [each.file.name for each in read_records(tmp_path)] == ["a.json", "b.json", "c.json"]
+
+
+def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
+    images = [{"bytes": b"one", "path": None}, None, {"bytes": b"two", "path": None}]
+    pq.write_table(pa.table({"image": images}), tmp_path / "a.parquet")
+    first, second, third = read_records(tmp_path)
+    assert first.value("image") == Cell(tmp_path / "a.parquet", 0, hashlib.sha256(b"one").hexdigest())
+    assert third.value("image").row == 2
+    with pytest.raises(UserError, match=r"Row 1 of .* has no 'image'"):
+        second.value("image")
+
+
+@pytest.mark.parametrize("value", [None, "x", [], 1e400])
+def test_a_number_that_is_none_is_said(value: object) -> None:
+    with pytest.raises(UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"):
+        Record(Path("a.json"), "0", {"n": value}).number("n")
+
+
+def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has no questions: expected a file that ends in \.json"):
+        list(read_records(tmp_path))
+
+
+ROW = {
+    "id": 4,
+    "image": "1.jpg",
+    "a": "x",
+    "b": "y",
+    "c": "z",
+    "bbox_x": 1,
+    "bbox_y": 2,
+    "bbox_w": 3,
+    "bbox_h": 4,
+    "tag": "T",
+}
+
+
+def _read(tmp_path: Path, columns: Columns) -> Question:
+    (tmp_path / "set.json").write_text(json.dumps([ROW]))
+    (question,) = columns(tmp_path / "set.json")
+    return question
+
+
+def test_texts_stand_in_slots_of_which_n_alone_is_false(tmp_path: Path) -> None:
+    columns = Columns(("image",), ("a", "b", "c"), item="id", protocol="hard_positives", slots=("c", "p", "n"))
+    question = _read(tmp_path, columns)
+    assert (question.item, question.kind, question.protocol) == ("set/4", "set", "hard_positives")
+    assert (question.texts, question.truth, question.slot_of) == (
+        ("x", "y", "z"),
+        ((True, True, False),),
+        ("c", "p", "n"),
+    )
+
+
+def test_questions_of_parts_of_one_image_are_one_cluster(tmp_path: Path) -> None:
+    question = _read(tmp_path, Columns(("image",), ("a", "b"), boxed=True))
+    assert (question.item, question.images[0].id, question.group) == ("set/0", "1.jpg@1,2,4,6", "1.jpg")
+
+
+def test_an_id_beside_a_column_of_kinds_is_the_whole_id(tmp_path: Path) -> None:
+    question = _read(tmp_path, Columns(("image",), ("a", "b"), ("tag",), "id"))
+    assert (question.item, question.kind) == ("4", "T")
+
+
+def test_a_box_needs_all_columns_and_pixels() -> None:
+    record = Record(Path("x.json"), "0", {**ROW, "bbox_h": None})
+    assert box_of(record, BOX) is None
+    with pytest.raises(UserError, match="has a box of 3x0 pixels"):
+        box_of(Record(Path("x.json"), "0", {**ROW, "bbox_h": 0}), BOX)

@@ -1,0 +1,69 @@
+"""Questions as candidates: which protocol asks them, and which none does."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.benchmarks.question import Cell, Question, Shown, candidates_of
+from generator.base.errors import UserError
+
+HERE = Path("here")
+
+
+def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
+    question = Question(
+        "7",
+        (Shown(("a.jpg",)),),
+        ("x", "y", "z"),
+        ((False, True, False),),
+        cluster="c",
+        kind="color",
+        split="test",
+    )
+    rows = candidates_of([question], HERE).to_pylist()
+    assert [(row["slot"], row["truth"], row["text"]) for row in rows] == [
+        ("n", False, "x"),
+        ("c", True, "y"),
+        ("n", False, "z"),
+    ]
+    common = {"item": "7", "protocol": "binary", "kind": "color", "split": "test", "cluster": "c", "image": "a.jpg"}
+    assert all(common.items() <= row.items() for row in rows)
+
+
+def test_two_images_are_asked_as_pairs() -> None:
+    question = Question("7", (Shown(("a",)), Shown(("b",))), ("x", "y"), ((True, False), (False, True)))
+    rows = candidates_of([question], HERE).to_pylist()
+    assert [(row["image"], row["slot"], row["truth"]) for row in rows] == [
+        ("a", "0", True), ("a", "1", False), ("b", "0", False), ("b", "1", True)
+    ]  # fmt: skip
+    assert {row["protocol"] for row in rows} == {"pairs"}
+
+
+@pytest.mark.parametrize(
+    ("images", "texts", "truth"),
+    [
+        (("a",), ("x",), ((True,),)),
+        (("a",), ("x", "y"), ((False, False),)),
+        (("a", "b"), ("x", "y"), ((True, True), (False, True))),
+        (("a", "b", "c"), ("x", "y"), ((True, False), (False, True), (False, True))),
+    ],
+)
+def test_other_questions_are_refused(images, texts, truth) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match="expected one image with true and false texts, or two images with a text each"):
+        candidates_of([Question("7", tuple(Shown((name,)) for name in images), texts, truth)], HERE)
+
+
+def test_no_questions_are_refused() -> None:
+    with pytest.raises(UserError, match="here has no questions"):
+        candidates_of([], HERE)
+
+
+def test_an_image_is_named_by_its_first_name_or_its_bytes_and_a_part_by_its_box() -> None:
+    assert (Shown(("a/1.jpg", "1.jpg")).id, Shown(("1.jpg",), box=(1, 2, 3, 4)).id) == ("a/1.jpg", "1.jpg@1,2,3,4")
+    assert Shown(("1.jpg",), box=(1, 2, 3, 4)).whole == "1.jpg"
+    assert Shown(cell=Cell(Path("a.parquet"), 3, "0123456789abcdef01")).id == "0123456789abcdef"
+
+
+def test_each_image_of_a_folder_is_asked_its_question() -> None:
+    question = Question("red_cube", (), ("a", "b"), ((True, False),), folders=("red_cube",)).of("red_cube/4.png")
+    assert (question.item, question.images, question.folders) == ("red_cube/4", (Shown(("red_cube/4.png",)),), ())

@@ -1,0 +1,117 @@
+"""Tables of scores are read alike from CSV, JSONL and Parquet; what they cannot be is one sentence."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.benchmarks.tables import log_odds, numbers, read_table, scores, texts, truths
+from evaluator.metrics.comparison import tied
+from generator.base.errors import UserError
+
+ROWS = [
+    {"item": "007", "text": 'a "red" cube,\nand a ball', "truth": True, "score": 0.25},
+    {"item": "8", "text": None, "truth": False, "score": None},
+    {"item": "é", "text": "plain", "truth": True, "score": -1e-3},
+]
+
+
+def write(folder: Path, suffix: str) -> Path:
+    path = folder / f"scores{suffix}"
+    table = pa.Table.from_pylist(ROWS)
+    if suffix == ".parquet":
+        pq.write_table(table, path)
+    elif suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)) + "\n\n", encoding="utf-8")
+    else:
+        options = pa.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
+        pa.csv.write_csv(table, path, options)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_every_format_has_the_same_values(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path, suffix)
+    table = read_table(path)
+    assert texts(table, "item").tolist() == ["007", "8", "é"]
+    assert texts(table, "text").tolist() == ['a "red" cube,\nand a ball', "", "plain"]
+    assert texts(table, "absent").tolist() == ["", "", ""]
+    assert truths(table, "truth", path).tolist() == [True, False, True]
+    assert truths(table, "absent", path).tolist() == [None, None, None]
+    np.testing.assert_array_equal(numbers(table, "score", path), [0.25, np.nan, -1e-3])
+
+
+def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("truth\nTRUE\n0\n1\nfalse\n", encoding="utf-8")
+    assert truths(read_table(path), "truth", path).tolist() == [True, False, True, False]
+    path.write_text("truth\n1\nyes\n", encoding="utf-8")
+    with pytest.raises(UserError, match="got 'yes' in row 2"):
+        truths(read_table(path), "truth", path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("a.txt", "x", "ends in .csv"), ("a.csv", "a,score\n", "has no rows"), ("a.jsonl", "{", "cannot be read as jsonl"),
+     ("a.jsonl", "[1]", "expected an object in each line"), ("a.parquet", "no parquet", "is damaged (Parquet magic bytes")],
+)  # fmt: skip
+def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(said)):
+        read_table(tmp_path / name)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="There is no file"):
+        read_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("words", ["0.5\nhigh", "0.5\n0,5"])
+def test_scores_that_are_no_numbers_are_named_with_their_row(tmp_path: Path, words: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("score\n" + "\n".join(f'"{word}"' for word in words.split("\n")) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match="in row 2"):
+        scores(read_table(path), path, False)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_log_odds_keep_the_order_of_probabilities(pair: list[float]) -> None:
+    low, high = sorted(pair)
+    a, b = log_odds(np.array([low, high]))
+    assert np.isfinite([a, b]).all()
+    assert a <= b
+    if 1e-9 < low < 1 - 1e-9:
+        assert a == pytest.approx(math.log(low / (1 - low)), rel=1e-6, abs=1e-6)
+
+
+def test_probabilities_near_one_tie_only_as_probabilities() -> None:
+    near = np.array([0.999999, 0.999999999])
+    assert tied(near[:1], near[1:]).all()
+    assert not tied(*np.split(log_odds(near), 2)).any()
+
+
+def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("score\n0.5\n1.5\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"got 1\.5 in row 2; leave --probabilities out"):
+        scores(read_table(path), path, True)
+
+
+def test_probabilities_that_tie_near_0_and_1_are_hinted_at(caplog: pytest.LogCaptureFixture) -> None:
+    certain, spread, beyond = ([0.999999] * 5 + [0.5] * 5, [0.9, 0.5, 0.1], [0.999999] * 5 + [1.5])
+    for values in (spread, beyond):
+        scores(pa.table({"score": values}), Path("x.csv"), False)
+    assert not caplog.records
+    scores(pa.table({"score": certain}), Path("x.csv"), True)
+    assert not caplog.records
+    scores(pa.table({"score": certain}), Path("x.csv"), False)
+    assert "5 of the 10 scores of x.csv" in caplog.text
+    assert "--probabilities" in caplog.text

@@ -1,0 +1,109 @@
+"""What a recipe can say, and what becomes of it in the tables."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.experiments.lab import Lab, Model, find_experiment, read_models
+from evaluator.experiments.runner import DONE, Failure
+from evaluator.experiments.stages import Stage
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
+
+
+def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> None:
+    """Options of the recipe stay and come first; a model that the scale leaves out takes part when it is given."""
+    (tmp_path / "mine.toml").write_text('[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora 8"\n')
+    known = {"a": Model(spec="x:a"), "b": Model(spec="x:b", train="--rate 1"), "c": Model(missing="none at hand")}
+    lab = Lab(tmp_path, read_models(tmp_path / "mine.toml"), "smoke")
+    found = lab.models(known, chosen=("c",))
+    assert found["a"].missing == "left out at the scale smoke"
+    assert found["b"].train.split() == ["--rate", "1", "--lora", "8"]
+    assert lab.stage(f"score run --model {found['b']}").words[-1] == "open_clip:ViT-B-32@my weights"
+    assert found["c"].missing == "none at hand"
+    with pytest.raises(UserError, match="The experiment has no model 'b'; expected one of: a"):
+        lab.models({"a": Model(spec="x:a")})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[models.a]", "models.a.spec is missing"),
+        ('[models.a]\nspec = "x"\nsize = 1', "size"),
+        ("models = 1", "models"),
+        ("[", "mine.toml"),
+    ],
+)
+def test_a_wrong_file_of_models_is_one_sentence(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(UserError, match=said):
+        read_models(tmp_path / "mine.toml")
+
+
+def test_tables_have_runs_by_label_and_reasons_of_the_others(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, scale="smoke")
+    world = lab.stage("gen plan")
+    lab.stage("gen plan --seed 9")  # no row needs it
+    for _ in range(2):
+        lab.row("a", f"score run {world} --model x:a", f"score run {world} --model x:b")
+    lab.row("b", f"score run {world} --model x:c")
+    lab.elsewhere("a", f"score run {world} --model x:d", f"score run {world} --model x:e")
+    lab.lacks("c")
+    lab.lacks("d", "no weights")
+    needed = lab.needed
+    assert [stage.words[-1] for stage in needed] == ["plan", "x:a", "x:b", "x:c", "x:d", "x:e"]
+    a, b, c, before, after = (str(stage) for stage in needed[1:])
+    failures = {c: Failure(needed[3], 1, tmp_path)}
+    tables = lab.tables("crepe2023", failures)
+    assert tables is not None
+    expected = [f"a={a}", f"a={b}", "--before", f"a={before}", "--after", f"a={after}"]
+    reasons = {"c": "left out at the scale smoke", "d": "no weights", "b": "`score run` failed"}
+    for label, reason in reasons.items():
+        expected += ["--missing", f"{label}={reason}"]
+    assert list(tables.words) == ["score", "tables", "crepe2023", *expected]
+    assert Lab(tmp_path).tables("crepe2023", {}) is None
+
+
+def test_a_search_keeps_the_model_that_is_best_on_the_validation_splits(tmp_path: Path) -> None:
+    """Of three models one cannot be scored, one answers all wrong, and one all right."""
+    lab = Lab(tmp_path)
+    trained = [lab.stage(f"gen plan --seed {seed}") for seed in range(3)]
+    builder = one_of_each(Builder(0, 60), 10)
+    for _ in range(10):
+        add_pair(builder)
+    dataset = builder.write(tmp_path / "dataset")
+    runs = [lab.stage(f"score run {dataset} --model jackalope:{model}") for model in trained]
+
+    def end(stage: Stage) -> None:
+        (tmp_path / stage.name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / stage.name / DONE).touch()
+
+    for stage in (*trained, *runs[1:]):
+        end(stage)
+    truth = np.array(Dataset.open(dataset).benchmark("all").candidates["truth"].to_pylist()) == True  # noqa: E712
+    write_run(dataset, runs[1].out(tmp_path), lambda n: 1.0 - truth)
+    write_run(dataset, runs[2].out(tmp_path), lambda n: 1.0 * truth)
+    assert lab.best(trained, runs, ("seen",)) is trained[2]
+    assert Lab(tmp_path, dry=True).best(trained, runs, ("seen",)) is trained[0]
+    with pytest.raises(UserError, match="has no items of the split 'nowhere', by which a search selects"):
+        lab.best(trained, runs, ("nowhere",))
+    for run in runs:
+        shutil.rmtree(tmp_path / run.name, ignore_errors=True)
+    with pytest.raises(UserError, match="None of the 3 models of a search"):
+        lab.best(trained, runs, ("seen",))
+
+
+def test_what_is_no_experiment_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("EXPERIMENT = 3")
+    for name, said in (
+        ("pearson2026", "did you mean 'pearson2025'"),
+        ("no.py", "no file no.py"),
+        (str(tmp_path / "mine.py"), "has no EXPERIMENT"),
+    ):
+        with pytest.raises(UserError, match=said):
+            find_experiment(name)
+    with pytest.raises(UserError, match="Unknown scale 'huge'"):
+        find_experiment("pearson2025").at("huge")

@@ -1,0 +1,230 @@
+"""Models behind a real server: scores, runs that are continued, and what is unscored."""
+
+import base64
+import io
+import json
+import logging
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluator.models.api import RETRIES, data_url, load_api, parse_place
+from evaluator.models.registry import load_model
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.models import chat_server
+from tests.evaluator.models.chat_server import probability
+
+
+class Server:
+    """A process of chat_server.py."""
+
+    def __init__(self, log: Path, port: int = 0):
+        self._log = log
+        log.touch()
+        code = [sys.executable, chat_server.__file__, str(log), str(port)]
+        self._process = subprocess.Popen(code, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+
+    def spec(self, model: str) -> str:
+        """How a model of the server is named."""
+        return f"api:http://127.0.0.1:{self.port}/v1@{model}"
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What was asked so far, in order."""
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+    def stop(self) -> None:
+        """End the process; its port answers no more."""
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    running = Server(tmp_path / "requests.jsonl")
+    yield running
+    running.stop()
+
+
+IMAGES = [Image.new("RGB", (8, 8), (red, 0, 0)) for red in (3, 200)]
+TEXTS = ["a red cube", "a blue sphere", "two cones"]
+SAMPLES = 50
+PAIRS = [(i, text) for i in range(2) for text in TEXTS]
+
+
+def test_log_probabilities(server: Server) -> None:
+    """The server's own probabilities, in the order of the pairs, with several requests at once."""
+    model = load_model(server.spec("slow"), None, concurrency="3")
+    scores = model.score_pairs(IMAGES, PAIRS)
+    assert scores.dtype == np.float32
+    for (image, text), (log_odds, p_yes) in zip(PAIRS, scores, strict=True):
+        p = probability(text, IMAGES[image])
+        assert (log_odds, p_yes) == (pytest.approx(math.log(p / (1 - p)), abs=1e-5), pytest.approx(0.9 * p))
+    requests = server.requests()
+    assert len(requests) == 1 + len(PAIRS)
+    assert max(each["most"] for each in requests) == 3
+    assert requests[-1] == requests[-1] | {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+    assert model.info["answers"] == "log-probabilities"
+    assert model.info["served"] == "slow-2026"
+
+
+@pytest.mark.parametrize(("name", "requests"), [("sampling", 1), ("single", 50), ("quiet", 1)])
+def test_samples_where_there_are_no_log_probabilities(server: Server, name: str, requests: int) -> None:
+    """Shares of sampled answers, by one request with several answers where the endpoint gives them."""
+    model = load_api(server.spec(name).removeprefix("api:"), None, samples=SAMPLES)
+    before = len(server.requests())
+    pairs = PAIRS[:2]
+    log_odds, p_yes = model.score_pairs(IMAGES, pairs).T
+    truth = np.array([probability(text, IMAGES[image]) for image, text in pairs])
+    assert np.abs(p_yes - truth).max() < 4 * math.sqrt(0.25 / SAMPLES)
+    assert log_odds == pytest.approx(np.log((SAMPLES * p_yes + 0.5) / (SAMPLES - SAMPLES * p_yes + 0.5)), abs=1e-5)
+    assert model.info["answers"] == f"{SAMPLES} sampled answers"
+    sent = server.requests()[before:]
+    assert len(sent) == requests * len(pairs)
+    assert len({each["seed"] for each in sent}) == requests
+    assert f"{100 * requests:,} requests ({SAMPLES} sampled answers a pair)" in model.describe_cost(100)
+
+
+def test_an_answer_that_is_not_listed_is_bounded_and_counted(server: Server) -> None:
+    model = load_api(server.spec("sure").removeprefix("api:"), None)
+    log_odds, p_yes = model.score_pairs(IMAGES, PAIRS).T
+    assert log_odds == pytest.approx(
+        np.log(p_yes / np.minimum(np.minimum(0.05, 0.3 / 0.9 * p_yes), 1 - p_yes - 0.05)), abs=1e-5
+    )
+    assert model.counts["bounded"] == len(PAIRS)
+
+
+def test_prose_and_refusals_are_unscored_and_counted(server: Server) -> None:
+    prose = load_api(server.spec("prose").removeprefix("api:"), None)
+    assert np.isnan(prose.score_pairs(IMAGES, PAIRS)).all()
+    assert prose.counts["neither yes nor no"] == len(PAIRS)
+    for name in ("strict", "broken"):
+        model = load_api(server.spec(name).removeprefix("api:"), None)
+        unscored = np.isnan(model.score_pairs(IMAGES, PAIRS)[:, 0])
+        assert unscored.tolist() == ["blue" in text for _, text in PAIRS]
+        assert (model.counts["refused"], model.counts["neither yes nor no"]) == (2, 0)
+
+
+def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
+    model = load_api(server.spec("breaking").removeprefix("api:"), None)
+    with pytest.raises(UserError, match=r"answers no more, none of the last 6 questions \(.*out of order.*\); mend it"):
+        model.score_pairs(IMAGES, PAIRS)
+
+
+def test_a_run_says_its_cost_and_continues(
+    server: Server, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run through an endpoint that is broken for some texts; a later run asks about those alone; the key is written nowhere."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    command = (
+        "run",
+        drawn,
+        "--model",
+        server.spec("broken"),
+        "--protocol",
+        "binary",
+        "--limit",
+        "12",
+        "--model-args",
+        "concurrency=2",
+    )
+    first = score_command(*command, "--out", tmp_path / "a")
+    assert first.exit_code == 0, first.output
+    record = read_json(tmp_path / "a" / "run.json")
+    pairs = record["counts"]["requests"] - 1 + record["counts"]["refused"]
+    assert (
+        f"{pairs} pairs of image and text to ask about, {pairs} requests (log-probabilities of the answer)"
+        in first.stderr
+    )
+    assert f"about {100 * pairs:,} prompt tokens" in first.stderr
+    assert f"refused {record['counts']['refused']}" in first.stderr
+    assert record["model"] == f"{server.spec('broken')} concurrency=2"
+    assert 0 < record["counts"]["refused"] < pairs
+    rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
+    assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
+    before = len(server.requests())
+    assert score_command(*command, "--out", tmp_path / "b").exit_code == 0
+    again = len(server.requests()) - before - (1 + RETRIES) * record["counts"]["refused"]
+    assert 1 < again <= 4  # the first request, and one after each batch without an answer
+    assert (tmp_path / "a" / "scores.parquet").read_bytes() == (tmp_path / "b" / "scores.parquet").read_bytes()
+    for file in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert b"very-secret" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("missing", (), "refuses 'missing' (Error code: 404"),
+        ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
+        ("page", (), "does not answer questions about an image with 'page' (what it gave is no chat completion)"),
+        ("plain", ("--model-args", "samples=0"), "The argument 'samples' of api: is '0'; input should be greater than"),
+        ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
+        ("", (), "start it or mend its URL"),
+    ],
+)
+def test_one_sentence(
+    server: Server,
+    drawn: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    """Without the key, which a server may repeat; `""` is a server that is down."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    if not name:
+        server.stop()
+    done = score_command("run", drawn, "--model", server.spec(name or "plain"), "--out", tmp_path / "run", *arguments)
+    assert_one_sentence(done, said)
+    assert "very-secret" not in done.stderr + caplog.text
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_busy_is_asked_again(server: Server) -> None:
+    model = load_api(server.spec("busy").removeprefix("api:"), None)
+    assert np.isfinite(model.score_pairs(IMAGES, PAIRS)).all()
+    assert model.counts["requests"] == 1 + len(PAIRS)
+    assert len(server.requests()) == 3 * (1 + len(TEXTS)) + len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model",
+        "http://host/v1",
+        "http://host/v1@",
+        "ftp://host@model",
+        "http://me:secret@host/v1@model",
+        "http:///v1@m",
+        "http://h/v1?key=secret@m",
+    ],
+)
+def test_places_that_are_refused_never_show_a_secret(name: str) -> None:
+    with pytest.raises(UserError, match="Expected api:URL@MODEL") as caught:
+        parse_place(name)
+    assert "secret" not in caught.value.message
+
+
+def test_a_model_may_begin_with_an_at() -> None:
+    assert parse_place("https://host.example/ai/v1/@@cf/llava") == ("https://host.example/ai/v1", "@cf/llava")
+    assert parse_place("http://[::1]:80/v1@m") == ("http://[::1]:80/v1", "m")
+
+
+def test_images_arrive_unchanged() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+    sent = base64.b64decode(data_url(Image.fromarray(pixels)).partition(",")[2])
+    assert np.array_equal(np.array(Image.open(io.BytesIO(sent))), pixels)

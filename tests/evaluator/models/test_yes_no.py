@@ -1,0 +1,48 @@
+"""Yes and no among tokens and in sampled answers."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.models.yes_no import score_of_samples, score_of_tokens
+
+SPELLED = {
+    "yes": ["Yes", " yes", "▁YES", "ĠYes", "yes"],
+    "no": ["No", " no", "NO", "▁no"],
+    "": ["A", "yesterday", "not", "Yes."],
+}
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(SPELLED)), st.integers(0, 3), st.floats(0.01, 0.09)), min_size=1, max_size=10
+    )
+)
+def test_probabilities_are_summed_over_spellings(drawn: list[tuple[str, int, float]]) -> None:
+    found = score_of_tokens([(SPELLED[answer][i], math.log(p)) for answer, i, p in drawn])
+    yes, no = (sum(p for answer, _, p in drawn if answer == each) for each in ("yes", "no"))
+    if yes == no == 0:
+        assert found is None
+        return
+    assert found is not None
+    assert found.p_yes == pytest.approx(yes)
+    assert found.bounded == (yes == 0 or no == 0)
+    bound = min([p for *_, p in drawn] + [left for left in [1 - sum(p for *_, p in drawn)] if left > 0])
+    assert found.log_odds == pytest.approx(math.log((yes or bound) / (no or bound)))
+
+
+def test_a_missing_answer_is_bounded_by_what_is_left_over() -> None:
+    found = score_of_tokens([("Yes", math.log(0.99))])
+    assert found is not None
+    assert found.bounded
+    assert found.log_odds == pytest.approx(math.log(0.99 / 0.01))
+
+
+def test_samples() -> None:
+    found = score_of_samples(["Yes, it does", "**yes**", "No.", "Yesterday", "not", ""])
+    assert found is not None
+    assert (found.p_yes, found.log_odds) == (pytest.approx(2 / 6), pytest.approx(math.log(2.5 / 1.5)))
+    assert score_of_samples(["The image", "yesterday"]) is None
+    assert score_of_samples(["no"] * 4) == (pytest.approx(math.log(0.5 / 4.5)), 0.0, False)

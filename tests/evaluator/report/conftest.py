@@ -1,0 +1,63 @@
+"""Runs of every protocol, and what papers' tables are made of."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.report.papers.given import Given, read_given
+from evaluator.report.papers.paper import make_paper
+from evaluator.report.papers.registry import find_paper
+from evaluator.report.table import Cell, Table
+from evaluator.runs.measure import measure
+from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
+
+ROW: Row = {
+    "model": "a model", "benchmark": "b", "protocol": "binary", "metric": "accuracy", "is_main": True, "error": None, "kind": None,
+    "skill": None, "level": None, "n": None, "split": "seen", "minus": None, "is_gap": False, "unit": "share",
+    "average": "micro (over items)", "value": 0.5, "sd": None, "low": 0.4, "high": 0.6, "low_fixed": None, "high_fixed": None,
+    "items": 1200, "clusters": 30, "ties": 3, "unscored": 0, "chance": 0.5, "p": 0.0312,
+}  # fmt: skip
+GAP = {"minus": "unseen", "is_gap": True, "unit": "difference"}
+"""What makes a row of `seen` a gap."""
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A measured run of every protocol but retrieval, with random scores."""
+    builder = one_of_each(Builder(0, 240), 40)
+    for _ in range(40):
+        add_pair(builder)
+    root = builder.write(tmp_path_factory.mktemp("papers") / "dataset")
+    rng = np.random.default_rng(1)
+    folder = write_run(root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3])
+    measure(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def given(measured: Path) -> Given:
+    """Two labels: one with the run, one without any."""
+    return read_given([f"dual / scratch={measured}"], ["dual / labclip=no weights"])
+
+
+def tables_of(paper: str, given: Given) -> dict[str, Table]:
+    """The tables of a paper by number."""
+    return {name.removeprefix("table"): table for name, table in make_paper(find_paper(paper), given).tables.items()}
+
+
+def cell(table: Table, labels: Sequence[str], head: str, group: str = "") -> Cell:
+    """The cell of the line with these first labels under a head."""
+    (line,) = [line for line in table.lines if list(line.labels[: len(labels)]) == list(labels)]
+    (found,) = [
+        each
+        for each, column in zip(line.cells, table.columns, strict=True)
+        if (column.head, column.group) == (head, group)
+    ]
+    return found
+
+
+def shows(cell: Cell, row: Row) -> bool:
+    """Whether a cell has the numbers of a row of results."""
+    return all(cell.numbers[name] == row[name] for name in ("value", "low", "high", "chance", "items", "clusters"))

@@ -1,0 +1,160 @@
+"""The tables of BindSplit show the rows of the results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator import evaluate
+from evaluator.report.papers.given import Given, Label, read_given
+from evaluator.report.papers.paper import make_paper
+from evaluator.report.papers.registry import find_paper
+from tests.evaluator.benchmarks.conftest import Colors, write_bivlc, write_sugarcrepe, write_vismin
+from tests.evaluator.report.conftest import cell, shows, tables_of
+from tests.evaluator.runs.test_partitions import CORPUS, audited
+from tests.evaluator.synthetic import find
+
+PUBLISHED = {
+    "definitely_seen": 4329, "amb_perfect_close": 2971, "amb_mixed": 5270, "amb_perfect_none": 13186, "amb_close_only": 5,
+    "amb_close_none": 433, "definitely_unseen": 314,
+}  # fmt: skip
+"""Table 19 of the paper."""
+
+
+def test_accuracy_and_pairs_by_split(given: Given) -> None:
+    tables, results = tables_of("bindsplit2026", given), given.labels[0].entries[0]
+    label = ["dual", "scratch"]
+    for head, split in (("Seen", "seen"), ("Partially unseen", "partial"), ("Unseen", "unseen")):
+        assert shows(cell(tables["2"], label, head, "Binary accuracy"), find(results, "binary", split, kind="swap"))
+        assert cell(tables["2"], label, head, "R@1").reason == "protocol 'retrieval' not in the benchmarks of its runs"
+        for name in ("group", "text", "image"):
+            row = find(results, "pairs", split, metric=name)
+            assert shows(cell(tables["9"], ["swap", *label], name.capitalize(), head), row)
+    gap = find(results, "pairs", "seen - unseen", metric="group")
+    assert shows(cell(tables["10"], ["swap", *label], "Seen − unseen"), gap)
+
+
+def test_table_4_has_the_finetuned_models_alone(given: Given) -> None:
+    tuned = Label(("dual", "finetuned"), missing="not yet")
+    table = tables_of("bindsplit2026", Given([*given.labels, tuned]))["4"]
+    assert [list(line.labels) for line in table.lines[:-4]] == [["dual", "finetuned"]]
+
+
+def written(folder: Path, **more: Any) -> str:
+    """A folder of `score familiarity` with the published counts of ARO VG-A."""
+    folder.mkdir()
+    (folder / "per_sample_overlap.tsv").write_text("")
+    inside = sum(PUBLISHED.values())
+    rates = {
+        "strict": {"seen": 4329 / inside, "unseen": 752 / inside}, "loose": {"seen": 7305 / inside, "unseen": 314 / inside},
+    }  # fmt: skip
+    full, mixed = (
+        {side: dict(zip(("perfect", "close", "none"), each, strict=True)) for side, each in sides.items()}
+        for sides in (
+            {"positive": (0.798, 0.1, 0.102), "negative": (0.418, 0.132, 0.45)}, {"positive": (0.769, 0.1, 0.131), "negative": (0.309, 0.161, 0.53)},
+        )
+    )  # fmt: skip
+    summary = {
+        "bindings": full, "bindings_mixed": mixed, "benchmark": "aro:vga", "reference": "coco", "captions": "strict", "match": "lemmas", "samples": 28748,
+        "excluded": {"no strict form": 2240}, "buckets": PUBLISHED, "rates": rates, **more,
+    }  # fmt: skip
+    (folder / "summary.json").write_text(json.dumps(summary))
+    return str(folder)
+
+
+def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path) -> None:
+    strict = written(tmp_path / "a")
+    free = written(tmp_path / "b", captions="free", benchmark="bivlc:x")
+    tables = tables_of("bindsplit2026", read_given([f"ARO VG-A={strict}", free]))
+    texts = {
+        row: [cell(tables["1"], [row], head, "ARO VG-A").text for head in ("Count", "%")]
+        for row in ("full", "seen", "mixed", "unseen", "excluded")
+    }
+    assert texts == {
+        "full": ["26,508", "100.0"], "seen": ["4,329", "16.3"], "mixed": ["21,865", "82.5"], "unseen": ["314", "1.2"],
+        "excluded": ["2,240", "7.8"],
+    }  # fmt: skip
+    assert cell(tables["1"], ["full"], "Count", "bivlc:x").text == "28,748"
+    assert cell(tables["19"], ["amb_mixed", "perfect, close and none", "mixed"], "Count", "ARO VG-A").text == "5,270"
+    rates = [
+        cell(tables["20"], [name, of], head, "ARO VG-A").text
+        for name, of in (("STRICT", "perfect"), ("LOOSE", "perfect or close"))
+        for head in ("% all seen", "% all unseen")
+    ]
+    assert rates == ["16.3", "2.8", "27.6", "1.2"]
+
+
+def test_figure_3_shows_the_asymmetry_of_all_and_of_the_mixed_samples(tmp_path: Path) -> None:
+    made = make_paper(find_paper("bindsplit2026"), read_given([f"ARO VG-A={written(tmp_path / 'a')}"]))
+    svg = made.figures["figure3.svg"].decode()
+    for said in ("ARO VG-A", "full (26,508 samples)", "mixed (21,865)", "79.8", "41.8", "76.9", "30.9", "53.0"):
+        assert f">{said}<" in svg or f"<!-- {said} -->" in svg, said
+    assert (
+        "Figure 3 is not drawn: nothing that `score familiarity` wrote was given."
+        in make_paper(find_paper("bindsplit2026"), Given()).not_made
+    )
+
+
+def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path) -> None:
+    sugar, bivlc = f"sugarcrepe:{write_sugarcrepe(tmp_path / 's')}", f"bivlc:{write_bivlc(tmp_path / 'b')}"
+    runs, results = [], []
+    for name, benchmark, corpus in (("s", sugar, CORPUS), ("b", bivlc, "a red hat\na blue hat\n")):
+        partitions = audited(benchmark, tmp_path / f"parts-{name}", corpus)
+        found = evaluate(Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions)
+        runs.append(f"m / finetuned={tmp_path / f'run-{name}'}")
+        results.append(found.results)
+    tables = tables_of("bindsplit2026", read_given(runs))
+    label = ["m", "finetuned"]
+    heads = {"Full": "full", "Seen": "seen", "Mixed": "mixed", "Unseen": "unseen"}
+    for number in ("5", "7"):
+        for head, split in heads.items():
+            row = find(results[0], "binary", split, metric="accuracy", kind=None)
+            assert shows(cell(tables[number], ["all kinds", *label], head), row)
+    assert cell(tables["5"], ["swap_obj", *label], "Seen").reason == "this split has no items"
+    assert cell(tables["6"], ["all kinds", *label], "Mixed − seen").text == "-100.0"
+    group = find(results[1], "pairs", "full", metric="group")
+    assert shows(cell(tables["9"], ["Replace Attribute", *label], "Group", "Full"), group)
+    assert [column.group for column in tables["9"].columns] == [split for split in heads for _ in range(3)]
+    assert cell(tables["17"], label, "Full", "ARO VG-A").reason
+    assert [line.labels[0] for line in tables["18"].lines] == list(heads)
+    assert cell(tables["18"], ["Full"], "ARO VG-A", "m / finetuned").reason
+    assert "13" not in tables  # no run of VisMin
+    assert any("Splits are by familiarity" in note for note in tables["5"].notes)
+
+
+def test_a_table_of_partitions_needs_them(given: Given) -> None:
+    with pytest.raises(KeyError):
+        tables_of("bindsplit2026", given)["5"]
+
+
+def test_an_empty_partition_keeps_its_column_and_says_so(tmp_path: Path) -> None:
+    bivlc = f"bivlc:{write_bivlc(tmp_path / 'b')}"
+    partitions = audited(bivlc, tmp_path / "parts", "a green dog\n")
+    evaluate(Colors(), bivlc, out=tmp_path / "run", name="m", splits=partitions)
+    tables = tables_of("bindsplit2026", read_given([f"m={tmp_path / 'run'}"]))
+    assert list(dict.fromkeys(column.group for column in tables["9"].columns)) == ["Full", "Seen", "Mixed", "Unseen"]
+    for empty in ("Seen", "Mixed"):
+        assert cell(tables["9"], ["Replace Attribute", "m"], "Group", empty).reason == "this split has no items"
+    assert cell(tables["9"], ["Replace Attribute", "m"], "Group", "Unseen").text
+    gaps = ["Full − seen", "Mixed − seen", "Seen − unseen", "Full − unseen"]
+    assert [column.head for column in tables["10"].columns] == gaps
+    assert cell(tables["10"], ["Replace Attribute", "m"], "Mixed − seen").reason == "this split has no items"
+
+
+def test_tables_of_vismin_are_those_of_its_runs_alone(tmp_path: Path) -> None:
+    for name, write in (("bivlc", write_bivlc), ("vismin", write_vismin)):
+        benchmark = f"{name}:{write(tmp_path / name)}"
+        partitions = audited(benchmark, tmp_path / f"parts-{name}", "a red hat\na blue hat\n")
+        evaluate(Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions)
+    tables = tables_of("bindsplit2026", read_given([f"m={tmp_path / f'run-{name}'}" for name in ("bivlc", "vismin")]))
+    assert any("bivlc" in line.labels[0] for line in tables["9"].lines)
+    assert not any("bivlc" in line.labels[0] for line in tables["13"].lines)
+    assert tables["13"].lines[0].labels[0] == "all kinds"
+    assert cell(tables["13"], ["counting", "m"], "Group", "Full") == cell(
+        tables["9"], ["vismin, counting", "m"], "Group", "Full"
+    )
+    assert cell(tables["18"], ["Full"], "VisMin (group)", "m") == cell(
+        tables["13"], ["all kinds", "m"], "Group", "Full"
+    )
+    assert "15" not in tables

@@ -1,0 +1,65 @@
+"""The tables of COMPASS show the rows and fits of the results."""
+
+import json
+from pathlib import Path
+
+from evaluator.report.papers.given import Given, read_given
+from generator.dataset.counts import count_questions
+from tests.evaluator.report.conftest import cell, shows, tables_of
+from tests.evaluator.synthetic import find
+
+
+def test_the_gap_by_level_and_by_n(given: Given) -> None:
+    tables, results = tables_of("compass2026", given), given.labels[0].entries[0]
+    for level, number in (("OA", "6"), ("OAR", "8")):
+        for split in ("seen", "partial", "unseen"):
+            of = {"level": level, "metric": "integration gap"}
+            row = find(results, "integration", split, n=None, **of)
+            mean = cell(tables["2"], [split, "dual", "scratch"], level)
+            assert mean.numbers["value"] == row["value"]
+            assert "±" in mean.text
+            assert cell(tables[number], [f"mean, sd over n, {split}"], "Δ", "dual / scratch").numbers["value"] == row["value"]  # fmt: skip
+            n = min(each["n"] for each in results["rows"] if each["protocol"] == "integration" and each["n"] and each["level"] == level and each["split"] == split)  # fmt: skip
+            one = find(results, "integration", split, n=n, level=level, metric="R@1 composed")
+            assert shows(cell(tables[number], [f"{n}, {split}"], "C", "dual / scratch"), one)
+    assert "7" not in tables  # no captions of objects and relations
+
+
+def test_skill_loads_by_level_and_count(given: Given) -> None:
+    table, results = tables_of("compass2026", given)["3"], given.labels[0].entries[0]
+    for fit in (each for each in results["fits"] if each["split"] == "seen" and each["coefficients"]):
+        label = [f"{fit['level']}, seen", "dual", "scratch"]
+        for count in ("objects", "attributes", "relations"):
+            shown = cell(table, label, f"β {count}", fit["skill"])
+            coefficient = fit["coefficients"].get(f"n_{count}")
+            if coefficient is None:
+                assert shown.reason == "this count does not vary"
+            else:
+                assert shown.numbers["beta"] == coefficient["beta"]
+                assert shown.stars == coefficient["stars_corrected"]
+
+
+def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
+    effects = {("skill", "OA", "object"): 0.062, ("skill", "OR", "relation"): 0.267, ("integration", "OA", None): 0.152}
+    levels = [
+        {"protocol": protocol, "level": level, "skill": skill, "perplexity": {"r": r, "size": "small", "pairs": 1200}}
+        for (protocol, level, skill), r in effects.items()
+    ]
+    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": []}
+    (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
+    tables = tables_of("compass2026", read_given([str(tmp_path / "texts.json")]))
+    assert cell(tables["4"], ["OA", "object"], "r", "compass2026").text == "0.062"
+    assert cell(tables["4"], ["OR", "relation"], "pairs", "compass2026").text == "1,200"
+    assert cell(tables["4"], ["OAR", "object"], "r", "compass2026").reason
+    assert cell(tables["5"], ["OA"], "Interpretation", "compass2026").text == "small"
+    assert tables["5"].notes == ["compass2026: compass2026, perplexity of gpt2."]
+
+
+def test_captions_are_counted_by_level_and_skill(given: Given) -> None:
+    table = tables_of("compass2026", given)["1"]
+    (row,) = [
+        row
+        for row in count_questions(given.labels[0].opened[0].benchmark, [("protocol", "skill", "level", "split")])
+        if (row["protocol"], row["skill"], row["level"], row["split"]) == ("skill", "object", "OA", "seen")
+    ]
+    assert cell(table, ["OA, seen", "all"], "object", "Skill").numbers["value"] == row["captions"]

@@ -1,0 +1,51 @@
+"""The tables of CREPE show the rows of the results."""
+
+from evaluator.analysis.pooling import pool_runs
+from evaluator.report.papers.given import Given, Label
+from tests.evaluator.analysis.test_pooling import made_run
+from tests.evaluator.report.conftest import ROW, cell, shows, tables_of
+from tests.evaluator.synthetic import find
+
+
+def test_recall_by_split_and_by_number_of_atoms(given: Given) -> None:
+    tables, results = tables_of("crepe2023", given), given.labels[0].entries[0]
+    for number, kind in (("8", "both"), ("9", "atom"), ("10", "comp")):
+        for group, metric in (("R@1", "R@1"), ("R@3", "R@3"), ("Avg R@K", "mean of R@1 and R@3")):
+            for head, split in (("SC", "seen"), ("UC", "unseen")):
+                row = find(results, "systematicity", split, kind=kind, metric=metric, skill=None)
+                assert shows(cell(tables[number], ["dual", "scratch"], head, group), row)
+    for number, kind in (("5-atom", "atom"), ("5-swap", "swap"), ("5-neg", "neg"), ("5-all", "all")):
+        table = tables[number]
+        for head in (column.head for column in table.columns):
+            row = find(results, "productivity", "seen", kind=kind, n=int(head.removeprefix("n = ")))
+            assert shows(cell(table, ["seen", "dual", "scratch"], head), row)
+
+
+def test_raw_retrieval_without_two_captions_says_so(given: Given) -> None:
+    table = tables_of("crepe2023", given)["12"]
+    shown = cell(table, ["Image-to-text", "dual", "scratch"], "n = …")
+    assert shown.reason.startswith("raw retrieval of productivity")
+
+
+def test_raw_retrieval_has_a_line_for_each_direction() -> None:
+    def row(protocol: str, split: str, way: str, n: int | None, value: float) -> dict[str, object]:
+        return {**ROW, "protocol": protocol, "kind": "raw", "metric": f"raw R@1, {way}", "n": n, "split": split, "value": value, "sd": 0.01}  # fmt: skip
+
+    rows = tuple(
+        row("systematicity", split, way, None, 0.1 * i + 0.01 * j)
+        for i, split in enumerate(("seen", "unseen", "unseen_atoms"))
+        for j, way in enumerate(("image to text", "text to image"))
+    )
+    more = tuple(row("productivity", "seen", "image to text", n, n / 100) for n in (4, 5))
+    tables = tables_of("crepe2023", Given([Label(("m",), pool_runs([made_run(rows=(*rows, *more))]))]))
+    for i, head in enumerate(("SC", "UC", "UA")):
+        for j, way in enumerate(("Image-to-text", "Text-to-image")):
+            assert cell(tables["11"], [way, "m"], head).numbers["value"] == 0.1 * i + 0.01 * j
+    assert cell(tables["12"], ["Image-to-text", "m"], "n = 5").numbers["value"] == 0.05
+
+
+def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
+    table = tables_of("crepe2023", given)["5"]
+    assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
+    assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
+    assert cell(table, ["Systematicity, seen", "all"], "Raw").reason

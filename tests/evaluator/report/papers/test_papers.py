@@ -1,0 +1,326 @@
+"""What papers' tables are made of, what they select, and the files that they become."""
+
+import copy
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluator.analysis.pooling import pool_runs
+from evaluator.report.papers.counts import DATASET, count_table, counted, datasets
+from evaluator.report.papers.elsewhere import changed_elsewhere
+from evaluator.report.papers.given import Given, Label, has, read_given
+from evaluator.report.papers.paper import (
+    by_label,
+    grouped,
+    labels_across,
+    load,
+    make_paper,
+    minus,
+    notes_of,
+    over_n,
+    part,
+    parts,
+    write_paper,
+)
+from evaluator.report.papers.registry import find_paper, paper_names
+from evaluator.report.papers.top_captions import ITEMS, top_captions
+from evaluator.report.table import Cell
+from evaluator.statistics.pooled import pool
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.dataset.counts import count_questions
+from tests.evaluator.analysis.test_pooling import made_run
+from tests.evaluator.analysis.test_pooling import trained as trained_run
+from tests.evaluator.report.conftest import ROW, cell, shows, tables_of
+from tests.evaluator.synthetic import Row, find
+
+BINARY = {"protocol": "binary", "metric": "accuracy"}
+CONTAMINATED = {"status": "contaminated", "overlaps": ["x"], "said": "CONTAMINATED: x were in training."}
+
+
+def test_every_paper_has_tables_of_distinct_numbers() -> None:
+    for name in paper_names():
+        numbers = [table.number for table in find_paper(name).tables]
+        assert len(set(numbers)) == len(numbers) > 0
+    with pytest.raises(UserError, match="bindsplit2026"):
+        find_paper("bindsplit")
+
+
+class TestLabels:
+    def test_a_label_has_parts_and_stands_beside_those_with_the_same_first_part(self, measured: Path) -> None:
+        found = read_given([f"a / x={measured}", f"b={measured}"], ["a / y=not trained.", "c=no weights"]).labels
+        assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
+        assert [len(label.entries) for label in found] == [1, 0, 1, 0]
+        assert found[1].why_missing({"protocol": "binary"}) == "not trained"
+
+    def test_runs_of_one_label_are_pooled_over_blocks_and_seeds(self, measured: Path, tmp_path: Path) -> None:
+        folders = []
+        for seed in (0, 1):
+            folders.append(tmp_path / str(seed))
+            shutil.copytree(measured, folders[-1])
+            path = folders[-1] / "results.json"
+            results = read_json(path)
+            results["factors"] = {**results["factors"], "training_seed": seed}
+            rows = [{**row, "value": row["value"] and row["value"] * (1 - seed / 2)} for row in results["rows"]]
+            write_json(path, {**results, "rows": rows})
+        (label,) = read_given([f"a={folder}" for folder in folders]).labels
+        row, entry = label.find({**BINARY, "kind": "swap", "split": "seen"})
+        assert row is not None
+        assert entry["runs"] == row["runs"] == 2
+        whole = find(read_json(folders[0] / "results.json"), "binary", "seen", kind="swap")
+        assert row["value"] == pytest.approx(0.75 * whole["value"], abs=1e-5)
+
+    def test_designs_are_never_averaged(self) -> None:
+        runs = [trained_run(0.5, "a", 0), trained_run(0.7, "a", 0, design={"world width": 96})]
+        with pytest.raises(UserError, match=r"Several runs of 'm' answer the same question \(binary\).*LABEL=RUN"):
+            Label(("m",), pool_runs(runs)).find({**BINARY, "split": "seen"})
+
+    def test_why_a_row_is_missing(self) -> None:
+        run = {**made_run(), "not_asked": {"pairs": "it scores one image at a time"}, "left_out": ["productivity"]}
+        label, raw = Label(("m",), pool_runs([run])), {"protocol": "productivity", "kind": "raw"}
+        assert label.why_missing({"protocol": "pairs"}) == "pairs was not asked, since it scores one image at a time"
+        assert label.why_missing(raw).startswith("raw retrieval of productivity was left out")
+        assert label.why_missing({"protocol": "binary"}) == "no such items in the benchmarks of its runs"
+        assert label.why_missing({"protocol": "gzsl"}) == "protocol 'gzsl' not in the benchmarks of its runs"
+        assert Label(("m",)).why_missing(raw) == "no run"
+
+    @pytest.mark.parametrize("text", ["vilt", "=no weights", "vilt="])
+    def test_a_reason_needs_a_label(self, text: str) -> None:
+        with pytest.raises(UserError, match="Expected --missing LABEL=REASON"):
+            read_given([], [text])
+
+    def test_labels_select_rows(self) -> None:
+        assert has(ROW, {"kind": None, "split": ("seen", "unseen")})
+        assert not has(ROW, {"kind": "swap"})
+
+
+class TestSelecting:
+    def test_lines_are_rows_and_labels_and_columns_stand_in_groups(self, given: Given) -> None:
+        columns = grouped([part("S", kind="swap"), part("F", kind="flip")], [part("acc", **BINARY)])
+        rows = parts(given.labels, "{}", ["split"], {**BINARY, "kind": ("swap", "flip")})
+        table, results = by_label(given.labels, columns, rows, "split"), given.labels[0].entries[0]
+        assert table.labels == ["split", "model", "variant"]
+        assert [(column.group, column.head) for column in table.columns] == [("S", "acc"), ("F", "acc")]
+        for split in ("seen", "partial", "unseen"):
+            for group, kind in (("S", "swap"), ("F", "flip")):
+                row = find(results, "binary", split, kind=kind)
+                assert shows(cell(table, [split, "dual", "scratch"], "acc", group), row)
+            assert cell(table, [split, "dual", "labclip"], "acc", "S").reason == "no weights"
+        seen = [find(results, "binary", split, kind="swap")["items"] for split in ("seen", "partial", "unseen")]
+        assert cell(table, ["items"], "acc", "S").text == f"{min(seen):,}–{max(seen):,}"
+        assert [line.labels[0] for line in table.lines[-4:]] == ["chance", "items", "clusters", "unscored"]
+        assert cell(table, ["chance"], "acc", "S").text == "50.0"
+
+    def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(self, given: Given) -> None:
+        of = {"protocol": "skill", "metric": "R@1", "skill": "object"}
+        heads = [each.head for each in parts(given.labels, "{}", ["level", "split"], of)]
+        assert {"OA, seen", "OAR, unseen"} <= set(heads)
+        assert not any("val" in head for head in heads)
+        entry = given.labels[0].entries[0]
+        one = Label(("m",), [{**entry, "rows": [row for row in entry["rows"] if row["split"] == "seen"]}])
+        assert [each.head for each in parts([one], "{}", ["split"], {**BINARY, "kind": "swap"})] == [""]
+
+    def test_labels_beside_one_another_have_chance_and_sizes_to_the_right(self, given: Given) -> None:
+        of = {"protocol": "integration", "level": "OA", "split": "seen"}
+        columns = (part("C", over_n, metric="R@1 composed"), part("Δ", over_n, metric="integration gap"))
+        rows = [*parts(given.labels, "{}", ["n"], {**of, "metric": "R@1 composed"}), part("mean")]
+        table = labels_across(given.labels, columns, rows, "n", of)
+        groups = ["dual / scratch"] * 2 + ["dual / labclip"] * 2 + ["chance"] * 2 + [""] * 3
+        assert [column.group for column in table.columns] == groups
+        gaps = []
+        for line in table.lines[:-1]:
+            labels = {"level": "OA", "n": int(line.labels[0]), "metric": "integration gap"}
+            row = find(given.labels[0].entries[0], "integration", "seen", **labels)
+            assert shows(cell(table, line.labels, "Δ", "dual / scratch"), row)
+            gaps.append(row["value"])
+        mean = cell(table, ["mean"], "Δ", "dual / scratch").numbers
+        assert (mean["value"], mean["sd"]) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5)
+
+    def test_a_difference_is_that_of_two_rows_and_has_no_interval(self, given: Given) -> None:
+        one, other = {"metric": "augmented accuracy"}, {"metric": "original accuracy"}
+        of = {"protocol": "hard_positives", "kind": "replace", "split": "seen"}
+        found = minus(one, other)(given.labels[0], of)
+        results = given.labels[0].entries[0]
+        a, b = (find(results, "hard_positives", "seen", kind="replace", skill=None, **each) for each in (one, other))
+        assert found.numbers["value"] == a["value"] - b["value"]
+        assert found.interval == ""
+        assert minus(one, other)(given.labels[1], of).reason == "no weights"
+
+    def test_loads_are_those_of_the_fit(self, given: Given) -> None:
+        fit = next(fit for fit in given.labels[0].entries[0]["fits"] if "n_objects" in fit["coefficients"])
+        of = {"protocol": "skill", "metric": "R@1", **{name: fit[name] for name in ("split", "level", "skill")}}
+        assert load("n_objects")(given.labels[0], of).numbers["beta"] == fit["coefficients"]["n_objects"]["beta"]
+        assert load("n_objects")(given.labels[1], of).reason == "no weights"
+
+
+class TestNotes:
+    def _said(self, *changes: Row) -> list[str]:
+        entries = [{**made_run(), "runs": 1, "blocks": 1, **each} for each in changes]
+        return notes_of(entries, [Cell("50.0", numbers=ROW, of=entry) for entry in entries])
+
+    def test_models_are_named_where_what_is_said_differs(self) -> None:
+        said = self._said({"model": "a", "certificate": "clean"}, {"model": "b", "certificate": "not verified"})
+        assert "Datasets: clean (a); not verified (b)." in said
+        assert said[0].startswith("In %, differences in points, 95% intervals of bindings like these.")
+        assert self._said({"model": "a"}, {"model": "b"})[1] == "Datasets: clean."
+
+    def test_runs_limits_and_unknown_training_are_said(self) -> None:
+        rules = {"level": 0.95, "tie_tolerance": 1e-5, "limit": 9}
+        said = " ".join(self._said({"model": "a", "runs": 6, "blocks": 3, "rules": rules}))
+        assert "Pooled: 6 runs over 3 blocks." in said
+        assert "a: at most 9 items of a protocol." in said
+        assert "What they were trained on is unknown: a." in said
+
+    def test_a_contaminated_model_marks_the_table(self) -> None:
+        run = {**made_run(), "training": CONTAMINATED}
+        marked, plain = (Label(("m",), pool_runs([each])) for each in (run, made_run()))
+        columns = [part("x", split="seen", **BINARY)]
+        assert "CONTAMINATED" in by_label([marked, plain], columns).mark
+        assert by_label([plain], columns).mark == ""
+
+
+class TestCounts:
+    def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(self, given: Given) -> None:
+        of = {"protocol": "productivity"}
+        columns = (counted("Captions", "captions"), counted("HN-ATOM", "false_texts", kind="atom"))
+        twice = Given([*given.labels, *given.labels])
+        rows = parts(datasets(twice), "n = {}", ["n", "split"], {**of, "metric": "captions"})
+        table = count_table(twice, columns, rows, "n", of)
+        assert table.labels == ["n", "dataset"]
+        benchmark = given.labels[0].opened[0].benchmark
+        expected = count_questions(benchmark, [("protocol", "n", "split"), ("protocol", "kind", "n", "split")])
+        shown = 0
+        for row in (row for row in expected if row["protocol"] == "productivity" and row["split"] != "val"):
+            label = [f"n = {row['n']}, {row['split']}", "all"]
+            if row.get("kind") is None:
+                assert cell(table, label, "Captions").numbers["value"] == row["captions"]
+                shown += 1
+            elif row["kind"] == "atom":
+                assert cell(table, label, "HN-ATOM").text == f"{row['false_texts']:,}"
+                shown += 1
+        assert shown >= len(table.lines) > 3
+
+    def test_datasets_of_one_name_are_told_apart_by_their_blocks(self, given: Given) -> None:
+        (run,), (results,) = given.labels[0].opened, given.labels[0].runs
+        other = copy.copy(run.benchmark)
+        other.manifest = {**other.manifest, "sums": "f" * 64}
+        for seeds, expected in (
+            ((0, 1), ["all, block 0", "all, block 1"]),
+            ((None, None), [f"all, {run.benchmark.digest[:8]}", "all, ffffffff"]),
+        ):
+            found = [{**results, "factors": {**results["factors"], "block_seed": seed}} for seed in seeds]
+            both = replace(given.labels[0], opened=[run, replace(run, benchmark=other)], runs=found)
+            assert [label.name for label in datasets(Given([both]))] == expected
+
+    def test_what_no_dataset_has_is_no_table(self, given: Given) -> None:
+        columns = (counted("Train", "images", split="train"),)
+        for each in (given, Given([Label(("m",), missing="no run")])):
+            assert not count_table(each, columns, of={"protocol": DATASET}).lines
+
+
+def test_each_label_shows_its_best_texts_of_the_same_items(given: Given) -> None:
+    table = top_captions(given, "systematicity", "both", (part("SC", split="seen"), part("UC", split="unseen")))
+    assert [line.labels[0] for line in table.lines] == ["SC"] * ITEMS + ["UC"] * ITEMS
+    top = pd.read_csv(given.labels[0].opened[0].folder / "tables" / "top.csv", keep_default_na=False)
+    text_of = given.labels[0].opened[0].benchmark.text_of
+    for line in table.lines:
+        _, image, caption = line.labels
+        right, best, none, _ = line.cells
+        of_image = top[(top["kind"] == "both") & (top["protocol"] == "systematicity") & (top["scene_id"] == image)]
+        found = [part.sort_values("rank") for _, part in of_image.groupby("item_id")]
+        said = {
+            "; ".join(f"{i}. {text}" for i, text in enumerate(each["text"], 1)): each["truth"].iloc[0] for each in found
+        }
+        assert bool(int(right.text)) == said[best.text]
+        assert caption in text_of.values()
+        assert none.reason == "no weights"
+    assert top_captions(Given([Label(("m",), missing="no run")]), "systematicity", "both", ()).lines == []
+
+
+class TestElsewhere:
+    @pytest.fixture
+    def run_of(self, measured: Path, tmp_path: Path) -> Callable[..., str]:
+        """Writes a run as if a model had made it: its name, what is known of it, and the main accuracy of binary."""
+
+        def write(model: str, share: float, **info: Any) -> str:
+            folder = tmp_path / model
+            shutil.copytree(measured, folder)
+            for name in ("run.json", "results.json"):
+                record = json.loads((folder / name).read_text())
+                record["model"] = model
+                if name == "run.json":
+                    record["info"] = info
+                for row in record.get("rows", ()):
+                    if (row["protocol"], row["split"], row["metric"]) == ("binary", "seen", "accuracy") and not row[
+                        "is_gap"
+                    ]:
+                        row |= {"value": share, "low": share - 0.1, "high": share + 0.05}
+                (folder / name).write_text(json.dumps(record))
+            return str(folder)
+
+        return write
+
+    def _trained(self, weights: str, base: str) -> dict[str, Any]:
+        return {"weights_sha256": weights, "trained_on": {"base": {"model": "base", "weights_sha256": base}}}
+
+    def test_each_trained_model_counts_as_a_run_and_is_compared_with_its_base(
+        self, measured: Path, run_of: Callable[..., str]
+    ) -> None:
+        """Three trainings of one base; the base is given with each of them and counts once."""
+        base, values = run_of("base", 0.6, weights_sha256="b"), [0.4, 0.5, 0.6]
+        after = [run_of(f"tuned{i}", value, **self._trained(f"t{i}", "b")) for i, value in enumerate(values)]
+        labels = [f"HN={measured}", f"control={measured}"]
+        given = read_given(labels, (), [f"HN={base}"] * 3, [f"HN={each}" for each in after])
+        named = [(each["runs"], each["model"]) for each in given.labels[0].elsewhere]
+        assert named == [(1, "HN, before"), (3, "HN, after")]
+        table = tables_of("hard-positives2024", given)["10"]
+        line = next(line.labels for line in table.lines if "binary accuracy swap seen" in line.labels[0])
+        assert line[1] == "HN"
+        expected = pool(values, [v - 0.1 for v in values], [v + 0.05 for v in values], ["k"] * 3, 0.95)
+        shown = cell(table, line, "After").numbers
+        found = (shown["value"], shown["low"], shown["high"])
+        assert found == pytest.approx((expected.value, expected.low, expected.high), abs=1e-6)
+        assert cell(table, line, "Change").text == "-10.0"
+        assert "was not measured" in cell(table, [line[0], "control"], "After").reason
+        assert not [line for line in table.lines if "mean score" in line.labels[0]]
+        assert not changed_elsewhere().make(read_given([f"HN={measured}"])).lines
+
+    def test_mistakes_are_said(self, run_of: Callable[..., str]) -> None:
+        base = run_of("base", 0.6, weights_sha256="b")
+        other = run_of("other", 0.6, **self._trained("t", "changed"))
+        with pytest.raises(UserError, match=r"did not start from one that --before gives for 'HN'"):
+            read_given([], (), [f"HN={base}"], [f"HN={other}"])
+        with pytest.raises(UserError, match="Expected --before LABEL=RUN"):
+            read_given([], (), [base])
+
+
+class TestFiles:
+    def test_a_table_is_three_files_and_a_figure_one(self, given: Given, tmp_path: Path) -> None:
+        made = make_paper(find_paper("hard-positives2024"), given)
+        files = write_paper(made, tmp_path / "a" / "b")
+        names = {path.name for path in files}
+        assert names == {path.name for path in (tmp_path / "a" / "b").iterdir()}
+        assert names == {f"table{n}.{suffix}" for n in (1, 2, 7, 8, 9) for suffix in ("csv", "md", "tex")}
+        table = pd.read_csv(tmp_path / "a" / "b" / "table1.csv")
+        shown = table[(table["group"] == "SWAP") & (table["column"] == "Brittleness") & (table["variant"] == "scratch")]
+        for split, value in zip(shown["split"], shown["value"], strict=True):
+            row = find(given.labels[0].entries[0], "hard_positives", split, kind="swap", metric="brittleness")
+            assert value == row["value"]
+        assert set(table[table["variant"] == "labclip"]["reason"]) == {"no weights"}
+
+    def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(self, given: Given, tmp_path: Path) -> None:
+        made = make_paper(find_paper("bindsplit2026"), given)
+        assert set(made.tables) == {"table2", "table9", "table10"} | ({"table3"} & set(made.tables))
+        assert (
+            "Table 4 (R@1 by split after fine-tuning) has no row: no label has the part 'finetuned'." in made.not_made
+        )
+        assert "Figure 2 is not drawn: no run has results of `retrieval`." in made.not_made
+        assert any("score familiarity" in each for each in made.not_made)
+        assert {path.suffix for path in write_paper(made, tmp_path)} == {".csv", ".md", ".tex", ".svg"}

@@ -1,0 +1,67 @@
+"""The tables of Pearson et al. show the rows of the results."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.analysis.pooling import pool_runs
+from evaluator.audits.embeddings import RECORD as MAP_RECORD
+from evaluator.audits.generation import RECORD as DRAWING_RECORD
+from evaluator.audits.generation import SHEET
+from evaluator.report.papers.given import Given, Label, read_given
+from evaluator.report.papers.paper import make_paper, write_paper
+from evaluator.report.papers.registry import find_paper
+from generator.base.errors import UserError
+from tests.evaluator.analysis.test_pooling import made_run
+from tests.evaluator.report.conftest import ROW, cell, tables_of
+
+_SPLITS = {"ID Validation": "id_val", "ID Test": "id_test", "OOD Validation": "ood_val", "OOD Test": "ood_test"}
+_TABLES = {"2": ("GZSL", "single"), "3": ("ZSL", "two-object"), "4": ("GZSL", "two-object"), "6": ("ZSL", "relational"), "7": ("GZSL", "relational")}  # fmt: skip
+_ERRORS = {
+    "5": ("two-object", {"Colour": "color", "Shape": "shape", "Other": "distractor"}),
+    "8": ("relational", {"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
+}
+
+
+def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> None:
+    for name, record, files in (("maps", MAP_RECORD, ("texts.svg", "images.svg")), ("drawn", DRAWING_RECORD, (SHEET,))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / record).write_text('{"name": "pearson2025-relational"}')
+        for file in files:
+            (tmp_path / name / file).write_bytes(f"{name} {file}".encode())
+    made = make_paper(
+        find_paper("pearson2025"), read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
+    )
+    assert made.figures == {
+        "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
+        "figure6-pearson2025-relational-texts.svg": b"maps texts.svg",
+        "figure6-pearson2025-relational-images.svg": b"maps images.svg",
+    }
+    assert {path.name for path in write_paper(made, tmp_path / "out")} == set(made.figures)
+    (tmp_path / "drawn" / SHEET).unlink()
+    with pytest.raises(UserError, match=r"has no sheet\.png"):
+        make_paper(find_paper("pearson2025"), read_given([str(tmp_path / "drawn")]))
+
+
+def test_accuracy_and_errors_by_split() -> None:
+    values = {}
+    rows = []
+    for number, (metric, kind) in _TABLES.items():
+        for split in _SPLITS.values():
+            values[number, split] = 0.01 * len(rows)
+            rows.append({**ROW, "protocol": "gzsl", "metric": metric, "kind": kind, "split": split, "value": values[number, split]})  # fmt: skip
+    for number, (kind, errors) in _ERRORS.items():
+        for error in errors.values():
+            for split in _SPLITS.values():
+                values[number, split, error] = 0.01 * len(rows)
+                rows.append({**ROW, "protocol": "gzsl", "metric": "share of predictions", "kind": kind, "error": error, "split": split, "value": values[number, split, error]})  # fmt: skip
+    tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([made_run(rows=tuple(rows))]))]))
+    assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
+    for number in _TABLES:
+        for head, split in _SPLITS.items():
+            assert cell(tables[number], ["CLIP", "frozen"], head).numbers["value"] == values[number, split]
+    for number, (_, errors) in _ERRORS.items():
+        for group in ("ID Test", "OOD Test"):
+            for head, error in errors.items():
+                shown = cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"]
+                assert shown == values[number, _SPLITS[group], error]

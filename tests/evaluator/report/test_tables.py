@@ -1,0 +1,165 @@
+"""Tables: their cells, their reasons, and what the writers make of them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from evaluator.protocols.errors import METRICS
+from evaluator.protocols.protocol import Layout
+from evaluator.report.cells import chance_cell, count_cell, interval, load_cell, percent, result_cell, sizes_cell
+from evaluator.report.papers.given import Given
+from evaluator.report.protocol_tables import by_split, errors, pivot
+from evaluator.report.table import Cell, Column, Line, Table, plain
+from evaluator.report.writers import csv_rows, latex, markdown
+from tests.evaluator.report.conftest import ROW, tables_of
+from tests.evaluator.synthetic import Row
+
+COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+
+
+def test_numbers_are_written_for_people() -> None:
+    shares = (0.0, 0.5, 1.0, 2 / 7392, 0.0009, 0.00101)
+    assert [percent(x) for x in shares] == ["0.0", "50.0", "100.0", "0.027", "0.09", "0.1"]
+    assert [percent(x, 2) for x in (0.0, 0.57142, 2 / 7392, 0.00005)] == ["0.00", "57.14", "0.03", "0.005"]
+    assert interval({**ROW, "low": 0.12345, "high": 1.0}, 2) == "[12.35, 100.00]"
+    assert interval({**ROW, "low": -0.1, "high": 0.2, "unit": "difference"}) == "[-10.0, +20.0]"
+
+
+def test_a_value_has_its_interval_and_numbers() -> None:
+    cell = result_cell(ROW)
+    assert (cell.text, cell.interval, cell.numbers) == ("50.0", "[40.0, 60.0]", ROW)
+    assert result_cell(None).text == "–"
+    assert result_cell({**ROW, "value": None, "unscored": 7}).reason == "none of 7 items has a score"
+    assert result_cell({**ROW, "low": None, "high": None}).interval == ""
+    assert result_cell({**ROW, "sd": 0.125}).text == "50.0 ± 12.5"
+
+
+def test_what_differs_is_a_range() -> None:
+    rows = [{**ROW, "chance": 0.25, "items": 9}, ROW, {**ROW, "chance": None, "items": None}]
+    assert chance_cell(rows).text == "25.0–50.0"
+    assert chance_cell([{**ROW, "chance": chance} for chance in (0.1, 0.09)]).text == "9.0–10.0"
+    assert count_cell(rows, "items").text == "9–1,200"
+    assert chance_cell([]).text == "–"
+    assert sizes_cell([ROW, ROW]).text == "1200/30, 1200/30"
+
+
+def test_a_load_has_its_error_p_and_stars() -> None:
+    cell = load_cell({"beta": -1.234, "error": 0.2, "p": 0.0001, "stars_corrected": "**", "load": "self"})
+    assert (cell.text, cell.interval, cell.stars, cell.strong) == ("-1.23", "(0.20, <.001)", "**", True)
+    assert load_cell(None).text == "–"
+
+
+def test_each_reason_has_a_letter_that_is_explained_once() -> None:
+    lines = [
+        Line(["a"], [Cell("1"), Cell(reason="no run")]),
+        Line(["b"], [Cell(reason="too dear"), Cell(reason="no run")]),
+    ]
+    table = Table(["model"], [Column("x"), Column("y")], lines, notes=["In %."])
+    letters = table.letters()
+    assert [[plain(cell, letters) for cell in line.cells] for line in lines] == [["1", "– (a)"], ["– (b)", "– (a)"]]
+    assert table.said() == ["In %.", "(a) no run.", "(b) too dear."]
+    many = Table([], [Column(str(i)) for i in range(30)], [Line([], [Cell(reason=f"reason {i}") for i in range(30)])])
+    assert list(many.letters().values())[24:28] == ["y", "z", "27", "28"]
+
+
+def test_each_cell_with_a_number_or_a_reason_is_a_row_of_csv() -> None:
+    numbers = {"value": 0.51234, "unit": "share", "low": 0.4, "kind": "swap"}
+    lines = [
+        Line(["a"], [Cell("51.2", numbers=numbers), Cell(reason="no run")]),
+        Line(["chance"], [Cell("50.0"), Cell()]),
+    ]
+    assert csv_rows(Table(["model"], [Column("x", "G"), Column("y")], lines)) == [
+        {"model": "a", "group": "G", "column": "x", "unit": "share", "value": 0.51234, "low": 0.4, "reason": ""},
+        {"model": "a", "group": "", "column": "y", "unit": None, "value": None, "low": None, "reason": "no run"},
+    ]
+
+
+def test_markdown_has_title_mark_lines_and_notes() -> None:
+    lines = [Line(["a_b"], [Cell("50.0", "[40.0, 60.0]", "*"), Cell(reason="no run")])]
+    table = Table(
+        ["model"], [Column("x", "G"), Column("y")], lines, "Table 2", "A title", ["In %."], "CONTAMINATED: x."
+    )
+    assert markdown(table) == "\n".join([
+        "**Table 2. A title**", "", "**CONTAMINATED: x.**", "", "| model | G: x | y |", "| --- | ---: | ---: |",
+        r"| a\_b | 50.0\* \[40.0, 60.0\] | – (a) |", "", "In %.", "", "(a) no run.", "",
+    ])  # fmt: skip
+
+
+def test_latex_groups_span_their_columns() -> None:
+    columns = [Column("x", "G"), Column("y", "G"), Column("z"), Column("x", "H & I")]
+    cells = [Cell("-1.5", "[-2.0, 1.0]", "*", strong=True), Cell(reason="no run"), Cell("3"), Cell("4")]
+    text = latex(Table(["model"], columns, [Line(["a"], cells)], "Table 2", "T", ["In %."]))
+    heads = r" & \multicolumn{2}{c}{G} & \multicolumn{1}{c}{} & \multicolumn{1}{c}{H \& I} \\"
+    assert rf"{heads} \cmidrule(lr){{2-3}} \cmidrule(lr){{5-5}}" in text
+    assert r"\textbf{$-$1.5$^{*}$} {\scriptsize {[}$-$2.0, 1.0]} & --\textsuperscript{a} & 3 & 4 \\" in text
+    assert r"\caption{Table 2: T. In \%. (a) no run.}" in text
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
+@pytest.mark.full
+def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
+    papers = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
+    texts = "\n\\clearpage\n".join(latex(table) for paper in papers for table in tables_of(paper, given).values())
+    document = f"\\documentclass{{article}}\n\\usepackage{{booktabs,graphicx}}\n\\begin{{document}}\n{texts}\n\\end{{document}}\n"
+    (tmp_path / "all.tex").write_text(document, encoding="utf-8")
+    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def lines(table: Table) -> list[list[str]]:
+    """The heads, and the labels and cells of each line."""
+    letters = table.letters()
+    heads = [*table.labels, *(column.head for column in table.columns)]
+    return [heads, *([*line.labels, *(plain(cell, letters) for cell in line.cells)] for line in table.lines)]
+
+
+def _row(**labels: object) -> Row:
+    return {
+        **ROW,
+        "metric": "R@1",
+        "kind": "atom",
+        "low": None,
+        "chance": 0.25,
+        "items": 8,
+        "clusters": 4,
+        "ties": 0,
+        **labels,
+    }
+
+
+def test_a_pivot_has_a_line_and_a_column_for_each_value_of_its_labels() -> None:
+    rows = [
+        _row(),
+        _row(n=5, value=0.1),
+        _row(n=3, value=0.3),
+        _row(kind="swap", value=None),
+        _row(kind="swap", n=3, value=1.0, chance=0.5),
+        _row(split="val"),
+        _row(minus="unseen", is_gap=True),
+        _row(kind="raw"),
+    ]
+    assert lines(pivot(rows, Layout(["kind"], ["n"]))) == [
+        ["kind", "all", "n = 3", "n = 5", "items/clusters"], ["atom", "50.0", "30.0", "10.0", "8/4"], ["swap", "– (a)", "100.0", "–", "8/4"],
+        ["chance", "25.0", "25.0–50.0", "25.0", ""],
+    ]  # fmt: skip
+    table = pivot(rows, Layout(["kind"], ["n"], chance="by chance", sizes=False))
+    assert [row[-1] for row in lines(table)] == ["by chance", "25.0", "50.0"]
+
+
+def test_which_way_errors_go_stands_beside_its_chance_in_each_split() -> None:
+    rows = [
+        _row(metric=METRICS[0], error="more familiar", chance=0.0001, value=0.2, items=3),
+        _row(metric=METRICS[0], error="more familiar", split="unseen", chance=0.9, value=0.8, items=5),
+        _row(metric=METRICS[1], error="object", split="unseen", chance=0.5, value=1.0, items=5),
+        _row(metric=METRICS[1], error="object", split="val"),
+    ]
+    assert lines(errors(rows)) == [
+        ["metric", "error", "seen", "chance", "unseen", "chance", "errors/clusters"],
+        ["errors by familiarity", "more familiar", "20.0", "0.01", "80.0", "90.0", "3/4, 5/4"],
+        ["errors by atom", "object", "–", "–", "100.0", "50.0", "5/4"],
+    ]
+    assert errors([]).lines == []
+    assert lines(by_split([_row(), _row(minus="unseen", is_gap=True)]))[0][1:3] == ["seen", "seen - unseen"]

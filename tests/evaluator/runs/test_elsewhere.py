@@ -1,0 +1,297 @@
+"""Scores by a dataset's own ids: what is there is measured, what is missing is said."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaluator.runs.measure import measure
+from evaluator.scoring.elsewhere import dataset_scores
+from evaluator.scoring.needs import Needs, collect_needs
+from generator.base.errors import UserError
+from generator.base.files import read_json
+from generator.dataset.reader import Benchmark, Dataset
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.needs import all_pairs, pair_ids, pool_ids
+from tests.evaluator.synthetic import (
+    Builder,
+    Row,
+    add_pair,
+    find,
+    one_of_each,
+    planted,
+    pool_matrix,
+    unnamed,
+    write_run,
+)
+
+PATH = Path("scores.csv")
+PROTOCOLS = ["binary", "retrieval"]
+
+
+@pytest.fixture(scope="module")
+def needs(benchmark: Benchmark) -> Needs:
+    return collect_needs(benchmark, PROTOCOLS)
+
+
+def table(pairs: list[tuple[str, str]], scores: list[float | None]) -> pa.Table:
+    images, texts = zip(*pairs, strict=True)
+    return pa.table({"scene_id": images, "text_id": texts, "score": scores})
+
+
+def test_every_pair_and_pool_gets_its_own_score(benchmark: Benchmark, needs: Needs) -> None:
+    pairs = sorted(all_pairs(needs))
+    shuffled = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))]
+    score = {pair: float(i) for i, pair in enumerate(pairs)}
+    found = dataset_scores(table(shuffled, [score[pair] for pair in shuffled]), PATH, benchmark, PROTOCOLS, False)
+    assert found.protocols == PROTOCOLS
+    scored = zip(found.images.to_pylist(), found.texts.to_pylist(), strict=True)
+    assert dict(zip(scored, found.scores.tolist(), strict=True)) == {pair: score[pair] for pair in pair_ids(needs)}
+    (matrix,) = found.pools.values()
+    images, texts = pool_ids(needs, "grid")
+    for i, j in ((0, 0), (3, 17), (len(images) - 1, len(texts) - 1)):
+        assert matrix[i, j] == np.float32(score[images[i], texts[j]])
+
+
+def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
+    benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
+) -> None:
+    images, texts = pool_ids(needs, "grid")
+    pairs = [(image, text) for image in images[:3] for text in texts if (image, text) != (images[1], texts[5])]
+    found = dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
+    assert "retrieval" in found.protocols
+    assert np.isnan(found.pools["grid"]).all(axis=1).tolist()[:4] == [False, True, False, True]
+    assert "lacks" in caplog.text
+
+
+def test_a_protocol_without_a_score_is_not_measured(
+    benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = dataset_scores(table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False)
+    assert found.protocols == ["binary"]
+    assert found.pools == {}
+    assert len(found.images) == len(found.texts) == 3
+    assert "Not measured, because scores.csv has no score of their items: retrieval." in caplog.text
+
+
+def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(benchmark: Benchmark, needs: Needs) -> None:
+    image, text = pair_ids(needs)[0]
+    for pairs, said in (
+        ([(image, text), ("999999", text)], "Row 2 of scores.csv has scene_id '999999'"),
+        ([(image, "no text")], "text_id 'no text'"),
+        ([(image, text), (image, text)], "Row 2 of scores.csv scores a pair that an earlier row scores"),
+    ):
+        with pytest.raises(UserError, match=said):
+            dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
+    train = next(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
+    with pytest.raises(UserError, match=r"has no score that an item of .* needs"):
+        dataset_scores(table([(train, text)], [0.5]), PATH, benchmark, PROTOCOLS, False)
+
+
+WINOGROUND = {  # item: scores of c0_i0, c0_i1, c1_i0, c1_i1; whether text, image, group are right
+    "0": ((0.9, 0.2, 0.3, 0.8), (True, True, True)),
+    "1": ((0.9, 0.95, 0.3, 0.99), (True, False, False)),
+    "2": ((0.5, 0.1, 0.6, 0.7), (False, True, False)),
+    "3": ((0.5, 0.5, 0.2, 0.9), (True, False, False)),
+    "4": ((0.1, 0.2, 0.3, 0.4), (False, False, False)),
+    "5": ((2.0, 1.0, 1.0, 2.0), (True, True, True)),
+    "6": ((0.0, 1.0, 1.0, 0.0), (False, False, False)),
+}
+
+
+def write_csv(path: Path, rows: list[Row]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def measured(*arguments: str | Path) -> Row:
+    done = score_command("measure", *arguments, "--json")
+    assert done.exit_code == 0, done.output
+    results: Row = json.loads(done.stdout)
+    return results
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    """A file in the layout in which Winoground's authors publish scores."""
+    path = tmp_path / "clip.jsonl"
+    places = [(c, i) for c in "01" for i in "01"]
+    lines = [
+        json.dumps({"label": f"{item}_c{c}_i{i}", "score": score})
+        for item, (scores, _) in WINOGROUND.items()
+        for (c, i), score in zip(places, scores, strict=True)
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_scores_from_elsewhere_have_intervals_of_any_level(labels: Path, tmp_path: Path) -> None:
+    results = measured("--items", labels, "--out", tmp_path / "run", "--level", "0.9")
+    assert results["rules"]["level"] == measured(tmp_path / "run")["rules"]["level"] == 0.9
+    refused = score_command("measure", "--items", labels, "--out", tmp_path / "other", "--level", "1")
+    assert_one_sentence(refused, "Expected a level from 0.5 to 0.999, got 1;")
+    assert not (tmp_path / "other").exists()
+
+
+def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Path) -> None:
+    results = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground")
+    assert (results["model"], results["benchmark"]) == ("clip", "winoground")
+    for i, (metric, chance) in enumerate((("text", 1 / 4), ("image", 1 / 4), ("group", 1 / 6))):
+        row = find(results, "pairs", "all", metric=metric)
+        assert row["value"] == pytest.approx(sum(right[i] for _, right in WINOGROUND.values()) / 7, abs=1e-6)
+        assert row["chance"] == pytest.approx(chance, abs=1e-6)
+        assert (row["items"], row["clusters"], row["unscored"]) == (7, 7, 0)
+        assert row["low"] < row["value"] < row["high"]
+    assert [find(results, "pairs", "all", metric=m)["ties"] for m in ("text", "image")] == [0, 1]
+    again = measure(tmp_path / "run")
+    assert again == results
+
+
+def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tmp_path: Path) -> None:
+    done = score_command("measure", "--items", labels, "--out", tmp_path / "run", "--tolerance", "0.2")
+    assert "57.14 [" not in done.stdout
+    assert "scores tie within 0.2" in done.stdout
+    exact = score_command("measure", tmp_path / "run", "--tolerance", "0")
+    assert "57.14 [" in exact.stdout
+    assert "scores tie within 0" in exact.stdout
+    recorded = score_command("measure", tmp_path / "run")
+    assert "scores tie within 0.2" in recorded.stdout
+    wrong = score_command("measure", tmp_path / "run", "--tolerance", "nan")
+    assert wrong.exit_code == 2
+    assert "nan is not a number" in wrong.stderr
+
+
+def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
+    rows = [
+        {"item": i, "protocol": "binary", "truth": truth, "text": f"{'a true' if truth else 'a false'} text {i}", "score": score}
+        for i in range(4)
+        for truth, score in ((1, 0.5), (0, 0.4 + 0.1 * i))
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "scores.csv", rows)
+    assert score_command("measure", "--items", path, "--out", tmp_path / "run").exit_code == 0
+    done = score_command("report", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<img" not in page
+    for i in range(4):
+        assert f"a true text {i}" in page
+        assert f"a false text {i}" in page
+    assert "none: scores from elsewhere" in page
+    words = list(csv.DictReader((tmp_path / "run" / "tables" / "items.csv").open(encoding="utf-8")))
+    assert [row["true_text"] for row in words] == [f"a true text {i}" for i in range(4)]
+
+
+def test_probabilities_near_one_tie_unless_they_are_read_as_log_odds(tmp_path: Path) -> None:
+    rows = [
+        {"item": i, "protocol": "binary", "truth": truth, "score": repr(p)}
+        for i in range(5)
+        for truth, p in ((1, 1 - 10 ** -(7 + i)), (0, 1 - 10 ** -(6 + i)))
+    ]
+    path = write_csv(tmp_path / "itm.csv", rows)
+    plain = find(measured("--items", path, "--out", tmp_path / "a"), "binary", "all")
+    odds = find(measured("--items", path, "--out", tmp_path / "b", "--probabilities"), "binary", "all")
+    assert (plain["value"], plain["ties"]) == (0, 5)
+    assert (odds["value"], odds["ties"]) == (1, 0)
+    assert read_json(tmp_path / "b" / "run.json")["info"]["probabilities"] == "read as log-odds"
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    builder = one_of_each(Builder(0, 40), 12)
+    for _ in range(12):
+        add_pair(builder)
+    return builder.write(tmp_path_factory.mktemp("all") / "dataset")
+
+
+def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_path: Path) -> None:
+    """The items of a benchmark of every protocol, as a file of candidates, and by ids, against the run itself."""
+    rng = np.random.default_rng(1)
+    own = write_run(everything, tmp_path / "own", lambda n: planted(rng, n))
+    expected = measure(own)
+    benchmark = Dataset.open(everything).benchmark("all")
+    scores = pq.read_table(own / "scores.parquet")["score"].to_pylist()
+    item_of = {row["item_id"]: row for row in benchmark.items.to_pylist()}
+    text_of = {row["text_id"]: row for row in benchmark.texts.to_pylist()}
+    rows: list[dict[str, Any]] = []
+    for row, score in zip(benchmark.candidates.to_pylist(), scores, strict=True):
+        item, text = item_of[row["item_id"]], text_of[row["text_id"]]
+        labels = {name: item[name] for name in ("protocol", "split", "kind", "skill")}
+        described = {name: text[name] for name in ("text", "level", "n_objects", "n_attributes", "n_relations")}
+        rows.append({
+            "item": row["item_id"], **labels, "cluster": item["cluster_id"], "image": row["scene_id"], "slot": row["slot"],
+            "truth": row["truth"], "candidate_kind": row["kind"], **described, "score": score,
+        })  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
+    found = measured("--items", tmp_path / "items.parquet", "--out", tmp_path / "run")
+    order = list(dict.fromkeys(row["protocol"] for row in found["rows"]))
+    for part in ("rows", "fits", "cells"):
+        assert unnamed(found[part]) == sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
+    ids = [
+        {"scene_id": row["scene_id"], "text_id": row["text_id"], "score": repr(score)}
+        for row, score in zip(benchmark.candidates.to_pylist(), scores, strict=True)
+    ]
+    path = write_csv(tmp_path / "ids.csv", ids)
+    found = measured("--items", path, "--dataset", everything, "--benchmark", "all", "--out", tmp_path / "by-ids")
+    for part in ("rows", "fits", "cells"):
+        without_raw = [row for row in found[part] if row.get("kind") != "raw"]
+        assert unnamed(without_raw) == sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
+
+
+def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
+    scores = {"q0": (0.9, 0.1, 0.2, 0.8), "q1": (0.3, 0.1, 0.5, 0.2), "q2": (0.1, 0.6, 0.6, 0.0)}
+    rows = [
+        {"item": item, "protocol": "retrieval", "truth": place < 2, "score": score}
+        for item, values in scores.items()
+        for place, score in enumerate(values)
+    ]
+    row = find(measured("--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run"), "retrieval", "all")
+    assert (row["metric"], row["value"], row["ties"]) == ("R@1", pytest.approx(1 / 3, abs=1e-6), 1)
+    assert row["chance"] == pytest.approx(1 / 2)
+
+
+def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", own).exit_code == 0
+    benchmark = Dataset.open(drawn).benchmark()
+    pairs = pq.read_table(own / "scores.parquet").select(["image_id", "text_id", "score"]).to_pylist()
+    rows = {(row["image_id"], row["text_id"]): row["score"] for row in pairs}
+    matrix = pool_matrix(own, "grid")
+    of_pool = benchmark.items_of("retrieval")["item_id"].to_pylist()
+    images = sorted({row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in set(of_pool)})
+    for image, values in zip(images, matrix.tolist(), strict=True):
+        rows |= {
+            (image, text): value for text, value in zip(benchmark.pools["text_id"].to_pylist(), values, strict=True)
+        }
+    table = [{"scene_id": image, "text_id": text, "score": score} for (image, text), score in rows.items()]
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "scores.parquet")
+    found = measured("--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")
+    assert unnamed(found["rows"]) == unnamed(measure(own)["rows"])
+    assert score_command("report", tmp_path / "run").exit_code == 0
+    assert "<img" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_of_something_else_and_wrong_options_are_one_sentence(labels: Path, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "notes.txt").write_text("mine")
+    refused = score_command("measure", "--items", labels, "--out", tmp_path / "kept")
+    assert_one_sentence(refused, "is not empty and holds no scores from elsewhere; choose another --out.")
+    assert (tmp_path / "kept" / "notes.txt").read_text() == "mine"
+    assert_one_sentence(score_command("measure"), "Expected RUNS or --items")
+    assert_one_sentence(score_command("measure", tmp_path, "--items", labels), "Expected RUNS or --items")
+    assert_one_sentence(score_command("measure", tmp_path, "--probabilities"), "--probabilities belongs to --items")
+    assert_one_sentence(score_command("measure", "--items", labels, "--channel", "itm"), "--channel belongs to RUNS")
+
+
+def test_the_same_folder_may_be_written_again(labels: Path, tmp_path: Path) -> None:
+    first = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "one")
+    second = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "two")
+    assert unnamed(first["rows"]) == unnamed(second["rows"])
+    assert [path.name for path in (tmp_path / "run" / "benchmarks").iterdir()] == ["two"]

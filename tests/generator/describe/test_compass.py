@@ -1,0 +1,147 @@
+import random
+from collections import Counter
+
+from generator.base.streams import Stream
+from generator.describe.captioner import Captioner
+from generator.describe.items import Item
+from generator.describe.protocols.compass import Integration, Skill
+from generator.holdout.blocks import draw_block
+from generator.language.complexity import cells
+from generator.language.truth import Axes
+from tests.generator.describe.samples import CELLS, Sample, by_slot, items_of, scenes, sizes
+from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
+
+
+def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sample]) -> None:
+    checked = 0
+    for scene, _, item in sampled:
+        if item.protocol != "integration":
+            continue
+        form = by_slot(item, "c")[0].text.form
+        n = form.n_objects + form.n_attributes + form.n_relations
+        negatives = by_slot(item, "n")
+        assert len(negatives) == n
+        parts = [by_slot(item, f"d{i}") for i in range(1, n + 1)]
+        assert [part[1].changed for part in parts] == [each.changed for each in negatives]
+        assert all([c.truth for c in part] == [True, False] for part in parts)
+        for each in negatives:
+            (change,) = each.changed
+            _, kind, values = change.split(":")
+            old, new = values.split(">")
+            if kind == VOCABULARY.category:
+                assert new not in {o.category for o in scene.objects}
+            elif kind != "relation":
+                shown = [o.attributes[kind] for o in scene.objects]
+                assert shown.count(old) == 1
+                assert new not in shown
+        checked += 1
+    assert checked > 50
+
+
+def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_of_atoms() -> None:
+    """COMPASS, section 3.1: the same primitives are reused over levels and N."""
+    language = captioner(equal_familiarity=False)
+    protocols = [Integration(language, CELLS, one_subgraph=True), Skill(language, CELLS, one_subgraph=True)]
+    sizes: Counter[tuple[str, int]] = Counter()
+    for number, scene in scenes(12, 8, least=6):
+        shown = described(scene, scene_id=f"{number:06d}")
+        said = set()
+        for protocol in protocols:
+            for item in protocol.items(shown, Stream("texts", number)):
+                form = by_slot(item, "c")[0].text.form
+                ends = [
+                    (form.objects[r.subject].category, r.relation, form.objects[r.object].category)
+                    for r in form.relations
+                ]
+                said |= set(ends)
+                sizes[form.level, form.n_objects + form.n_attributes + form.n_relations] += 1
+        if shown.subgraph is None:  # all its categories occur twice
+            assert not shown.unique_objects
+            continue
+        whole = shown.subgraph.form
+        assert said <= {
+            (whole.objects[r.subject].category, r.relation, whole.objects[r.object].category) for r in whole.relations
+        }
+    assert {n for level, n in sizes if level == "OA"} >= set(range(2, 9))
+    assert {n for level, n in sizes if level == "OAR"} >= set(range(4, 9))
+
+
+def test_an_item_has_four_negatives(sampled: list[Sample]) -> None:
+    assert sizes(sampled, "skill") == {"targeted": {4}}
+
+
+def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[Sample]) -> None:
+    kinds = {"object": {VOCABULARY.category}, "attribute": set(VOCABULARY.attributes), "relation": {"relation"}}
+    items: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for item in items_of(sampled, "skill"):
+        assert item.skill is not None
+        changed = [each.changed[0].split(":")[:2] for each in by_slot(item, "n")]
+        assert {kind for _, kind in changed} <= kinds[item.skill]
+        items[item.skill] += 1
+        places[item.skill] += len({tuple(each) for each in changed})
+    assert min(items[skill] for skill in kinds) > 5
+    assert places.total() > 1.5 * items.total()
+
+
+def test_values_of_published_attribute_foils_are_on_no_object_of_the_scene(sampled: list[Sample]) -> None:
+    """COMPASS, section 3.2; by default they may be another object's."""
+    found = 0
+    published = Skill(captioner(equal_familiarity=False), CELLS, absent_values=True)
+    for number, scene in scenes(150, 0):
+        shown = described(scene, scene_id=f"{number:06d}")
+        values = [set(thing.attributes.values()) for thing in scene.objects]
+        for item in published.items(shown, Stream("texts", number)):
+            if item.skill == "attribute":
+                found += 1
+                for foil in by_slot(item, "n"):
+                    _, _, change = foil.changed[0].split(":")
+                    old, new = change.split(">")
+                    assert not any(new in own for own in values)
+                    assert sum(old in own for own in values) == 1
+    assert found > 10
+    others = [
+        any(change.split(">")[1] in thing.attributes.values() for thing in each.scene.objects)
+        for each in sampled
+        if each.item.protocol == "skill" and each.item.skill == "attribute"
+        for foil in by_slot(each.item, "n")
+        for change in foil.changed
+    ]
+    assert sum(others) > 0.3 * len(others)
+
+
+def test_one_relation_may_be_changed_four_times() -> None:
+    """COMPASS, section 6.1: a primitive may be targeted several times. Four directions alone do not suffice for that."""
+    relations: Counter[int] = Counter()
+    holdout = draw_block("3x3", RELATIONS, 0)
+    cells_of_relations = cells(("OR",), (3, 6), {}, RELATIONS, 6)
+    published = Skill(Captioner(RELATIONS, holdout, False), cells_of_relations, any_relation=True)
+    draw = random.Random(1)
+    for number in range(60):
+        shown = described(
+            random_scene(draw, 3, 6, vocabulary=RELATIONS), scene_id=f"{number:06d}", vocabulary=RELATIONS
+        )
+        for item in published.items(shown, Stream("texts", number)):
+            if item.skill == "relation":
+                relations[len(by_slot(item, "c")[0].text.form.relations)] += 1
+                assert len({foil.text.form for foil in by_slot(item, "n")}) == 4
+                _check_no_foil_is_told_by_its_text(item)
+    assert relations[1] > 5
+    few = Skill(captioner(), CELLS, any_relation=True)
+    for number, scene in scenes(20, 2):
+        for item in few.items(described(scene), Stream("texts", number)):
+            assert item.skill != "relation" or len(by_slot(item, "c")[0].text.form.relations) > 1
+
+
+def _check_no_foil_is_told_by_its_text(item: Item) -> None:
+    """Where a caption has several relations, its foils have stacks as rarely, and an object has one relation of a slot."""
+    (caption,) = by_slot(item, "c")
+    if len(caption.text.form.relations) == 1:
+        return
+    axes = Axes(RELATIONS)
+    for foil in by_slot(item, "n"):
+        links = foil.text.form.relations
+        ends = [(end, axes.slots[axes.axis_of(link.relation)]) for link in links for end in (link.subject, link.object)]
+        assert len(set(ends)) == len(ends)
+        old, new = foil.changed[0].split(":")[-1].split(">")
+        assert (new in ("on", "beneath")) == (old in ("on", "beneath"))

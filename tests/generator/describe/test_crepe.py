@@ -1,0 +1,117 @@
+from collections import Counter
+
+import pytest
+
+from generator.base.streams import Stream
+from generator.describe.captioner import Captioner
+from generator.describe.items import Candidate
+from generator.describe.protocols.crepe import Systematicity
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import UNSEEN_ATOMS
+from generator.language.familiarity import count_triples, names_absent
+from tests.generator.describe.samples import Sample, by_slot, items_of, samples, scenes, sizes
+from tests.generator.scenes import HOLDOUT, VOCABULARY, described
+
+
+def test_sets_of_systematicity_have_the_published_sizes(sampled: list[Sample]) -> None:
+    assert sizes(sampled, "systematicity") == {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}
+
+
+def test_every_caption_is_asked_raw_too(sampled: list[Sample]) -> None:
+    captions: dict[str, set[object]] = {}
+    for item in items_of(sampled, "systematicity"):
+        captions.setdefault(item.kind, set()).update(c.text for c in by_slot(item, "c"))
+    assert captions["atom"] == captions["comp"] == captions["both"] <= captions["raw"]
+
+
+def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
+    found = items_of(sampled, "systematicity")
+    forms = [by_slot(item, "c")[0].text.form for item in found]
+    assert {form.n_objects for form in forms} == {1, 2, 3}
+    assert all(list(mention.values) == [HOLDOUT.kind] for form in forms for mention in form.objects)
+
+
+def test_comp_foils_split_a_compound_over_two_objects(sampled: list[Sample]) -> None:
+    for item in items_of(sampled, "systematicity", "comp"):
+        caption = by_slot(item, "c")[0].text.form
+        for foil in by_slot(item, "n"):
+            assert foil.kind == "comp"
+            assert foil.text.form.n_objects == caption.n_objects + 1
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_held_out_relations_are_compounds_too(equal: bool) -> None:
+    """CREPE's compounds are of attributes and of relations; a foil splits a relation over two, each with one atom replaced."""
+    holdout = draw_block("relation:pair=2x40", VOCABULARY, 0)
+    protocol = Systematicity(Captioner(VOCABULARY, holdout, equal))
+    kinds: Counter[tuple[str | None, str]] = Counter()
+    for number, scene in scenes(120, 5):
+        shown = described(scene, scene_id=f"{number:06d}")
+        for item in protocol.items(shown, Stream("texts", number)):
+            kinds[item.skill, item.kind] += 1
+            caption = by_slot(item, "c")[0].text.form
+            assert (len(caption.relations) == 1) == (item.skill == "relation")
+            for foil in by_slot(item, "n"):
+                form = foil.text.form
+                if foil.kind == "comp" and item.skill == "relation":
+                    first, second = ({**caption_atoms(form, k)} for k in (0, 1))
+                    own = caption_atoms(caption, 0)
+                    wrong = [{name for name in own if part[name] != own[name]} for part in (first, second)]
+                    assert [len(names) for names in wrong] == [1, 1]
+                    assert wrong[0] != wrong[1]
+                    text = protocol.captioner.grammar.realise(form, foil.text.template)
+                    assert "second" not in text  # which no training text has
+                assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
+    assert min(kinds["relation", kind] for kind in ("raw", "atom", "comp", "both")) > 10
+    assert not equal or kinds["relation", "raw"] > kinds["relation", "atom"]  # a caption may lack foils
+
+
+def caption_atoms(form: object, k: int) -> dict[str, str]:
+    link = form.relations[k]  # type: ignore[attr-defined]
+    names = [form.objects[end].category for end in (link.subject, link.object)]  # type: ignore[attr-defined]
+    return {"subject": names[0], "relation": link.relation, "object": names[1]}
+
+
+def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
+    holdout = draw_block(["3x3", "atoms=1x2"], VOCABULARY, 0)
+    captioner = Captioner(VOCABULARY, holdout)
+    found = 0
+    for number, scene in scenes(60, 6):
+        shown = described(scene, UNSEEN_ATOMS, f"{number:06d}")
+        for item in Systematicity(captioner).items(shown, Stream("texts", number)):
+            found += 1
+            assert (item.kind, len(item.candidates)) == ("raw", 1)
+            assert names_absent(item.candidates[0].text.form, holdout)
+    assert found > 10
+
+
+def test_sets_have_the_published_sizes(sampled: list[Sample]) -> None:
+    assert sizes(sampled, "productivity") == {"atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}
+
+
+def test_the_set_of_all_has_five_foils_of_each_kind(sampled: list[Sample]) -> None:
+    found = items_of(sampled, "productivity", "all")
+    assert found
+    for item in found:
+        assert Counter(c.kind for c in by_slot(item, "n")) == {"atom": 5, "neg": 5, "swap": 5}
+
+
+def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
+    forms = [by_slot(item, "c")[0].text.form for item in items_of(sampled, "productivity")]
+    atoms = {form.n_objects + form.n_attributes + form.n_relations for form in forms}
+    assert min(atoms) == 4
+    assert max(atoms) == 12
+
+
+def denials(candidate: Candidate) -> int:
+    form = candidate.text.form
+    mentions = sum(bool(m.without) + (m.count == 0) for m in form.objects)
+    return mentions + sum(not link.holds for link in form.relations)
+
+
+def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
+    more = Counter[int]()
+    for item in items_of(list(samples(800, 3, least=4, names=["productivity"])), "productivity", "neg"):
+        more[denials(by_slot(item, "c")[0]) - denials(by_slot(item, "n")[0])] += 1
+    assert more.total() > 150
+    assert abs(sum(difference * n for difference, n in more.items())) / more.total() < 0.3

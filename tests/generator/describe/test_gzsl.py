@@ -1,0 +1,154 @@
+from collections import Counter
+
+import pytest
+
+from generator.base.streams import Stream
+from generator.describe.captioner import Captioner
+from generator.describe.protocols.gzsl import Gzsl, TrainingLabels
+from generator.describe.scenes import DescribedScene
+from generator.holdout.class_lists import OBJECTS, TASKS, draw_classes, published_classes
+from generator.holdout.holdout import Binding
+from generator.language.form import Form
+from generator.vocabulary.schema import read_vocabulary
+from tests.generator.describe.samples import Sample, by_slot, items_of, sizes
+from tests.generator.scenes import HOLDOUT, VOCABULARY, facts_of, scene_of
+
+HOLDOUTS = {str(each.task): each for each in draw_classes(["objects=3"], VOCABULARY, 0)}
+
+
+def language(task: str) -> Captioner:
+    return Captioner(VOCABULARY, HOLDOUTS[task], equal_familiarity=False)
+
+
+def scene(task: str, split: str, n: int) -> DescribedScene:
+    """A scene of the first labels of a split's list: `n` objects, the first is the label's target."""
+    holdout = HOLDOUTS[task]
+    labels = [each for each in holdout.classes if each.split == split]
+    if task == "relational":
+        triple = labels[0].triple
+        assert triple is not None
+        subject, relation, other = triple
+        names = [subject, other] if relation == "left" else [other, subject]
+        shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
+    else:
+        bindings = [each.bindings[0] for each in labels]
+        chosen: list[Binding] = []
+        for binding in bindings:
+            if len(chosen) < n and all(binding[0] != one[0] and binding[1] != one[1] for one in chosen):
+                chosen.append(binding)
+        shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
+    return DescribedScene("0", facts_of(shown), split, (True,) * n, label_order=tuple(range(n)))
+
+
+def kinds(task: str, n: int) -> list[str | None]:
+    found = language(task)
+    (item,) = Gzsl(found).items(scene(task, "ood_test", n), Stream(0))
+    assert item.kind == task
+    assert [c.truth for c in by_slot(item, "c")] == [True]
+    return [c.kind for c in by_slot(item, "n")]
+
+
+def test_single_labels_stand_against_all_others_of_every_list() -> None:
+    assert kinds("single", 1) == ["label"] * (len(HOLDOUTS["single"].classes) - 1)
+
+
+def test_two_objects_have_two_hard_negatives_and_two_distractors_of_their_list() -> None:
+    holdout = HOLDOUTS["two-object"]
+    assert kinds("two-object", 2) == [holdout.kind, holdout.category, "distractor", "distractor"]
+
+
+def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
+    shown = scene("three-object", "ood_test", 3)
+    (item,) = Gzsl(language("three-object")).items(shown, Stream(0))
+    assert item.kind == "three-object"
+
+    def said(form: Form) -> tuple[str, str]:
+        (mention,) = form.objects
+        ((_, value),) = mention.attributes
+        return value, str(mention.category)
+
+    (own,) = (said(c.text.form) for c in by_slot(item, "c"))
+    objects = [
+        (values["color"], thing) for values, thing in zip(shown.facts.values, shown.facts.categories, strict=True)
+    ]
+    assert own == objects[0]
+    false = [(c.kind, said(c.text.form)) for c in by_slot(item, "n")]
+    assert Counter(false[:4]) == Counter(
+        [("color", (value, own[1])) for value, _ in objects[1:]]
+        + [("shape", (own[0], thing)) for _, thing in objects[1:]]
+    )
+    listed = {each.bindings[0] for each in HOLDOUTS["three-object"].classes if each.split == "ood_test"}
+    drawn = [label for kind, label in false[4:] if kind == "distractor"]
+    assert len({*drawn}) == 2
+    assert {*drawn} <= listed - {*objects} - {label for _, label in false[:4]}
+
+
+def test_related_objects_have_a_flip_exchanged_ends_and_two_distractors() -> None:
+    assert kinds("relational", 2) == ["flip", "order", "distractor", "distractor"]
+
+
+@pytest.mark.parametrize("task", HOLDOUTS)
+def test_training_captions_are_the_label_of_the_image_alone(task: str) -> None:
+    shown = scene(task, "train", OBJECTS[task])
+    (item,) = TrainingLabels(language(task)).items(shown, Stream(0))
+    (caption,) = item.candidates
+    assert shown.decide(caption.text.form) is True
+    assert caption.text.template == "photo"
+    assert isinstance(caption.text.form, Form)
+
+
+def test_a_scene_that_no_list_names_has_no_item() -> None:
+    found = language("relational")
+    shown = scene("relational", "ood_test", 2)
+    shown.split = "train"
+    assert not list(Gzsl(found).items(shown, Stream(0)))
+    assert found.dropped == {"gzsl relational": 1}
+
+
+def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
+    """As published (section 4.4): also a label of the same two objects, such as the flipped relation, where the list has it."""
+    vocabulary = read_vocabulary("pearson2025")
+    holdout = dict(zip(TASKS, published_classes("pearson2025", vocabulary), strict=True))["relational"]
+    language = Captioner(vocabulary, holdout, equal_familiarity=False)
+    shown = scene_of(("sphere", {}), ("cylinder", {}), positions=[(-1.0, -1.0), (1.0, 1.0)], vocabulary=vocabulary)
+    facts = facts_of(shown, vocabulary)
+    asked: Counter[tuple[str | None, ...]] = Counter()
+    for seed in range(60):
+        shown_again = DescribedScene("0", facts, "ood_val", (True, True), label_order=(0, 1))
+        (item,) = Gzsl(language).items(shown_again, Stream(seed))
+        false = {c.text: c.kind for c in by_slot(item, "n")}
+        assert Counter(false.values()) == {"flip": 1, "order": 1, "distractor": 2}
+        zero_shot = by_slot(item, "zsl", False)
+        assert len({c.text for c in zero_shot}) == 2
+        asked[tuple(sorted(str(false[c.text]) for c in zero_shot))] += 1
+    assert set(asked) == {("distractor", "distractor"), ("distractor", "flip")}
+    assert 15 <= asked["distractor", "flip"] <= 45  # two of four labels
+
+
+def test_items_have_two_hard_negatives_and_two_distractors(sampled: list[Sample]) -> None:
+    assert sizes(sampled, "gzsl") == {"two-object": {4}, "relational": {4}}
+    hard = {"two-object": {HOLDOUT.kind, VOCABULARY.category}, "relational": {"flip", "order"}}
+    for item in items_of(sampled, "gzsl"):
+        kinds = Counter(c.kind for c in by_slot(item, "n"))
+        assert kinds.pop("distractor") == 2
+        assert set(kinds) == hard[item.kind]
+
+
+def test_labels_are_photos(sampled: list[Sample]) -> None:
+    assert {c.text.template for item in items_of(sampled, "gzsl") for c in item.candidates} == {"photo"}
+
+
+def test_the_zero_shot_question_about_a_relation_may_name_the_objects_of_the_image(sampled: list[Sample]) -> None:
+    """Its wrong labels are drawn from all labels, hard negatives among them; and all are asked in GZSL too."""
+    drawn = Counter[bool]()
+    for item in items_of(sampled, "gzsl", "relational"):
+        (own,) = by_slot(item, "c")
+        others = by_slot(item, "n")
+        hard = {c.text for c in others if c.kind != "distractor"}
+        assert [c.text for c in by_slot(item, "zsl", True)] == [own.text]
+        asked = {c.text for c in by_slot(item, "zsl", False)}
+        assert len(asked) == 2
+        assert asked <= {c.text for c in others}
+        drawn[bool(asked & hard)] += 1
+    assert drawn[False]
+    assert not any(by_slot(item, "zsl") for item in items_of(sampled, "gzsl", "two-object"))

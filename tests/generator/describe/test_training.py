@@ -1,0 +1,292 @@
+"""Training texts hold what evaluation asks: every word, number of atoms and template, and nothing that is held out."""
+
+import random
+from collections import Counter, defaultdict
+
+import pytest
+
+from bench.worlds import BENCHMARK, write_world
+from generator.base.errors import UserError
+from generator.base.streams import Stream
+from generator.dataset.reader import Benchmark, Dataset
+from generator.describe.benchmark import describe
+from generator.describe.captioner import Captioner
+from generator.describe.contrasts import NEGATIVES, POSITIVES, positive
+from generator.describe.items import Text
+from generator.describe.request import Request
+from generator.describe.scenes import DescribedScene
+from generator.describe.statistics import MeasuredCaptions, Mentioned, Statistics, parse_statistics
+from generator.describe.training import KINDS, TrainingTexts
+from generator.holdout.blocks import draw_block
+from generator.judge.verify import verify_dataset
+from generator.language.complexity import LeastUsed
+from generator.language.form import Form, Link, Mention
+from tests.generator.describe.samples import CELLS, by_slot, scenes
+from tests.generator.scenes import (
+    CATEGORIES,
+    HOLDOUT,
+    RELATIONS,
+    VOCABULARY,
+    captioner,
+    described,
+    facts_of,
+    random_scene,
+    scene_of,
+)
+
+FAMILIES = {"clevr-many": (3, 7), "clevr-relations": (2, 4), "pug": (2, 2)}
+COUNTS = {"train": 120, "val": 10, "seen": 40, "partial": 30, "unseen": 20}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def benchmark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """A benchmark of all protocols over a family, certified clean."""
+    root = tmp_path_factory.mktemp(request.param) / "dataset"
+    prepared = write_world(root, COUNTS, request.param, FAMILIES[request.param])
+    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, Request())
+    certificate = verify_dataset(root, None)[BENCHMARK]
+    assert certificate["status"] == "clean", certificate["findings"][:5]
+    return Dataset.open(root).benchmark(BENCHMARK)
+
+
+def _asked(benchmark: Benchmark, of: str) -> tuple[set[object], set[object]]:
+    """The values of a column of texts.parquet, or their words: in evaluation, and in training."""
+    protocol = {row["item_id"]: row["protocol"] for row in benchmark.items.to_pylist()}
+    rows = {row["text_id"]: row for row in benchmark.texts.to_pylist()}
+    asked = {row["text_id"] for row in benchmark.pools.to_pylist()}
+    trained = set()
+    for row in benchmark.candidates.to_pylist():
+        if protocol[row["item_id"]] == "train":
+            trained.add(row["text_id"])
+        elif of != "atoms" or row["slot"] == "c":
+            asked.add(row["text_id"])
+
+    def values(texts: set[str]) -> set[object]:
+        if of == "words":
+            return {
+                word for text in texts for word in rows[text]["text"].lower().replace(",", "").replace(".", "").split()
+            }
+        if of == "atoms":
+            return {sum(rows[text][f"n_{name}"] for name in ("objects", "attributes", "relations")) for text in texts}
+        return {rows[text]["template"] for text in texts}
+
+    return values(asked), values(trained)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("of", ["words", "atoms", "template"])
+def test_evaluation_asks_nothing_that_training_never_shows(benchmark: Benchmark, of: str) -> None:
+    asked, trained = _asked(benchmark, of)
+    assert len(asked) > 5
+    assert asked <= trained
+    assert benchmark.manifest["unknown_words"] == {}
+
+
+@pytest.mark.full
+def test_every_kind_is_in_every_family(benchmark: Benchmark) -> None:
+    item_kind = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
+    assert set(item_kind.values()) == set(KINDS)
+    found = defaultdict(set)
+    for row in benchmark.candidates.to_pylist():
+        if row["item_id"] in item_kind:
+            found[row["slot"]].add(row["kind"])
+    assert found == {"c": {None}, "n": set(NEGATIVES), "p": set(POSITIVES)}
+
+
+def _texts(**options: object) -> TrainingTexts:
+    return TrainingTexts(captioner(), CELLS, **options)  # type: ignore[arg-type]
+
+
+def test_kinds_negatives_and_positives_are_those_asked_for() -> None:
+    training = _texts(kinds=("graded", "plain"), negatives=("neg", "swap"), positives=("replace",))
+    kinds, negatives, positives = set(), set(), set()
+    for number, scene in scenes(40, 2, 2, 6):
+        for item in training.items(described(scene, "train"), Stream(number)):
+            kinds.add(item.kind)
+            negatives |= {each.kind for each in by_slot(item, "n")}
+            positives |= {each.kind for each in by_slot(item, "p")}
+    assert (kinds, negatives, positives) == ({"graded", "plain"}, {"neg", "swap"}, {"replace"})
+
+
+def test_every_negative_and_positive_belongs_to_the_caption_of_its_item() -> None:
+    training = _texts()
+    for number, scene in scenes(60, 3, 1, 6):
+        for item in training.items(described(scene, "train"), Stream(number)):
+            caption, *others = item.candidates
+            assert (caption.slot, caption.truth, caption.kind, caption.of) == ("c", True, None, None)
+            assert all(each.of == caption.text for each in others)
+            assert all(each.truth is (each.slot == "p") for each in others)
+            assert len({each.text for each in item.candidates}) == len(item.candidates)
+            assert len({(each.slot, each.kind) for each in others}) == len(others)
+
+
+def test_captions_of_statistics_stand_alone_or_beside_others() -> None:
+    asked = Statistics(0.5, 0.5, 0.0)
+    assert _texts(kinds=(), statistics=asked).kinds == ("statistics",)
+    both = _texts(kinds=("plain",), statistics=asked)
+    assert both.kinds == ("plain", "statistics")
+    for number, scene in scenes(20, 2, 3, 5):
+        shown = described(scene, "train")
+        shown.salience = (0.0,) * len(scene.objects)
+        list(both.items(shown, Stream(number)))
+    assert both.report()["captions"] == 20
+    assert _texts().report() == {}
+
+
+@pytest.mark.parametrize("template", ["spare", "there-is", "clauses"])
+def test_a_requested_template_says_what_it_can(template: str) -> None:
+    training = TrainingTexts(captioner(template=template), CELLS, ("plain", "relations"), positives=())
+    found = defaultdict(set)
+    for number, scene in scenes(40, 6, 2, 3):
+        for item in training.items(described(scene, "train"), Stream(number)):
+            found[item.kind] |= {each.text.template for each in item.candidates}
+    if template == "clauses":
+        assert found["relations"] == {"clauses"}
+        assert len(found["plain"]) > 1
+    else:
+        assert template in found["plain"]
+        assert template not in found["relations"]
+
+
+@pytest.mark.parametrize(
+    ("density", "completeness", "saliency"), [(0.5, 0.7, 1.0), (0.2, 0.4, 0.0), (1.0, 1.0, 0.5), (0.0, 0.1, 0.0)]
+)
+def test_captions_have_the_statistics_asked_for(density: float, completeness: float, saliency: float) -> None:
+    asked = parse_statistics(f"density={density},completeness={completeness},saliency={saliency}")
+    assert asked == Statistics(density, completeness, saliency)
+    captions = MeasuredCaptions(asked, VOCABULARY)
+    for number, scene in scenes(600, 11, 4, 8):
+        shown = described(scene, "train", f"{number:06d}")
+        shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
+        assert shown.decide(captions.draw(shown, Stream("train", number))) is True
+    found = captions.mentioned.to_dict()
+    assert found["captions"] == 600
+    assert abs(found["density"] - density) < 0.02
+    # every caption mentions at least one object
+    assert abs(found["completeness"] - max(completeness, 0.17)) < 0.02
+    lean = found["completeness_salient_half"] - found["completeness_other_half"]
+    if completeness < 1:
+        assert lean > 0.3 if saliency == 1 and completeness > 0.3 else abs(lean) < 0.1
+
+
+def test_shares_of_nothing_are_none() -> None:
+    assert Mentioned().to_dict()["density"] is None
+
+
+@pytest.mark.parametrize("spec", ["density", "density=2", "colour=1", "density=x", "density=nan"])
+def test_captions_that_make_no_sense_are_refused(spec: str) -> None:
+    with pytest.raises(UserError, match="Expected --captions"):
+        parse_statistics(spec)
+
+
+HELD = (HOLDOUT.objects[0], HOLDOUT.values[0])
+FREE = (
+    next(name for name in CATEGORIES if name not in HOLDOUT.objects),
+    next(value for value in ("red", "blue", "gray", "green", "cyan") if value not in HOLDOUT.values),
+)
+
+
+@pytest.mark.parametrize("exposed", [False, True])
+def test_negatives_name_held_out_bindings_only_when_exposed(exposed: bool) -> None:
+    """Exchanged, the values give a held-out binding; replaced, they need not."""
+    scene = described(scene_of((HELD[0], {HOLDOUT.kind: FREE[1]}), (FREE[0], {HOLDOUT.kind: HELD[1]})), "train")
+    training = _texts(kinds=("plain",), negatives=("swap", "replace"), exposed_negatives=exposed)
+    for item in training.items(scene, Stream(0)):
+        assert {each.kind for each in by_slot(item, "n")} == ({"swap", "replace"} if exposed else {"replace"})
+
+
+def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:
+    """A replaced value or category stays on its side of the block, a category that several objects have stays, no two
+    objects become equal, and no relation becomes its opposite."""
+    found: Counter[str] = Counter()
+    training = _texts(negatives=("replace",), positives=())
+    for number, scene in scenes(150, 3, 3, 5):
+        shown = described(scene, "train")
+        for item in training.items(shown, Stream(number)):
+            for foil in by_slot(item, "n"):
+                _, kind, change = foil.changed[0].split(":")
+                old, new = change.split(">")
+                if kind in (HOLDOUT.kind, HOLDOUT.category):
+                    sides = HOLDOUT.values if kind == HOLDOUT.kind else HOLDOUT.objects
+                    assert (old in sides) == (new in sides)
+                assert kind != HOLDOUT.category or shown.facts.categories.count(old) == 1
+                assert kind != "relation" or VOCABULARY.relations[old].opposite != new
+                assert len({*foil.text.form.objects}) == len(foil.text.form.objects)
+                found[kind] += 1
+    assert min(found[kind] for kind in (HOLDOUT.kind, HOLDOUT.category, "relation")) > 20
+
+
+def _way(form: Form) -> str:
+    denied = any(m.without or not m.count for m in form.objects) or any(not link.holds for link in form.relations)
+    said = "whole denied" if form.negated else "denied" if denied else "asserted"
+    return said + (", environment" if form.environment else "")
+
+
+def test_graded_captions_deny_as_often_as_their_negatives() -> None:
+    training = _texts(kinds=("graded",), negatives=("neg",), positives=())
+    true, false, sizes = Counter[str](), Counter[str](), set()
+    for number, scene in scenes(400, 4, 1, 8):
+        for item in training.items(described(scene, "train"), Stream(number)):
+            (caption,) = by_slot(item, "c")
+            form = caption.text.form
+            true[_way(form)] += 1
+            false.update(_way(foil.text.form) for foil in by_slot(item, "n"))
+            sizes.add(form.n_objects + form.n_attributes + form.n_relations)
+    assert set(true) == {"asserted", "asserted, environment", "denied", "denied, environment", "whole denied"}
+    assert sizes == set(range(1, 13))
+    assert sum(training.report()["graded"].values()) == true.total()
+    for way in true:
+        assert abs(true[way] - false[way]) < 0.1 * true.total(), way
+
+
+def test_all_relations_of_a_family_are_said_about_equally_often() -> None:
+    language = Captioner(RELATIONS, draw_block("3x3", RELATIONS, 0))
+    training, draw = TrainingTexts(language, CELLS, ("relations",), positives=()), random.Random(0)
+    found: Counter[str] = Counter()
+    for n in range(400):
+        scene = random_scene(draw, 2, 6, vocabulary=RELATIONS)
+        shown = DescribedScene(str(n), facts_of(scene, RELATIONS), "train", (False,) * len(scene.objects))
+        for item in training.items(shown, Stream(n)):
+            found[item.candidates[0].text.form.relations[0].relation] += 1
+    assert set(found) == set(RELATIONS.relations)
+    general = [n for name, n in found.items() if name not in ("on", "beneath")]  # few random scenes have stacks
+    assert max(general) - min(general) <= 2
+
+
+def test_plain_captions_name_all_objects_in_both_orders() -> None:
+    training, grammar = _texts(kinds=("plain",)), captioner().grammar
+    for objects, said in (
+        (("cube", "cone", "cube"), ["two red cubes and a red cone"]),
+        (("cube", "cone"), ["a red cube and a red cone", "a red cone and a red cube"]),
+    ):
+        scene = described(scene_of(*((name, {"color": "red"}) for name in objects)), "train")
+        forms = [item.candidates[0].text.form for item in training.items(scene, Stream(0))]
+        assert [grammar.realise(form, "a-and-a") for form in forms] == said
+
+
+RED = (("color", "red"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "said"),
+    [
+        ("swap", Form((Mention("cube", RED), Mention("cone"))), {"a cone and a red cube"}),
+        ("swap", Form((Mention("cube", RED), Mention("cone"), Mention("arch", count=0))), {"a cone, a red cube and no arch"}),
+        ("replace", Form((Mention("cube", RED), Mention("cone"))), {"a red block and a cone", "a crimson cube and a cone"}),
+        ("converse", Form((Mention("cube", RED), Mention("cone")), (Link(0, "left", 1),)), {"A cone is to the right of a red cube."}),
+        ("swap", Form((Mention("cube", RED), Mention("cone")), (Link(0, "left", 1),)), set()),
+        ("converse", Form((Mention("cube", RED),)), set()),
+        (
+            "converse",
+            Form((Mention("cube"), Mention("cone"), Mention("arch")), (Link(0, "left", 1), Link(1, "front", 2))),
+            {
+                "A cone is to the right of a cube and in front of an arch.",
+                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the cone.",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_positives_say_the_same_otherwise(kind: str, form: Form, said: set[str]) -> None:
+    grammar, template = captioner().grammar, "clauses" if form.relations else "a-and-a"
+    made = (positive(kind, Text(form, template), VOCABULARY, None, LeastUsed(), Stream(seed)) for seed in range(20))
+    assert {grammar.realise(text.form, text.template, dict(text.wording)) for text in made if text} == said

@@ -1,0 +1,55 @@
+import pytest
+
+from generator.base.streams import Stream
+from generator.language.complexity import LeastUsed
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar
+from generator.language.wording import Dialect, rephrased, synonyms, words_of
+from tests.generator.scenes import VOCABULARY
+
+RED, BLUE = (("color", "red"),), (("color", "blue"),)
+FORM = Form((Mention("cube", RED), Mention("sphere", BLUE)), (Link(0, "left", 1),))
+
+
+def test_what_a_form_says_and_by_which_words_else() -> None:
+    assert [(kind, name) for _, kind, name in words_of(FORM, VOCABULARY)] == [
+        ("shape", "cube"), ("color", "red"), ("shape", "sphere"), ("color", "blue"), ("relation", "left"),
+    ]  # fmt: skip
+    assert synonyms("color", "red", VOCABULARY) == ("crimson",)
+    assert synonyms("shape", "sphere", VOCABULARY) == ("ball",)
+    assert synonyms("relation", "left", VOCABULARY) == ("left of", "on the left side of")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
+    dialect = Dialect(VOCABULARY, LeastUsed(), Stream(seed))
+    swapped = Form((Mention("cube", BLUE), Mention("sphere", RED)), FORM.relations)
+    one, other = ({name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)} for form in (FORM, swapped))  # fmt: skip
+    assert one == other
+
+
+def test_all_synonyms_are_used() -> None:
+    used = LeastUsed()
+    words = {word for n in range(40) for _, word in Dialect(VOCABULARY, used, Stream(n)).wording(FORM)}
+    assert words == {"block", "ball", "crimson", "sapphire", "left of", "on the left side of"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_word_is_said_otherwise(seed: int) -> None:
+    grammar, stream = Grammar(VOCABULARY), Stream(seed)
+    wording = Dialect(VOCABULARY, LeastUsed(), stream).wording(FORM)
+    other = rephrased(FORM, wording, VOCABULARY, LeastUsed(), stream)
+    assert other is not None
+    assert len({*wording} ^ {*other}) in (1, 2)  # a synonym for the usual word or back, or one for another
+    assert len({place for place, _ in {*wording} ^ {*other}}) == 1
+    assert grammar.realise(FORM, "clauses", dict(other)) != grammar.realise(FORM, "clauses", dict(wording))
+
+
+def test_a_declared_plural_has_no_synonym() -> None:
+    assert [
+        name for _, _, name in words_of(Form((Mention("cross", count=2), Mention("sphere", count=2))), VOCABULARY)
+    ] == ["sphere"]
+
+
+def test_words_without_synonyms_stay() -> None:
+    assert rephrased(Form((Mention("cone"),)), (), VOCABULARY, LeastUsed(), Stream(0)) is None

@@ -1,0 +1,134 @@
+"""Landscapes: ground, water, rooms and props where they are declared, and what they are built from."""
+
+from collections import Counter
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from generator.vocabulary.environments import PropType
+from generator.vocabulary.materials import FloorSpec, WallSpec
+from generator.vocabulary.schema import read_vocabulary
+
+PUG = read_vocabulary("pug")
+
+
+def sheets(name: str) -> list[Any]:
+    from generator.render.blender.terrain import Terrain
+
+    terrain = Terrain(PUG.environments[name], 10.0)
+    (ground, faces), colors = terrain.sheet()
+    return [ground, faces, colors, terrain.water()[0][0], terrain.half_breadth(20.0)]
+
+
+def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) -> None:
+    ground, faces, colors, _, half = in_blender(sheets, "mountains")
+    vertices = np.array(ground)
+    near = np.abs(vertices[:, 1]) < 5
+    assert near.sum() > 100
+    assert np.abs(vertices[near, 2]).max() < 1e-9
+    assert vertices[:, 2].max() > 1
+    assert len(colors) == len(vertices)
+    assert np.max(faces) == len(vertices) - 1
+    assert half == 8 + 0.8 * 30
+
+
+def test_water_lies_below_the_ground(in_blender: Any) -> None:
+    name = next(name for name, each in PUG.environments.items() if each.water)
+    water = np.array(in_blender(sheets, name)[3])
+    assert (water[:, 2] < 0).all()
+    dry = next(name for name, each in PUG.environments.items() if not each.water)
+    assert in_blender(sheets, dry)[3] == []
+
+
+ROOM = {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]}
+
+
+def panels() -> list[Any]:
+    from generator.base.streams import Stream
+    from generator.render.blender.scenery import build_room
+    from generator.vocabulary.environments import RoomSpec
+
+    return [mesh[0] for mesh, _ in build_room(RoomSpec.model_validate(ROOM), 12.0, Stream("room"))]
+
+
+def test_walls_stand_where_they_are_declared(in_blender: Any) -> None:
+    found = [np.array(each) for each in in_blender(panels)]
+    vertices = np.concatenate(found)
+    assert abs(vertices[:, 2].max() - 6) < 0.1
+    assert abs(np.abs(vertices[:, 0]).max() - 8.5) < 0.1
+    assert vertices[:, 1].min() > -12 - 0.1
+    middle = [
+        each
+        for each in found
+        if each[:, 0].min() < 0.5 < each[:, 0].max() and each[:, 2].min() < 3.3 < each[:, 2].max()
+    ]
+    assert not middle  # one looks through the window there
+
+
+def built(prop_type: str, seed: int) -> list[Any]:
+    from generator.base.streams import Stream
+    from generator.render.blender.scenery import build_prop
+
+    return build_prop(prop_type, ["#808080", "#404040"], Stream(seed))
+
+
+@pytest.mark.parametrize("prop_type", get_args(PropType))
+def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(in_blender: Any, prop_type: str) -> None:
+    one, again, other = (in_blender(built, prop_type, seed) for seed in (0, 0, 1))
+    assert one == again != other
+    vertices = np.concatenate([mesh[0] for mesh, _ in one])
+    assert 0.5 < vertices[:, 2].max() < 1.4
+    assert -0.5 < vertices[:, 2].min() < 0.2
+    assert all(0 <= channel <= 1 for _, color in one for channel in color)
+
+
+def shapes() -> dict[str, Any]:
+    from generator.base.streams import Stream
+    from generator.render.blender.meshes import box, lump, moved, revolved
+
+    return {
+        "box": box((1.0, 2.0, 3.0), (2.0, 4.0, 6.0)),
+        "lump": lump(Stream("a"), (0, 0, 1), (1.0, 2.0, 0.5), 0.2),
+        "cone": revolved([(1.0, 0.0), (0.5, 2.0)], 8, [(0.0, 0.0), (0.3, 0.0)]),
+        "moved": moved(box((1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), (5.0, 6.0, 7.0), 2.0, np.pi / 2),
+    }
+
+
+def test_primitives_are_where_they_should_be(in_blender: Any) -> None:
+    found = in_blender(shapes)
+    vertices = {name: np.array(mesh[0]) for name, mesh in found.items()}
+    np.testing.assert_allclose([vertices["box"].min(0), vertices["box"].max(0)], [[0, 0, 0], [2, 4, 6]])
+    distance = np.linalg.norm((vertices["lump"] - [0, 0, 1]) / [1, 2, 0.5], axis=1)
+    assert 0.8 <= distance.min() < 0.95 < distance.max() <= 1
+    np.testing.assert_allclose(vertices["cone"][8:, 0].mean(), 0.3)
+    np.testing.assert_allclose(vertices["moved"], [[5, 8, 7]] * 8, atol=1e-12)
+    for name in ("box", "lump"):
+        edges = Counter((face[i - 1], face[i]) for face in found[name][1] for i in range(len(face)))
+        assert all(edges[b, a] == n == 1 for (a, b), n in edges.items()), name
+
+
+WALL = WallSpec(distance=10.0, direction=90.0, breadth=30.0, bend=4.0, rise=2.0, height=8.0)
+
+
+def vertices(spec: dict[str, Any]) -> list[list[float]]:
+    from generator.render.blender.landscape import build_floor
+
+    mesh = build_floor(FloorSpec.model_validate(spec))
+    assert len(mesh.materials) == 1
+    return [list(v.co) for v in mesh.vertices]
+
+
+def test_a_plane_lies_at_the_height_of_the_ground(in_blender: Any) -> None:
+    plane = np.array(in_blender(vertices, FloorSpec().model_dump()))
+    assert plane[:, 2].tolist() == [0] * 4
+    assert np.ptp(plane, axis=0).tolist() == [100, 100, 0]
+
+
+def test_a_wall_rises_where_it_is_declared(in_blender: Any) -> None:
+    sheet = np.array(in_blender(vertices, FloorSpec(wall=WALL).model_dump()))
+    np.testing.assert_allclose(sheet[:, 1].max(), 10, atol=1e-5)
+    np.testing.assert_allclose(sheet[:, 2].max(), 10, atol=1e-5)  # rise and height
+    np.testing.assert_allclose(np.ptp(sheet[:, 0]), 30, atol=1e-5)
+    assert np.abs(sheet[sheet[:, 1] < 6 - 1e-4, 2]).max() < 1e-6  # flat up to the bend
+    assert (np.diff(sheet[::2, 2]) >= 0).all()

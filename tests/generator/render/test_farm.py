@@ -1,0 +1,168 @@
+"""Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python instead of
+Blender.
+"""
+
+import ast
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.base.errors import UserError
+from generator.base.process import AnsweringProcess, ProcessEndError
+from generator.render.farm.pool import Farm
+from generator.render.farm.process import Limits
+from generator.scene.planned import Planned
+from tests.hostile_folder import make_hostile
+from tests.paths import CHECKOUT
+
+WORKER = """
+import json, os, signal, sys, time
+setup = json.loads(sys.stdin.readline())
+log = open(setup["log"], "a", buffering=1)
+if "die early" in setup:
+    os.abort()
+print(json.dumps({"ready": {}}), flush=True)
+for line in sys.stdin:
+    job = json.loads(line)
+    scene_id, what = job["scene_id"], job["environment"]
+    log.write(f"{scene_id} {os.getpid()}\\n")
+    first = open(setup["log"]).read().count(scene_id + " ") == 1
+    what, once = what.removesuffix(" once"), what.endswith(" once")
+    if first or not once:
+        if what == "crash":
+            os.abort()
+        if what == "hang":
+            time.sleep(1000)
+        if what == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "fail":
+            print(json.dumps({"failed": "no luck"}), flush=True)
+            continue
+        if what == "broken":
+            print(json.dumps({"broken": "The disk is full"}), flush=True)
+            continue
+        if what == "final":
+            print(json.dumps({"failed": "no room", "final": True}), flush=True)
+            continue
+    time.sleep(setup.get("pause", 0))
+    print(json.dumps({"scene": {"scene_id": scene_id}}), flush=True)
+"""
+
+
+@pytest.fixture
+def farm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lets the farm start the worker above; returns the log of (scene, process)."""
+    (tmp_path / "worker.py").write_text(WORKER)
+    (tmp_path / "python").write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path / 'worker.py'}\n")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    return tmp_path / "log"
+
+
+def jobs(*what: str) -> list[Planned]:
+    return [Planned(f"{i:03d}", f"cluster {i}", (), (), each) for i, each in enumerate(what)]
+
+
+def run(log: Path, *what: str, workers: int = 2, limits: Limits | None = None, **more: Any) -> dict[str, str | None]:
+    """The reason of failure of every scene, None for a rendered one."""
+    answers = list(Farm(workers).render(iter(jobs(*what)), len(what), {"log": str(log), **more}, limits))
+    found = {a["scene"]["scene_id"] if "scene" in a else a["scene_id"]: a.get("failed") for a in answers}
+    assert len(found) == len(answers) == len(what)
+    return found
+
+
+def processes(log: Path) -> dict[str, list[str]]:
+    """The processes that each scene was given to."""
+    found: dict[str, list[str]] = {}
+    for line in log.read_text().splitlines():
+        scene, process = line.split()
+        found.setdefault(scene, []).append(process)
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
+    found = run(
+        farm, "crash once", "", "fail once", "hang once", "", "killed once", workers=workers, limits=Limits(1.0)
+    )
+    assert set(found.values()) == {None}
+    tried = processes(farm)
+    assert [len(tried[f"{i:03d}"]) for i in range(6)] == [2, 1, 2, 2, 1, 2]
+    assert all(len(set(each)) == len(each) for each in tried.values())  # always another process
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_goes_wrong_twice_costs_one_scene(farm: Path, workers: int) -> None:
+    found = run(farm, "", "crash", "fail", "hang", "final", "", workers=workers, limits=Limits(0.5))
+    assert found["000"] is found["005"] is None
+    assert found["001"] == f"the render worker ended with code {-signal.SIGABRT}"
+    assert found["002"] == "no luck"
+    assert found["003"] == "the render worker gave no answer in 0 s"
+    assert found["004"] == "no room"
+    tried = processes(farm)
+    assert [len(tried[f"{i:03d}"]) for i in range(6)] == [1, 2, 2, 2, 1, 1]
+    assert all(len(set(each)) == len(each) for each in tried.values())
+
+
+def test_a_scene_whose_workers_are_always_killed_ends(farm: Path) -> None:
+    found = run(farm, "killed", "", workers=1)
+    assert found["001"] is None
+    assert found["000"] is not None
+    assert "is there enough memory?" in found["000"]
+    assert len(processes(farm)["000"]) == 20
+
+
+def test_workers_are_replaced_after_some_scenes_without_loss(farm: Path) -> None:
+    found = run(farm, *[""] * 100, workers=2, limits=Limits(scenes=10), pause=0.01)
+    assert set(found.values()) == {None}
+    tried = processes(farm)
+    assert all(len(each) == 1 for each in tried.values())
+    assert len({each[0] for each in tried.values()}) >= 4
+
+
+def test_workers_that_never_start_end_it(farm: Path) -> None:
+    with pytest.raises(UserError, match="Rendering cannot start: the render worker ended with code -6"):
+        run(farm, "", "", **{"die early": True})
+
+
+def test_a_broken_disk_ends_everything_in_one_sentence(farm: Path) -> None:
+    with pytest.raises(UserError, match=r"The disk is full\. Finished images are kept"):
+        run(farm, "", "broken", "")
+
+
+def test_no_worker_outlives_the_farm(farm: Path) -> None:
+    rendering = Farm(2).render(iter(jobs(*[""] * 50)), 50, {"log": str(farm)})
+    next(rendering)
+    rendering.close()
+    for process in {each for tried in processes(farm).values() for each in tried}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(process), 0)
+
+
+@pytest.mark.parametrize("module", ["worker", "asset_worker", "system"])
+def test_nothing_is_imported_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """The card of a dataset tells people to run commands in its folder."""
+    trace = make_hostile(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with AnsweringProcess(f"generator.render.blender.{module}") as process, suppress(ProcessEndError):
+        process.ask({"nonsense": True}, 60)  # it ends over its settings, or prints the devices
+    assert not trace.exists()
+
+
+def test_every_process_of_ours_leaves_the_working_directory_out() -> None:
+    started = [
+        ast.unparse(node)
+        for package in ("generator", "evaluator")
+        for path in (CHECKOUT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.List) and "sys.executable" in ast.unparse(node)
+    ]
+    assert len(started) == 3
+    assert all(each.startswith("[sys.executable, '-P', ") for each in started)

@@ -1,0 +1,160 @@
+"""The family pug: landscapes that leave no trace in one another, colours that read as themselves, animals seen from the
+side.
+"""
+
+import hashlib
+import math
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+from skimage.color import deltaE_ciede2000, rgb2lab
+
+from generator.base.errors import UserError
+from generator.dataset.outputs import decode
+from generator.placement.scenes import place_scene
+from generator.render.farm.pool import Farm
+from generator.render.settings import read_quality
+from generator.scene.planned import Planned
+from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.materials import Pattern
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+
+PUG = read_vocabulary("pug")
+PLAIN = PUG.painted_with("color")
+TEXTURED = PUG.painted_with("texture")
+WORLDS, COLORS, ANIMALS = list(PUG.environments), PUG.values("color"), list(PUG.objects)
+
+
+def planned(name: str, world: str, *things: tuple[str, str], vocabulary: Vocabulary = PLAIN) -> Planned:
+    """A scene of (animal, paint)."""
+    objects = tuple((animal, {vocabulary.tested: paint, "coat": "matt"}) for animal, paint in things)
+    return Planned(name, "", objects, tuple(range(len(things))), world)
+
+
+def render(
+    scenes: list[Planned], folder: Path, vocabulary: Vocabulary = PLAIN, side: int = 48, outputs: tuple[str, ...] = ()
+) -> None:
+    """Render scenes one after another in one worker."""
+    setup: dict[str, Any] = {
+        "vocabulary": vocabulary.toml(),
+        "seed": 0,
+        "width": side,
+        "height": side,
+        "folder": str(folder),
+        "outputs": outputs,
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
+    answers = list(Farm(1).render(scenes, len(scenes), setup))
+    assert all("scene" in answer for answer in answers), answers
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "images").iterdir())}
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "paints"), [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))]
+)
+def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, paints: list[str]) -> None:
+    scenes = [
+        planned(f"{i}", WORLDS[i], ("fox", paints[i]), ("elephant", paints[i - 1]), vocabulary=vocabulary)
+        for i in range(3)
+    ]
+    render(scenes, tmp_path / "one", vocabulary)
+    render(
+        [*scenes[::-1], planned("again", *WORLDS[:1], ("fox", paints[0]), vocabulary=vocabulary)],
+        tmp_path / "two",
+        vocabulary,
+    )
+    one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
+    assert len(set(one.values())) == 3
+    assert {name: two[name] for name in one} == one
+
+
+PAIRS = list(product(WORLDS, COLORS))
+SOME = [(WORLDS[i], COLORS[i]) for i in range(0, 8, 2)]
+
+
+def color_read(image: Path, mask: Path) -> str:
+    """The colour of the family that the brighter half of an object's pixels is nearest to, as under neutral light."""
+    neutral = np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
+    names = rgb2lab(np.where(neutral <= 0.0031308, 12.92 * neutral, 1.055 * neutral ** (1 / 2.4) - 0.055))
+    inside = ndimage.binary_erosion(
+        decode("masks", mask.read_bytes()) == 1
+    )  # at the edge pixels show the ground as well
+    pixels = rgb2lab(np.asarray(Image.open(image)))[inside]
+    lit = np.median(pixels[pixels[:, 0] >= np.median(pixels[:, 0])], axis=0)
+    return COLORS[int(deltaE_ciede2000(lit[None], names).argmin())]
+
+
+@pytest.mark.parametrize("pairs", [SOME, pytest.param(PAIRS, marks=pytest.mark.full)])
+def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+    scenes = [planned(f"{i}", world, (ANIMALS[i % 12], color)) for i, (world, color) in enumerate(pairs)]
+    render(scenes, tmp_path, side=128, outputs=("masks",))
+    for i, (world, color) in enumerate(pairs):
+        assert color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png") == color, world
+
+
+@pytest.mark.full
+def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None:
+    patterns = "".join(
+        f'{name} = {{ texture = {{ pattern = "{name}", scale = 0.2 }} }}\n' for name in get_args(Pattern)
+    )
+    text = PLAIN.toml().replace("[attributes.coat.", f"[attributes.pattern]\n{patterns}\n[attributes.coat.", 1)
+    vocabulary = parse_vocabulary(text, "mine.toml")
+    scenes = []
+    for name in get_args(Pattern):
+        [(animal, paint)] = planned(name, "meadow", ("elephant", "red")).objects
+        scenes.append(
+            replace(planned(name, "meadow"), objects=((animal, {**paint, "pattern": name}),), depth_order=(0,))
+        )
+    render(scenes, tmp_path, vocabulary, side=96, outputs=("masks",))
+    assert len(set(digests(tmp_path).values())) == len(scenes)
+    for name in get_args(Pattern):
+        assert color_read(tmp_path / "images" / f"{name}.png", tmp_path / "masks" / f"{name}.png") == "red", name
+
+
+def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
+    turns = []
+    for i in range(200):
+        scene = place_scene(planned(f"{i}", WORLDS[i % 8], ("fox", "red"), ("lion", "blue")), PLAIN, 0, 0, 224, 224)
+        for thing in scene.objects:
+            x, y = (a - b for a, b in zip(scene.camera.position[:2], thing.position[:2], strict=True))
+            turns.append(math.remainder(thing.heading - math.atan2(y, x), 2 * math.pi))
+    assert all(math.radians(65) - 1e-6 <= abs(turn) <= math.radians(115) + 1e-6 for turn in turns)
+    assert 160 <= sum(turn > 0 for turn in turns) <= 240
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("haze = 400", "hase = 400", "did you mean 'haze'?"),
+        ("dunes = { height", "dunes = { hight", "did you mean 'height'?"),
+        ('"rock", count', '"rok", count', "environments.desert.props.rocks.type"),
+        ("full = 45.0", "full = 4.0", "full = 4.0 should be farther than begins = 9.0"),
+        ("size = [0.2, 0.9]", "size = [0.9, 0.2]", "size = [0.9, 0.2] should have the lesser number first"),
+        (
+            "haze = 400 }\nground",
+            "haze = 400 }\nlamps.son = { type = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground",
+            "did you mean 'sun'?",
+        ),
+        ('ground = { colors = ["#d9b57c", "#c79d63"], grain = 0.8, bumps = 0.6 }\n', "", "reliefs needs a ground"),
+        ('paints = ["color", "texture"]', "", "'color' would not be seen"),
+        ('pattern = "blades"', 'pattern = "blade"', "attributes.texture.grass.texture.pattern"),
+        ("relief = 0.8", "releif = 0.8", "did you mean 'relief'?"),
+        (', colors = ["#2f5a1c", "#5c9a35", "#9ac75a"]', "", "give them to all or none"),
+    ],
+)
+def test_mistakes_in_worlds_and_textures_are_named(old: str, new: str, said: str) -> None:
+    text = vocabulary_text("pug")
+    assert old in text
+    with pytest.raises(UserError) as caught:
+        parse_vocabulary(text.replace(old, new, 1), "mine.toml")
+    assert said in caught.value.message
