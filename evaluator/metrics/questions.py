@@ -1,4 +1,5 @@
-"""Metrics of questions with a few candidates: each takes scores and says which questions are right, and which only ties decided.
+"""Metrics of questions with a few candidates: each takes scores and says which questions are right, and which only
+ties decided.
 
 Scores are float arrays whose first axis is the question; nan is no score and is never right.
 """

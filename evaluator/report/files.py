@@ -31,7 +31,8 @@ def latex_tables(results: Results) -> dict[str, str]:
 
 
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
-    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page`, as .csv and as .tex; returns both paths."""
+    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page`, as .csv and as .tex; returns both
+    paths."""
     marked = any(mark_of(entry) for entry in entries)
     columns = ("model", "benchmark", *LABELS)
     rows = [

@@ -18,8 +18,8 @@ from generator.dataset.reader import Benchmark, Dataset, World
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from elsewhere. splits: the
-    partitions that are the splits of `benchmark`, None where it has its own."""
+    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from
+    elsewhere. splits: the partitions that are the splits of `benchmark`, None where it has its own."""
 
     folder: Path
     record: dict[str, Any]
@@ -67,8 +67,8 @@ def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
 
 
 def split_run(folder: Path, partitions: Path) -> None:
-    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and `read_splits`, and for
-    a run on a dataset, whose splits say what its own training holds out."""
+    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and
+    `read_splits`, and for a run on a dataset, whose splits say what its own training holds out."""
     record = open_run(folder).record
     if record["dataset"] is not None:
         raise UserError(
@@ -100,8 +100,8 @@ class NamedRun:
 def read_named(source: str) -> NamedRun:
     """The run in the folder `source`, or of NAME=FOLDER, which names the model.
 
-    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of its own.
-    Raises UserError when there is no run, or one without results.
+    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of
+    its own. Raises UserError when there is no run, or one without results.
     """
     name, folder = split_name(source)
     run = open_run(folder)
