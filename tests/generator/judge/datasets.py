@@ -150,9 +150,9 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
         "status": "ok",
         "width": 1,
         "height": 1,
-        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], "visible_fraction_estimate": 1.0, **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
+        "objects": [{"amodal_box": [0, 0, 1, 1], "visible_fraction_estimate": 1.0, **thing, "attributes": list(thing["attributes"].items())} for thing in things],
         "relations": [
-            {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
+            {"subject": i, "relation": "left", "object": j} for i, j in pairs if j > i
         ],
         "scene": json.dumps({"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}),
     }  # fmt: skip
