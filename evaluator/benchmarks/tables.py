@@ -1,5 +1,6 @@
 """Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.items import strings
 from generator.base import parquet
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, check_file
 
+logger = logging.getLogger(__name__)
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_MANY = 0.02
 _LIMIT = 745.0
 """The log-odds of 1, beyond those of every other float64."""
 
@@ -89,6 +93,7 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
     """The column `score`, float64 (rows,), nan where it is empty; of probabilities their log-odds. Raises UserError."""
     values = numbers(table, "score", path)
     if not probabilities:
+        _hint_at_probabilities(values, path)
         return values
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
@@ -97,6 +102,17 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
             f"{outside[0] + 1}; leave --probabilities out."
         )
     return log_odds(values)
+
+
+def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
+    """Log that scores look like probabilities whose differences near 0 and 1 are lost as ties."""
+    known = values[~np.isnan(values)]
+    near = (known <= TOLERANCE) | (known >= 1 - TOLERANCE)
+    if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
+        logger.warning(
+            f"{near.sum():,} of the {len(known):,} scores of {path.name} are 0 or 1 within the tie tolerance, and all are "
+            "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds."
+        )
 
 
 def log_odds(probabilities: np.ndarray) -> np.ndarray:

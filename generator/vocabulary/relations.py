@@ -71,10 +71,10 @@ class Axis:
 
     def margin(self, rule: str, *poses: Pose, distance: float) -> float:
         """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it does not."""
-        negated = False
-        if self.arity == 2:
-            *poses, negated = self.asked(rule, *poses)
-        metres = self.measure(*poses, distance)
+        if self.arity > 2:
+            return round(self.measure(*poses, distance), 6)
+        one, other, negated = self.asked(rule, poses[0], poses[1])
+        metres = self.measure(one, other, distance)
         return round(-metres if negated else metres, 6)
 
 

@@ -103,3 +103,15 @@ def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
     path.write_text("score\n0.5\n1.5\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"got 1\.5 in row 2; leave --probabilities out"):
         scores(read_table(path), path, True)
+
+
+def test_probabilities_that_tie_near_0_and_1_are_hinted_at(caplog: pytest.LogCaptureFixture) -> None:
+    certain, spread, beyond = ([0.999999] * 5 + [0.5] * 5, [0.9, 0.5, 0.1], [0.999999] * 5 + [1.5])
+    for values in (spread, beyond):
+        scores(pa.table({"score": values}), Path("x.csv"), False)
+    assert not caplog.records
+    scores(pa.table({"score": certain}), Path("x.csv"), True)
+    assert not caplog.records
+    scores(pa.table({"score": certain}), Path("x.csv"), False)
+    assert "5 of the 10 scores of x.csv" in caplog.text
+    assert "--probabilities" in caplog.text
