@@ -173,7 +173,7 @@ def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
     for kind, values in vocabulary.attributes.items():
         for value in values:
             yield Form((Mention(objects[0], ((kind, value),)),)), "there-is"
-    for relation in vocabulary.relations:
+    for relation in vocabulary.pair_relations:
         yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
     for environment in vocabulary.environments:
         yield Form((Mention(objects[0]),), environment=environment), "there-is"
