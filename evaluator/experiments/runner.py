@@ -7,19 +7,27 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.experiments.stages import Stage
 from evaluator.provenance.exposure import RECORD
 from generator.base.errors import UserError
-from generator.base.lock import Lock
+from generator.base.files import locked
 
 logger = logging.getLogger(__name__)
 
 LOG, DONE = "log.txt", "done"
-_MAIN = "import sys; from {}.cli.main import main; main(prog_name={!r})"
+_MAIN = """
+import sys
+from pathlib import Path
+from generator.base.files import locked
+from {}.cli.main import main
+with locked(Path(sys.argv.pop(1))):
+    main(prog_name={!r})
+"""
 _PACKAGES = {"gen": "generator", "score": "evaluator"}
 _LINES, _SECONDS = 5, 10
 
@@ -72,38 +80,41 @@ def run_stage(stage: Stage, root: Path) -> Failure | None:
     """
     folder = root / stage.name
     folder.mkdir(parents=True, exist_ok=True)
-    with _lock(folder / ".lock", stage) as lock:
+    with _locked(folder / ".lock", stage):
+        with _locked(folder / ".command.lock", stage):
+            pass  # a command goes on when the process that started it is killed
         if is_done(stage, root):
             return None
         trained = (stage.out(root) / RECORD).exists()  # its process was killed before it could note so
         if stage.amended:
             _copy(stage.amended.out(root), stage.out(root))
-        if not trained and (code := _run(stage, root, lock)):
+        if not trained and (code := _run(stage, root)):
             return Failure(stage, code, folder / LOG)
         (folder / DONE).touch()
     return None
 
 
-def _lock(path: Path, stage: Stage) -> Lock:
+@contextmanager
+def _locked(path: Path, stage: Stage) -> Iterator[None]:
     try:
-        with Lock(path, "busy"):
+        with locked(path, "busy"):
             pass
     except UserError:
         logger.info(f"Another command works on {stage.name}; waiting until it ends.")
-    return Lock(path)
+    with locked(path):
+        yield
 
 
-def _run(stage: Stage, root: Path, lock: Lock) -> int:
+def _run(stage: Stage, root: Path) -> int:
     words = stage.arguments(root)
     main = _MAIN.format(_PACKAGES[words[0]], words[0])
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", main, *words[1:]],
+            [sys.executable, "-P", "-c", main, str(root / stage.name / ".command.lock"), *words[1:]],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            pass_fds=[lock.fileno()],  # if this process is killed, the lock is held until the command has ended
         )
         try:
             return process.wait()

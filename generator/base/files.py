@@ -6,21 +6,20 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, reason_of
 from generator.base.limits import MOST_JSON, MOST_LIST, MOST_TOML, check_file, read_text
 
 SUMS = "SHA256SUMS"
-ROW_GROUP = 50_000
-_BATCH, _GROUP_BYTES = 50, 8 << 20
+_BATCH, _GROUP_BYTES = 100, 8 << 20
 _MOST_DOTS = 200
 
 
@@ -70,96 +69,81 @@ def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema
     """
     draft = draft_of(path)
     try:
-        with pq.ParquetWriter(draft, schema, compression="zstd") as file:
-            for batches in _grouped(_batches(rows, schema)):
-                file.write_table(pa.Table.from_batches(batches, schema))
+        writer = TableWriter(draft, schema)
+        try:
+            writer.add_all(rows)
+        finally:
+            writer.close()
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _batches(rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    if isinstance(rows, pa.Table):
-        yield from rows.cast(schema).to_batches()
-        return
-    rest = iter(rows)
-    while chunk := list(islice(rest, _BATCH)):
-        yield pa.RecordBatch.from_pylist(chunk, schema)
-
-
-def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Row groups of about equal size in bytes, so that memory stays small however long rows are."""
-    group: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        group.append(batch)
-        size += batch.nbytes
-        if size >= _GROUP_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
 class TableWriter:
-    """Writes a Parquet file row by row, with one row group in memory at a time."""
+    """Writes a Parquet file row by row, with at most one row group of about 8 MiB in memory."""
 
     def __init__(self, path: Path, schema: pa.Schema):
-        self._schema, self._rows = schema, 0
+        self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
-        self._columns: list[list[Any]] = [[] for _ in schema]
+        self._rows: list[Sequence[Any]] = []
+        self._group: list[pa.RecordBatch] = []
 
     def add(self, row: Sequence[Any]) -> None:
         """Add a row, its values in the order of the schema."""
-        for column, value in zip(self._columns, row, strict=True):
-            column.append(value)
-        self._rows += 1
-        if self._rows >= ROW_GROUP:
-            self._flush()
+        self._rows.append(row)
+        if len(self._rows) == _BATCH:
+            self._end_batch()
 
     def add_all(self, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
         """Add many rows; columns that a row lacks are null."""
-        if isinstance(rows, pa.Table):
-            self._flush()
-            lacking = [field for field in self._schema if field.name not in rows.column_names]
-            for field in lacking:
-                rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-            self._file.write_table(rows.select(self._schema.names).cast(self._schema))
-            return
         names = self._schema.names
+        if isinstance(rows, pa.Table):
+            self._end_batch()
+            for field in self._schema:
+                if field.name not in rows.column_names:
+                    rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+            self._group += rows.select(names).cast(self._schema).to_batches()
+            self._end_group()
+            return
         for row in rows:
             self.add([row.get(name) for name in names])
 
     def close(self) -> None:
         """Write the remaining rows and close the file; a second call does nothing."""
         if self._file.is_open:
-            self._flush()
-            self._file.close()
+            try:
+                self._end_batch()
+                self._end_group()
+            finally:
+                self._file.close()
 
-    def abandon(self) -> None:
-        """Close the file without writing the remaining rows."""
-        if self._file.is_open:
-            self._file.close()
-
-    def _flush(self) -> None:
+    def _end_batch(self) -> None:
         if self._rows:
-            arrays = [pa.array(column, field.type) for column, field in zip(self._columns, self._schema, strict=True)]
-            self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-            self._columns, self._rows = [[] for _ in self._schema], 0
+            columns = zip(*self._rows, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+            self._rows = []
+            self._group.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+            if sum(batch.nbytes for batch in self._group) >= _GROUP_BYTES:
+                self._end_group()
+
+    def _end_group(self) -> None:
+        if self._group:
+            self._file.write_table(pa.Table.from_batches(self._group, self._schema))
+            self._group = []
 
 
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
     """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns its own digest.
 
-    `known` gives digests by relative path that need not be computed again. Hidden files, manifest.json and
-    verify.json are left out.
+    `known` gives digests by relative path that need not be computed again; these files need not exist. Hidden files,
+    manifest.json and verify.json are left out.
     """
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith(".") and path.name not in (SUMS, "manifest.json", "verify.json")
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    names = {name for name in there if not name.rpartition("/")[2].startswith(".")} | known.keys()
+    names -= {SUMS, "manifest.json", "verify.json"}
+    write_text(
+        folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(names))
     )
-    write_text(folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in names))
     return sha256(folder / SUMS)
 
 
@@ -173,6 +157,25 @@ def read_sums(folder: Path) -> dict[str, str]:
     except UnicodeDecodeError:
         raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+@contextmanager
+def locked(path: Path, busy: str | None = None) -> Iterator[None]:
+    """Context that holds the lock file `path`. Where another process holds it, wait for it.
+
+    `busy`: what to say in a UserError instead of waiting.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=-1 if busy is None else 0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UserError(str(busy)) from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held: who waits for it finds that it is gone and makes a new one
+        lock.release()
 
 
 class Record(dict[str, Any]):
@@ -286,45 +289,3 @@ def check_output(path: Path, mend: str = "choose another place") -> None:
     except OSError as error:
         reason = "it is a file" if isinstance(error, NotADirectoryError) else reason_of(error)
         raise UserError(f"Cannot write {path}: no file can be made in {folder} ({reason}); {mend}.") from None
-
-
-class SumsWriter:
-    """Collects the lines of SHA256SUMS on disk, one file for each subfolder, and joins them sorted.
-
-    The files of one subfolder must be added in order; subfolders may alternate. Used as a context; without `finish` it
-    leaves no files behind.
-    """
-
-    def __init__(self, folder: Path):
-        self._folder = folder
-        self._parts: dict[str, Path] = {}
-
-    def __enter__(self) -> "SumsWriter":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for part in self._parts.values():
-            part.unlink(missing_ok=True)
-
-    def add(self, path: str, digest: str) -> None:
-        """Add a file by its path below the folder, and its SHA-256."""
-        subfolder, slash, _ = path.partition("/")
-        part = self._parts.setdefault(subfolder + slash, self._folder / f".{SUMS}.{len(self._parts)}.{os.getpid()}")
-        with part.open("a", encoding="utf-8") as file:
-            file.write(f"{digest}  {path}\n")
-
-    def finish(self) -> str:
-        """Write SHA256SUMS, sorted by path; returns its own digest."""
-        draft = self._folder / f".{SUMS}.{os.getpid()}"
-        try:
-            with draft.open("wb") as whole:
-                for subfolder in sorted(self._parts):
-                    with self._parts[subfolder].open("rb") as part:
-                        while block := part.read(1 << 20):
-                            whole.write(block)
-            os.replace(draft, self._folder / SUMS)
-        finally:
-            draft.unlink(missing_ok=True)
-        return sha256(self._folder / SUMS)

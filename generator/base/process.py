@@ -12,6 +12,8 @@ from threading import Timer
 from types import TracebackType
 from typing import Any
 
+from typing_extensions import Self
+
 _OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
 _STOP = 60.0  # seconds that an idle process may take to end
 
@@ -44,7 +46,7 @@ class AnsweringProcess:
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
 
-    def __enter__(self) -> "AnsweringProcess":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -62,7 +64,10 @@ class AnsweringProcess:
             pass  # the process has ended, which the end of its stdout shows
 
     def answer(self, timeout: float) -> dict[str, Any]:
-        """Wait for the next answer. Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass."""
+        """Wait for the next answer.
+
+        Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass.
+        """
         watch = Timer(timeout, self._kill_hung)
         watch.start()
         line = self._output.readline()

@@ -1,17 +1,13 @@
 """The command `gen describe`."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from generator.base.commands import Bar, DatasetFolder, result, say
-from generator.base.errors import UserError
-from generator.cli.options import EXPOSED, FILE, JSON, REPLACE, SEED, given
+from generator.cli.options import EXPOSED, FILE, JSON, REPLACE, SEED, given_values
 from generator.describe.protocols.registry import protocol_names
-
-_OF_PRESET = ("protocols", "levels", "complexity", "template")
 
 
 @click.command()
@@ -93,63 +89,15 @@ _OF_PRESET = ("protocols", "levels", "complexity", "template")
 @REPLACE
 @JSON
 @click.pass_context
-def describe(
-    context: click.Context, dataset: Path, benchmark: str | None, name: str | None, preset: str | None, protocols: tuple[str, ...],
-    levels: tuple[str, ...], complexity: str, counts: str | None, training: tuple[str, ...], negatives: tuple[str, ...],
-    positives: tuple[str, ...], captions: str | None, template: str | None, exposed_negatives: bool, any_familiarity: bool,
-    without: Path | None, seed: int, replace: bool, as_json: bool,
-) -> None:  # fmt: skip
+def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool, **texts: Any) -> None:
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
     Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
     """
-    from generator.base.files import read_ids
-    from generator.base.paths import check_benchmark_name
+    from generator.api import describe_texts
     from generator.base.store import shown
-    from generator.dataset.reader import Dataset
-    from generator.describe.benchmark import ALREADY, kept_splits
-    from generator.describe.benchmark import describe as write
-    from generator.describe.contrasts import NEGATIVES, POSITIVES
-    from generator.describe.request import Request, check_request, read_text_preset
-    from generator.describe.statistics import parse_statistics
-    from generator.holdout.holdout import Holdout
-    from generator.holdout.request import design_of
-    from generator.language.complexity import LEVELS, parse_complexity, parse_counts
 
-    options: Mapping[str, Mapping[str, Any]] = {}
-    suffix = "texts"
-    if preset is not None:
-        stated = read_text_preset(preset)
-        for each in _OF_PRESET:
-            if each in given(context):
-                raise UserError(f"--preset {preset} sets {given(context)[each]} itself; leave one of the two out.")
-        protocols, levels, complexity, template = stated.protocols, stated.levels, stated.complexity, stated.template
-        options, suffix = stated.options, Path(preset).stem
-        any_familiarity = any_familiarity or not stated.equal_familiarity
-    request = Request(
-        protocols or None,
-        options,
-        levels=levels or tuple(LEVELS),
-        complexity=parse_complexity(complexity),
-        counts=parse_counts(counts),
-        training=training or None,
-        negatives=negatives or NEGATIVES,
-        positives=positives or POSITIVES,
-        statistics=parse_statistics(captions),
-        template=template,
-        exposed_negatives=exposed_negatives,
-        equal_familiarity=not any_familiarity,
-        seed=seed,
-        without=read_ids(without) if without else frozenset(),
-    )
-    check_request(request)
-    opened = Dataset.open(dataset)
-    holdout = Holdout.from_dict(opened.block(benchmark))
-    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
-    splits = kept_splits(opened, holdout)
-    done = write(dataset, opened.world, holdout, name, request, splits, progress=Bar(), replace=replace)
-    if not done.written:
-        say(ALREADY.format(name))
+    name, done = describe_texts(dataset, **given_values(context, texts), replace_old=replace, progress=Bar())
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
     for protocol, words in done.unknown_words.items():

@@ -6,7 +6,7 @@ import click
 
 from generator.base.commands import Bar, DatasetFolder, OutFolder
 from generator.cli.options import EXPOSED, JSON
-from generator.cli.render import finish
+from generator.cli.render import print_made
 
 
 @click.command()
@@ -17,8 +17,13 @@ from generator.cli.render import finish
 def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
     """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
 
-    The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows it.
+    The files are the same as those of one `gen render` without --shard. They are hard links where the file system
+    allows it.
     """
+    from generator.api import write_first_benchmarks
+    from generator.dataset.reader import Dataset
     from generator.render.shards import merge_worlds
 
-    finish(out, merge_worlds(shards, out, Bar()), exposed_negatives, as_json)
+    merge_worlds(shards, out, Bar())
+    write_first_benchmarks(out, exposed_negatives, Bar())
+    print_made(Dataset.open(out), as_json)

@@ -1,6 +1,8 @@
 """Options that several commands of `gen` share, and which of them the user gave."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -57,3 +59,9 @@ def given(context: click.Context) -> dict[str, str]:
         each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper() for each in context.command.params
         if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
     }  # fmt: skip
+
+
+def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values of parameters that stand on the command line, as keyword arguments; the API has the defaults."""
+    options = given(context)
+    return {name: value for name, value in values.items() if name in options}

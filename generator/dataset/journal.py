@@ -1,111 +1,95 @@
-"""The journal of a rendering: a line on disk for each finished scene, so that memory holds no records."""
+"""The journal of a world while it is written: finished scenes and tars, in an SQLite database."""
 
 import json
-import logging
-import os
+import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from generator.base.errors import UserError
 from generator.base.limits import check_file
 
-logger = logging.getLogger(__name__)
 Record = dict[str, Any]
 _SECONDS = 1.0
-"""Lines of this many seconds are forced to disk together: the most work that a power cut costs."""
+"""Scenes of this many seconds are committed together: the most work that a kill or a power cut costs."""
+_TABLES = """
+PRAGMA trusted_schema = OFF;
+CREATE TABLE IF NOT EXISTS scenes (scene_id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tars (tar TEXT PRIMARY KEY, sha256 TEXT, last TEXT, rows TEXT) WITHOUT ROWID;
+"""
 
 
 class Journal:
-    """Records of scenes in a file of JSON lines. Memory holds only the offset of each scene's latest line."""
+    """Records of scenes by scene_id, and finished tars. Memory does not grow with them.
+
+    Raises UserError where the file is damaged.
+    """
 
     def __init__(self, path: Path):
-        self._path = path
-        self._places: dict[str, int] = {}
-        self._forced = 0.0
+        self._path, self._committed = path, 0.0
+        check_file(path)
+        with self._damage():
+            self._database = sqlite3.connect(path)
+            self._database.executescript(_TABLES)
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, ValueError, RecursionError) as error:  # of JSON
+            raise UserError(
+                f"{self._path} is damaged ({error}); remove it, and all scenes are rendered again."
+            ) from None
 
     def __contains__(self, scene_id: object) -> bool:
-        return scene_id in self._places
+        return bool(self._database.execute("SELECT 1 FROM scenes WHERE scene_id = ?", (scene_id,)).fetchone())
 
     def __len__(self) -> int:
-        return len(self._places)
+        return int(self._database.execute("SELECT count(*) FROM scenes").fetchone()[0])
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Append a scene's record. It survives a kill, and after a second a power cut too."""
-        with self._path.open("ab") as file:
-            self._places[record["scene_id"]] = file.tell()
-            file.write(_line(record))
-            if time.monotonic() - self._forced >= _SECONDS:
-                _force(file)
-                self._forced = time.monotonic()
+        """Add a scene's record, which replaces an earlier one."""
+        row = (record["scene_id"], json.dumps(record, sort_keys=True))
+        self._database.execute("INSERT OR REPLACE INTO scenes VALUES (?, ?)", row)
+        if time.monotonic() - self._committed >= _SECONDS:
+            self.commit()
 
-    def close(self) -> None:
-        """Force all lines to disk."""
-        if self._path.exists():
-            with self._path.open("ab") as file:
-                _force(file)
+    def commit(self) -> None:
+        """Force everything to disk."""
+        self._database.commit()
+        self._committed = time.monotonic()
 
-    def resume(self, whole: Callable[[Record], bool]) -> None:
-        """Read the records of an earlier run and keep those for which `whole` is true.
-
-        The other lines are removed: a scene that is rendered again must not be found twice. Lines that are no records, as
-        a kill or a power cut leaves them, are removed too, and logged.
-        """
-        if not self._path.exists():
-            return
-        check_file(self._path)
-        draft = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        damaged = 0
-        try:
-            with self._path.open("rb") as file, draft.open("wb") as kept:
-                for line in file:
-                    record = read_line(line)
-                    if record is None or not isinstance(record.get("scene_id"), str):
-                        damaged += 1
-                    elif whole(record):
-                        self._places[record["scene_id"]] = kept.tell()
-                        kept.write(_line(record))
-                _force(kept)
-            os.replace(draft, self._path)
-        finally:
-            draft.unlink(missing_ok=True)
-        if damaged:
-            logger.warning(
-                f"{damaged} line{'s' * (damaged != 1)} of {self._path} were cut short or damaged and are dropped; their scenes are rendered again."
-            )
+    def keep(self, whole: Callable[[Record], bool]) -> None:
+        """Remove the scenes for which `whole` is false; they are rendered again."""
+        rest = [(record["scene_id"],) for record in self.records() if not whole(record)]
+        self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", rest)
+        self.commit()
 
     def records(self) -> Iterator[Record]:
-        """The latest record of every scene, sorted by scene_id."""
-        if not self._places:
-            return
-        with self._path.open("rb") as file:
-            for scene_id in sorted(self._places):
-                file.seek(self._places[scene_id])
-                yield json.loads(file.readline())
+        """The record of every scene, sorted by scene_id."""
+        with self._damage():
+            for scene_id, record in self._database.execute("SELECT scene_id, record FROM scenes ORDER BY scene_id"):
+                yield {**json.loads(record), "scene_id": scene_id}
 
-    def forget(self) -> None:
-        """Remove the file."""
-        self._path.unlink(missing_ok=True)
+    def add_tar(self, tar: str, sha256: str, last: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Note a finished tar: its path and digest, its last scene, and the place of each file (records.PACKED)."""
+        self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows)))
+        self.commit()
 
+    def tars(self) -> list[tuple[str, str, str]]:
+        """Path, SHA-256 and last scene_id of every finished tar, in order."""
+        with self._damage():
+            return self._database.execute("SELECT tar, sha256, last FROM tars ORDER BY tar").fetchall()
 
-def read_line(line: bytes) -> Record | None:
-    """The object of a line of JSON; None where the line has no end or is damaged.
+    def packed(self) -> Iterator[dict[str, Any]]:
+        """The place of every file in the finished tars."""
+        with self._damage():
+            for (rows,) in self._database.execute("SELECT rows FROM tars ORDER BY tar"):
+                yield from json.loads(rows)
 
-    >>> read_line(b'{"a": 1}\\n'), read_line(b'{"a": 1'), read_line(b"\\0\\0\\n")
-    ({'a': 1}, None, None)
-    """
-    try:
-        record = json.loads(line) if line.endswith(b"\n") else None
-    except (ValueError, RecursionError):  # of JSON and of UTF-8; nested too deeply
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _line(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, sort_keys=True).encode() + b"\n"
-
-
-def _force(file: IO[bytes]) -> None:
-    """Force what was written to disk."""
-    file.flush()
-    os.fsync(file.fileno())
+    def close(self) -> None:
+        """Force everything to disk and close the file."""
+        self._database.commit()
+        self._database.close()

@@ -1,8 +1,7 @@
-"""Packs the files of a world's scenes into tars, and writes packed.parquet with the place of each file."""
+"""Packs the files of a world's scenes into tars that WebDataset reads; equal contents give equal bytes."""
 
 import io
 import json
-import logging
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,56 +12,48 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.files import sha256, write_table
-from generator.base.limits import check_file
 from generator.base.paths import file_in
-from generator.dataset.journal import Record, read_line
+from generator.dataset.journal import Journal
 from generator.dataset.records import PACKED, SCENES
 
-logger = logging.getLogger(__name__)
-NOTES = ".packed.jsonl"
-
 Member = tuple[str, bytes]
-Place = tuple[int, int]
+"""Name and bytes of a file in a tar."""
+_BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
 
 
 class Packer:
     """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
-    A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted on disk and
-    its files are removed, so that packing can be stopped and continued, and needs little more room than the images.
+    A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted in the
+    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the images.
     """
 
-    def __init__(self, folder: Path, size: int):
-        self._folder, self._size = folder, size
-        _drop_damaged_tail(folder / NOTES)
-        self._tars = [(note["tar"], note["sha256"], note["last"]) for note in self._notes()]
+    def __init__(self, folder: Path, size: int, journal: Journal):
+        self._folder, self._size, self._journal = folder, size, journal
+        self._last = [last for _, _, last in journal.tars()]
 
     @property
     def begun(self) -> bool:
         """Whether there is a finished tar."""
-        return bool(self._tars)
+        return bool(self._last)
 
     def holds(self, scene_id: str) -> bool:
         """Whether a rendered scene is in a finished tar."""
-        return bool(self._tars) and scene_id <= self._tars[-1][2]
-
-    def tars(self) -> list[tuple[str, str]]:
-        """Path and SHA-256 of every finished tar."""
-        return [(tar, digest) for tar, digest, _ in self._tars]
+        return self.begun and scene_id <= self._last[-1]
 
     def pack(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Pack the scenes that are in no tar yet, then write packed.parquet.
 
-        `records` are rows of the rendered scenes (schema.SCENES), each with its `files`, sorted by scene_id.
+        `records` are rows of the rendered scenes (records.SCENES), each with its `files`, sorted by scene_id.
         """
         (self._folder / "shards").mkdir(exist_ok=True)
-        for row in self._rows():
+        for row in self._journal.packed():
             file_in(self._folder, row["path"]).unlink(missing_ok=True)
         rest = (record for record in records if not self.holds(record["scene_id"]))
         scene = next(rest, None)
         while scene is not None:
-            scene = self._fill(f"shards/{len(self._tars):06d}.tar", scene, rest)
-        write_table(self._folder / "packed.parquet", self._rows(), PACKED)
+            scene = self._fill(f"shards/{len(self._last):06d}.tar", scene, rest)
+        write_table(self._folder / "packed.parquet", self._journal.packed(), PACKED)
         for subfolder in self._folder.iterdir():
             if subfolder.is_dir() and not any(subfolder.iterdir()):
                 subfolder.rmdir()
@@ -75,12 +66,13 @@ class Packer:
         last = ""
         with TarWriter(self._folder / tar) as writer:
             while scene is not None and writer.fits(members := self._members(scene), self._size):
-                places = writer.add(members)
+                offsets = writer.add(members)
                 for path, digest in sorted(scene["files"].items()):
-                    offset, size = places[member_name(path)]
+                    offset, size = offsets[member_name(path)]
                     rows.append({"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest})
                 last, scene = scene["scene_id"], next(rest, None)
-        self._note({"tar": tar, "sha256": sha256(self._folder / tar), "last": last, "rows": rows})
+        self._journal.add_tar(tar, sha256(self._folder / tar), last, rows)
+        self._last.append(last)
         for row in rows:
             (self._folder / row["path"]).unlink(missing_ok=True)
         return scene
@@ -94,59 +86,13 @@ class Packer:
         files = [(member_name(path), self.read(path)) for path in sorted(record["files"])]
         return [*files, (f"{record['scene_id']}.json", scene_json(record))]
 
-    def _note(self, note: dict[str, Any]) -> None:
-        with (self._folder / NOTES).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(note) + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # the files that the tar holds are removed next
-        self._tars.append((note["tar"], note["sha256"], note["last"]))
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        return (row for note in self._notes() for row in note["rows"])
-
-    def _notes(self) -> Iterator[dict[str, Any]]:
-        if (self._folder / NOTES).exists():
-            with (self._folder / NOTES).open("rb") as file:
-                yield from map(json.loads, file)
-
 
 def scene_json(row: Mapping[str, Any]) -> bytes:
-    """A row of schema.SCENES as JSON; other keys of `row` are left out."""
+    """A row of records.SCENES as JSON; other keys of `row` are left out."""
     typed = pa.RecordBatch.from_pylist([row], SCENES).to_pylist()[0]
     for entry in typed["objects"]:
         entry["attributes"] = dict(entry["attributes"])
     return json.dumps(typed, sort_keys=True).encode()
-
-
-def _is_note(note: Record | None) -> bool:
-    """Whether a line says which files a tar holds."""
-    if note is None or not all(isinstance(note.get(key), str) for key in ("tar", "sha256", "last")):
-        return False
-    rows = note.get("rows")
-    return isinstance(rows, list) and all(isinstance(row, dict) and isinstance(row.get("path"), str) for row in rows)
-
-
-def _drop_damaged_tail(path: Path) -> None:
-    """Remove the last lines from the first one that is damaged on, as a kill or a power cut leaves them.
-
-    The scenes of their tars are rendered again.
-    """
-    if not path.exists():
-        return
-    check_file(path)
-    with path.open("rb+") as file:
-        whole = 0
-        for line in file:
-            if not _is_note(read_line(line)):
-                logger.warning(
-                    f"The end of {path} was cut short or damaged and is dropped; its scenes are rendered again."
-                )
-                file.truncate(whole)
-                break
-            whole += len(line)
-
-
-_BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
 
 
 class TarWriter:
@@ -180,16 +126,16 @@ class TarWriter:
         whole = self._used + sum(_space(data) for _, data in members) + 2 * _BLOCK
         return self._used == 0 or -(-whole // _RECORD) * _RECORD <= most
 
-    def add(self, members: list[Member]) -> dict[str, Place]:
+    def add(self, members: list[Member]) -> dict[str, tuple[int, int]]:
         """Add files; returns the offset and the size of each in the tar, in bytes."""
-        places = {}
+        found = {}
         for name, data in members:
             info = tarfile.TarInfo(name)  # time, owner and group are 0
             info.size = len(data)
             self._tar.addfile(info, io.BytesIO(data))
-            places[name] = (self._used + _BLOCK, len(data))
+            found[name] = (self._used + _BLOCK, len(data))
             self._used += _space(data)
-        return places
+        return found
 
 
 def _space(data: bytes) -> int:

@@ -1,18 +1,240 @@
-"""What the files of a dataset hold: its JSON records and its tables, with the columns and types of each."""
+"""What the files of a dataset hold, declared once: its tables with the meaning of every column, and its JSON records.
+
+Arrow schemas, Croissant (card.py) and the tables of docs/dataset.md are made from these declarations.
+"""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict, is_typeddict  # pydantic takes no other before Python 3.12
 
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json
 from generator.base.parquet import read_schema
+
+FORMAT = "jackalope/1"
+VERSION = version("jackalope")
+"""Of the code that writes a component: the same version makes the same bytes again."""
+PLAN_FILE = "plan.parquet"
+
+# Tables. An annotation gives a column's type, where Python's is not enough an Arrow type, and last its meaning.
+
+_ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int32(), bool: pa.bool_(), float: pa.float64()}
+
+
+class PlannedObject(TypedDict):
+    """What a planned scene shall hold."""
+
+    category: Annotated[str, "what the object is"]
+    attributes: Annotated[dict[str, str], "its values by attribute kind"]
+    depth: Annotated[int, "rank from front to behind, 0 the nearest to the camera"]
+    rests_on: Annotated[int | None, "position of the object that carries it; null on the ground"]
+    clump: Annotated[int | None, "number of its group of near objects; null where near and far are left to chance"]
+
+
+class PlannedExchange(TypedDict):
+    """What a minimal pair exchanges."""
+
+    kind: Annotated[str | None, "attribute kind whose values are exchanged; null for positions"]
+    first: Annotated[int, "position of the first of the two objects"]
+    second: Annotated[int, "position of the second of the two objects"]
+
+
+class PlanRow(TypedDict):
+    """A scene to render."""
+
+    scene_id: Annotated[str, "id of the scene"]
+    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    twin_of: Annotated[str | None, "scene_id of its minimal pair"]
+    part: Annotated[int, "number, from 0, of the holdout that it is made for"]
+    split: Annotated[str | None, "the split that it is made for; null where every benchmark has its own splits"]
+    named: Annotated[list[int] | None, "for class lists, the objects in the order in which the label names them"]
+    environment: Annotated[str, "where it is"]
+    objects: Annotated[list[PlannedObject], "what it shall hold, from left to right"]
+    exchange: Annotated[PlannedExchange | None, "what a minimal pair exchanges"]
+
+
+class ShownObject(TypedDict):
+    """An object of a rendered scene."""
+
+    category: Annotated[str, "what it is"]
+    attributes: Annotated[dict[str, str], "its values by attribute kind"]
+    amodal_box: Annotated[
+        list[int],
+        pa.list_(pa.int32(), 4),
+        "left, top, right, bottom of it as if nothing hid it, in whole pixels, right and bottom exclusive",
+    ]
+    visible_fraction_estimate: Annotated[
+        float, pa.float32(), "about how much of it no other object hides, 0 to 1, by some hundred rays"
+    ]
+
+
+class ShownRelation(TypedDict):
+    """A relation that holds between two objects of a rendered scene by more than its margin."""
+
+    subject: Annotated[int, "position of the first object"]
+    relation: Annotated[str, "name of the relation"]
+    object: Annotated[int, "position of the second object"]
+
+
+class SceneRow(TypedDict):
+    """A scene and its image."""
+
+    scene_id: Annotated[str, "id of the scene and name of its image"]
+    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    twin_of: Annotated[str | None, "scene_id of its minimal pair"]
+    status: Annotated[str, "ok or failed"]
+    reason: Annotated[str | None, "why the scene failed"]
+    width: Annotated[int, "pixels"]
+    height: Annotated[int, "pixels"]
+    objects: Annotated[list[ShownObject], "the objects, from left to right"]
+    relations: Annotated[list[ShownRelation], "the relations that hold by more than their margins"]
+    scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, all that rendering it again needs"]
+
+
+class PackedRow(TypedDict):
+    """A file of a scene in a tar."""
+
+    path: Annotated[str, "the file"]
+    tar: Annotated[str, "the tar"]
+    offset: Annotated[int, pa.int64(), "where the file begins in the tar, bytes"]
+    size: Annotated[int, pa.int64(), "bytes of the file"]
+    sha256: Annotated[str, "SHA-256 of the file"]
+
+
+class SplitRow(TypedDict):
+    """A scene in a benchmark."""
+
+    scene_id: Annotated[str, "the scene"]
+    split: Annotated[str | None, "train, val, seen, partial or unseen; null for a scene in none"]
+    held_out_bindings: Annotated[list[str], "held-out bindings that the scene shows"]
+    held_out_triples: Annotated[list[str], "held-out relation triples that the scene shows"]
+
+
+class TextRow(TypedDict):
+    """A distinct text."""
+
+    text_id: Annotated[str, "content hash of the text"]
+    text: Annotated[str, "the words"]
+    form: Annotated[str | None, "JSON: what the text asserts"]
+    template: Annotated[str | None, "name of the grammar's template"]
+    level: Annotated[str | None, "what the text names: O objects, A attributes, R relations"]
+    n_objects: Annotated[int | None, "objects that the text names"]
+    n_attributes: Annotated[int | None, "attributes that the text names"]
+    n_relations: Annotated[int | None, "relations that the text names"]
+
+
+class ItemRow(TypedDict):
+    """A question to a model."""
+
+    item_id: Annotated[str, "the question"]
+    protocol: Annotated[str, "protocol that asks it"]
+    kind: Annotated[str | None, "kind of question within the protocol"]
+    skill: Annotated[str | None, "what it tests"]
+    split: Annotated[str | None, "split of its scene"]
+    cluster_id: Annotated[str, "group that intervals are computed over"]
+    pool_id: Annotated[str | None, "pool of texts it is asked against; null for none"]
+    held_out_positive: Annotated[int | None, "held-out bindings in its true texts"]
+    held_out_negative: Annotated[int | None, "held-out bindings in its false texts; null for none"]
+
+
+class CandidateRow(TypedDict):
+    """A pair of image and text of an item."""
+
+    item_id: Annotated[str, "the question"]
+    scene_id: Annotated[str, "the image"]
+    text_id: Annotated[str, "the text"]
+    slot: Annotated[str, "role of the pair in its item"]
+    truth: Annotated[bool, "whether the text is true of the image"]
+    kind: Annotated[str | None, "kind of falsehood, where an item has several; null for none"]
+    changed: Annotated[list[str] | None, "what was changed to make it, as position:kind:old>new"]
+    of: Annotated[str | None, "text_id of the text it was made from"]
+
+
+class PoolRow(TypedDict):
+    """A text of a retrieval pool."""
+
+    pool_id: Annotated[str, "the pool"]
+    text_id: Annotated[str, "a text of it"]
+
+
+class ScoreRow(TypedDict):
+    """A scored pair of a run."""
+
+    image_id: Annotated[str, "the image"]
+    text_id: Annotated[str, "the text"]
+    channel: Annotated[str, "which of the model's scores it is"]
+    score: Annotated[float | None, pa.float32(), "the score"]
+    unscored: Annotated[str | None, "why the pair has no score"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, or a field of the structs in it: its name, Arrow type, meaning and fields."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    fields: "tuple[Column, ...]" = ()
+
+
+def columns_of(row: Any) -> tuple[Column, ...]:
+    """The columns of a table, from the declaration of its rows."""
+    return tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
+
+
+def _column(name: str, hint: Any) -> Column:
+    declared, *known, meaning = get_args(hint)
+    optional = [each for each in get_args(declared) if each is not NoneType] if NoneType in get_args(declared) else []
+    plain = optional[0] if optional else declared
+    inner = get_args(plain)[0] if get_origin(plain) is list else plain
+    fields = columns_of(inner) if is_typeddict(inner) else ()
+    if known:
+        kind = known[0]
+    elif get_origin(plain) is dict:
+        kind = pa.map_(pa.string(), pa.string())
+    else:
+        kind = pa.struct([(each.name, each.type) for each in fields]) if fields else _ARROW[inner]
+        kind = pa.list_(kind) if get_origin(plain) is list else kind
+    return Column(name, kind, meaning, fields)
+
+
+def _schema(row: Any) -> pa.Schema:
+    return pa.schema([(each.name, each.type) for each in columns_of(row)])
+
+
+ROWS = {
+    "plan": PlanRow,
+    "scenes": SceneRow,
+    "packed": PackedRow,
+    "splits": SplitRow,
+    "texts": TextRow,
+    "items": ItemRow,
+    "candidates": CandidateRow,
+    "pools": PoolRow,
+    "scores": ScoreRow,
+}
+KEYS = {
+    "plan": ("scene_id",),
+    "scenes": ("scene_id",),
+    "splits": ("scene_id",),
+    "texts": ("text_id",),
+    "items": ("item_id",),
+    "candidates": ("item_id", "scene_id", "text_id"),
+    "pools": ("pool_id", "text_id"),
+}
+PLAN, SCENES, PACKED, SCORES = (_schema(ROWS[name]) for name in ("plan", "scenes", "packed", "scores"))
+BENCHMARK_TABLES = {name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")}
+TEXTS, ITEMS, CANDIDATES = (BENCHMARK_TABLES[name] for name in ("texts", "items", "candidates"))
+
+# JSON files
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
@@ -106,161 +328,6 @@ class IndexRecord(TypedDict, total=False):
 
     world: str | None
     benchmarks: dict[str, str]
-
-
-FORMAT = "jackalope/1"
-VERSION = version("jackalope")
-"""Of the code that writes a component: the same version makes the same bytes again."""
-
-PLAN = pa.schema(
-    [
-        ("scene_id", pa.string()),
-        ("cluster_id", pa.string()),
-        ("twin_of", pa.string()),
-        ("part", pa.int32()),
-        ("split", pa.string()),
-        ("named", pa.list_(pa.int32())),
-        ("environment", pa.string()),
-        (
-            "objects",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("category", pa.string()),
-                        ("attributes", pa.map_(pa.string(), pa.string())),
-                        ("depth", pa.int32()),
-                        ("rests_on", pa.int32()),
-                        ("clump", pa.int32()),
-                    ]
-                )
-            ),
-        ),
-        ("exchange", pa.struct([("kind", pa.string()), ("first", pa.int32()), ("second", pa.int32())])),
-    ]
-)
-
-SCENES = pa.schema(
-    [
-        ("scene_id", pa.string()),
-        ("cluster_id", pa.string()),
-        ("twin_of", pa.string()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-        ("width", pa.int32()),
-        ("height", pa.int32()),
-        (
-            "objects",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("index", pa.int32()),
-                        ("category", pa.string()),
-                        ("attributes", pa.map_(pa.string(), pa.string())),
-                        ("amodal_box", pa.list_(pa.int32(), 4)),
-                        ("visible_fraction_estimate", pa.float32()),
-                    ]
-                )
-            ),
-        ),
-        (
-            "relations",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("subject", pa.int32()),
-                        ("relation", pa.string()),
-                        ("object", pa.int32()),
-                        ("margin", pa.float64()),
-                        ("holds", pa.bool_()),
-                    ]
-                )
-            ),
-        ),
-        ("scene", pa.string()),
-    ]
-)
-
-PACKED = pa.schema(
-    [
-        ("path", pa.string()),
-        ("tar", pa.string()),
-        ("offset", pa.int64()),
-        ("size", pa.int64()),
-        ("sha256", pa.string()),
-    ]
-)
-
-SPLITS = pa.schema(
-    [
-        ("scene_id", pa.string()),
-        ("split", pa.string()),
-        ("held_out_bindings", pa.list_(pa.string())),
-        ("held_out_triples", pa.list_(pa.string())),
-    ]
-)
-
-TEXTS = pa.schema(
-    [
-        ("text_id", pa.string()),
-        ("text", pa.string()),
-        ("form", pa.string()),
-        ("template", pa.string()),
-        ("level", pa.string()),
-        ("n_objects", pa.int32()),
-        ("n_attributes", pa.int32()),
-        ("n_relations", pa.int32()),
-    ]
-)
-
-ITEMS = pa.schema(
-    [
-        ("item_id", pa.string()),
-        ("protocol", pa.string()),
-        ("kind", pa.string()),
-        ("skill", pa.string()),
-        ("split", pa.string()),
-        ("cluster_id", pa.string()),
-        ("pool_id", pa.string()),
-        ("held_out_positive", pa.int32()),
-        ("held_out_negative", pa.int32()),
-    ]
-)
-
-CANDIDATES = pa.schema(
-    [
-        ("item_id", pa.string()),
-        ("scene_id", pa.string()),
-        ("text_id", pa.string()),
-        ("slot", pa.string()),
-        ("truth", pa.bool_()),
-        ("kind", pa.string()),
-        ("changed", pa.list_(pa.string())),
-        ("of", pa.string()),
-    ]
-)
-
-POOLS = pa.schema([("pool_id", pa.string()), ("text_id", pa.string())])
-
-SCORES = pa.schema(
-    [
-        ("image_id", pa.string()),
-        ("text_id", pa.string()),
-        ("channel", pa.string()),
-        ("score", pa.float32()),
-        ("unscored", pa.string()),
-    ]
-)
-
-BENCHMARK_TABLES = {
-    "splits": SPLITS,
-    "texts": TEXTS,
-    "items": ITEMS,
-    "candidates": CANDIDATES,
-    "pools": POOLS,
-}
-
-
-PLAN_FILE = "plan.parquet"
 
 
 def plan_schema(request: Mapping[str, Any]) -> pa.Schema:

@@ -4,7 +4,8 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -14,8 +15,8 @@ import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.base.files import (
-    SumsWriter,
     TableWriter,
+    locked,
     read_json,
     sha256,
     write_bytes,
@@ -24,13 +25,12 @@ from generator.base.files import (
     write_table,
     write_text,
 )
-from generator.base.lock import Lock
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
-from generator.base.store import ORIGIN, Mirroring, publish, shown
+from generator.base.store import ORIGIN, claim, publish, shown
 from generator.dataset.card import write_card
 from generator.dataset.journal import Journal, Record
 from generator.dataset.outputs import output_path
-from generator.dataset.packing import NOTES, Packer
+from generator.dataset.packing import Packer
 from generator.dataset.records import (
     BENCHMARK_TABLES,
     FORMAT,
@@ -43,8 +43,7 @@ from generator.dataset.records import (
     plan_request,
 )
 
-_TABLES = (PLAN_FILE, "scenes.parquet", "vocabulary.toml", "packed.parquet")
-_REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.jsonl", ".lock", ".index.lock"
+_REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.db", ".lock", ".index.lock"
 
 
 class WorldWriter:
@@ -55,117 +54,91 @@ class WorldWriter:
     request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
     """
 
-    def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int], Packer] = Packer):
-        self._root, self._folder, self._packer_of = root, root / "world", packer
+    def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int, Journal], Packer] = Packer):
+        self._root, self.folder, self.images = root, root / "world", root / "world" / "images"
+        self._packer_of = packer
         self._request = json.loads(json.dumps(request))
-        self._lock = Lock(root / _LOCK, f"Another command is writing {root}; wait for it, or choose another --out.")
-        self._journal = Journal(self._folder / _JOURNAL)
-        self._packer: Packer | None = None
-        self._mirroring: Mirroring | None = None
+        self._open = ExitStack()
 
     def __enter__(self) -> "WorldWriter":
         check_own_files(self._root)
-        self._claim()
-        self._lock.__enter__()
-        try:
+        self._check()
+        with self._open as opened:
+            busy = f"Another command is writing {self._root}; wait for it, or choose another --out."
+            opened.enter_context(locked(self._root / _LOCK, busy))
             if self.finished:
-                self._forget()
+                self._clear()
             else:
                 self.images.mkdir(parents=True, exist_ok=True)
-                write_json(self._folder / _REQUEST, self._request)
-                if "tar_bytes" in self._request:
-                    self._packer = self._packer_of(self._folder, self._request["tar_bytes"])
-                self._mirroring = Mirroring(self._root)
-                self._journal.resume(self._whole)
-        except BaseException as error:
-            self._lock.__exit__(type(error), error, None)
-            raise
+                write_json(self.folder / _REQUEST, self._request)
+                claim(self._root)
+                self._journal = Journal(self.folder / _JOURNAL)
+                opened.callback(self._journal.close)
+                size = self._request.get("tar_bytes")
+                self._packer = None if size is None else self._packer_of(self.folder, size, self._journal)
+                self._journal.keep(self._whole)
+            self._open = opened.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._mirroring is not None:
-            self._mirroring.close()
-        self._journal.close()
-        self._lock.__exit__(kind, error, trace)
-
-    @property
-    def folder(self) -> Path:
-        """Folder of the world."""
-        return self._folder
-
-    @property
-    def images(self) -> Path:
-        """Folder of the images."""
-        return self._folder / "images"
+        self._open.close()
 
     @property
     def finished(self) -> bool:
         """Whether the world has its manifest."""
-        return (self._folder / "manifest.json").exists()
+        return (self.folder / "manifest.json").exists()
 
     @property
-    def done(self) -> Container[str]:
-        """Ids of the finished scenes."""
+    def done(self) -> Journal:
+        """The finished scenes of a world that is not finished."""
         return self._journal
 
-    @property
-    def n_done(self) -> int:
-        """Number of finished scenes."""
-        return len(self._journal)
-
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add a rendered or failed scene to the journal; it survives a kill.
+        """Add a rendered or failed scene to the journal.
 
         For a rendered scene `files` holds the SHA-256 of each of its files by path within the world; the files exist
-        already. Files that a failed scene left are removed. Raises UserError when the lock file was removed: another
-        command may be writing the folder too.
+        already. Files that a failed scene left are removed.
         """
-        if not self._lock.held:
-            raise UserError(
-                f"The lock file {self._root / _LOCK} was removed, so another command may be writing {self._root} too; "
-                "end both, and run one of them again to continue."
-            )
         if "failed" in record:
-            for left in self._paths(record["scene_id"]):
-                file_in(self._folder, left).unlink(missing_ok=True)
+            outputs = (output_path(output, record["scene_id"]) for output in self._request.get("outputs", ()))
+            for left in (f"images/{record['scene_id']}.png", *outputs):
+                file_in(self.folder, left).unlink(missing_ok=True)
         self._journal.add(record)
-        if self._mirroring is not None and self._packer is None:
-            self._mirroring.add(record.get("files", {}))
-
-    def _paths(self, scene_id: str) -> Iterator[str]:
-        """The paths of a scene's files within the world."""
-        yield f"images/{scene_id}.png"
-        yield from (output_path(output, scene_id) for output in self._request.get("outputs", ()))
 
     def keep_plan(self, folder: Path) -> None:
         """Copy the plan of the world in another folder, if it has one, where this world has none yet."""
-        source, target = file_in(folder, PLAN_FILE), self._folder / PLAN_FILE
+        source, target = file_in(folder, PLAN_FILE), self.folder / PLAN_FILE
         if source.exists() and not target.exists():
             write_bytes(target, source.read_bytes())
 
     def finish(self, vocabulary: str) -> None:
         """Write the tables, the sums and last the manifest; then remove the journal and temporary files."""
-        self._sweep()
-        counts: Counter[str] = Counter()
-        write_table(self._folder / "scenes.parquet", self._rows(counts), SCENES)
-        write_text(self._folder / "vocabulary.toml", vocabulary)
-        if self._packer:
-            self._packer.pack(self._rendered())
-        sums = self._write_sums()
-        numbers = {"scenes": counts.total(), "failed": counts["failed"]}
-        made = {"format": FORMAT, "version": VERSION, "request": self._request}
-        write_json(self._folder / "manifest.json", {**made, **numbers, "sums": sums})
-        self._forget()
-        write_index(self._root)
-
-    def _sweep(self) -> None:
-        """Remove temporary files of killed processes."""
-        kept = {_JOURNAL, _REQUEST, NOTES}
-        for stray in chain(self._folder.glob(".*"), self._folder.glob("*/.*")):
-            if stray.name not in kept:
+        self._journal.commit()
+        for stray in chain(self.folder.glob(".*"), self.folder.glob("*/.*")):  # of killed processes
+            if not stray.name.startswith((_JOURNAL, _REQUEST)):
                 stray.unlink(missing_ok=True)
+        counts: Counter[str] = Counter()
+        write_table(self.folder / "scenes.parquet", self._rows(counts), SCENES)
+        write_text(self.folder / "vocabulary.toml", vocabulary)
+        if self._packer:
+            rows = ({**self._row(each), "files": each["files"]} for each in self._journal.records() if "files" in each)
+            self._packer.pack(rows)
+            known = {tar: digest for tar, digest, _ in self._journal.tars()}
+        else:
+            known = {path: digest for each in self._journal.records() for path, digest in each.get("files", {}).items()}
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "request": self._request,
+            "scenes": counts.total(),
+            "failed": counts["failed"],
+            "sums": write_sums(self.folder, known),
+        }
+        write_json(self.folder / "manifest.json", manifest)
+        self._clear()
+        write_index(self._root)
 
     def _rows(self, counts: Counter[str]) -> Iterator[dict[str, Any]]:
         for record in self._journal.records():
@@ -173,32 +146,26 @@ class WorldWriter:
             counts[row["status"]] += 1
             yield row
 
-    def _rendered(self) -> Iterator[dict[str, Any]]:
-        """The row of every rendered scene, with `files`."""
-        return ({**self._row(each), "files": each["files"]} for each in self._journal.records() if "files" in each)
+    def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        failed = record.get("failed")
+        return {
+            "objects": [],
+            "relations": [],
+            **{name: value for name, value in record.items() if name in SCENES.names},
+            "width": self._request["width"],
+            "height": self._request["height"],
+            "status": "failed" if failed else "ok",
+            "reason": failed,
+        }
 
-    def _write_sums(self) -> str:
-        with SumsWriter(self._folder) as sums:
-            for name in _TABLES:
-                if (self._folder / name).exists():
-                    sums.add(name, sha256(self._folder / name))
-            listed = self._packer.tars() if self._packer else self._scene_files()
-            for path, digest in listed:
-                sums.add(path, digest)
-            return sums.finish()
+    def _clear(self) -> None:
+        for name in (_JOURNAL, _REQUEST):
+            (self.folder / name).unlink(missing_ok=True)
 
-    def _scene_files(self) -> Iterator[tuple[str, str]]:
-        for record in self._journal.records():
-            yield from sorted(record.get("files", {}).items())
-
-    def _forget(self) -> None:
-        self._journal.forget()
-        (self._folder / NOTES).unlink(missing_ok=True)
-        (self._folder / _REQUEST).unlink(missing_ok=True)
-
-    def _claim(self) -> None:
+    def _check(self) -> None:
+        """Raise UserError where the folder holds anything but a part of the world that is asked for."""
         for name, shape in (("manifest.json", WorldManifest), (_REQUEST, RequestRecord)):
-            path = self._folder / name
+            path = self.folder / name
             if path.exists():
                 found = read_json(path, shape)
                 begun = found["request"] if shape is WorldManifest else found
@@ -208,12 +175,11 @@ class WorldWriter:
                         f"another block over its images with `gen split`."
                     )
                 return
-        planned = plan_request(self._folder)
+        planned = plan_request(self.folder)
         if planned is None:
             check_free(self._root)
         else:
             check_plan(self._root, planned, {key: self._request.get(key) for key in planned})
-        self._folder.mkdir(parents=True, exist_ok=True)
 
     def _whole(self, record: Record) -> bool:
         """Whether a scene of the journal need not be rendered again."""
@@ -222,22 +188,8 @@ class WorldWriter:
             return True
         paths = record.get("files", {})
         return bool(paths) and all(
-            (place := file_in(self._folder, path)).exists() and sha256(place) == digest
-            for path, digest in paths.items()
+            (found := file_in(self.folder, path)).exists() and sha256(found) == digest for path, digest in paths.items()
         )
-
-    def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        failed = record.get("failed")
-        columns = {name: value for name, value in record.items() if name in SCENES.names}
-        size = {"width": self._request["width"], "height": self._request["height"]}
-        return {
-            "objects": [],
-            "relations": [],
-            **columns,
-            **size,
-            "status": "failed" if failed else "ok",
-            "reason": failed,
-        }
 
 
 class BenchmarkWriter:
@@ -252,32 +204,28 @@ class BenchmarkWriter:
         self._root = root
         # each name ends in the same word, so that no benchmark's draft is another one's
         self._draft, self._old = (self.folder.with_name(f".{name}.{what}") for what in ("draft", "old"))
-        self._lock = Lock(
-            self.folder.with_name(f".{name}.lock"),
-            f"Another command is writing the benchmark {name} of {shown(root)}; wait for it, or choose another --name.",
-        )
-        self._tables: dict[str, TableWriter] = {}
+        self._open = ExitStack()
 
     def __enter__(self) -> "BenchmarkWriter":
         check_own_files(self._root)
-        self._lock.__enter__()
-        try:
+        name = self.folder.name
+        busy = f"Another command is writing the benchmark {name} of {shown(self._root)}; wait for it, or choose another --name."
+        with self._open as opened:
+            opened.enter_context(locked(self.folder.with_name(f".{name}.lock"), busy))
             self._recover()
             self._draft.mkdir()
-            for table, schema in BENCHMARK_TABLES.items():
-                self._tables[table] = TableWriter(self._draft / f"{table}.parquet", schema)
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
+            opened.callback(shutil.rmtree, self._draft, ignore_errors=True)
+            self._tables = {
+                table: TableWriter(self._draft / f"{table}.parquet", schema)
+                for table, schema in BENCHMARK_TABLES.items()
+            }
+            self._open = opened.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for table in self._tables.values():
-            table.abandon()
-        shutil.rmtree(self._draft, ignore_errors=True)
-        self._lock.__exit__(kind, error, trace)
+        self._open.close()
 
     def _recover(self) -> None:
         """Remove what a killed process left of this benchmark, and put back what it was about to replace."""
@@ -303,7 +251,7 @@ class BenchmarkWriter:
         sums = write_sums(self._draft, {})
         made = {"format": FORMAT, "version": VERSION, "name": self.folder.name}
         write_json(self._draft / "manifest.json", {**made, **manifest, "sums": sums})
-        with _index_lock(self._root):
+        with locked(self._root / _INDEX_LOCK):
             if self.folder.exists():
                 os.replace(self.folder, self._old)
             os.replace(self._draft, self.folder)
@@ -334,13 +282,8 @@ def write_index(root: Path) -> None:
 
     For a dataset at a URL, all new files are copied there. Commands that write other benchmarks of the dataset wait.
     """
-    with _index_lock(root):
+    with locked(root / _INDEX_LOCK):
         _write_index(root)
-
-
-def _index_lock(root: Path) -> Lock:
-    """Held while benchmarks move to their places and are listed, so that no list lacks one that was just written."""
-    return Lock(root / _INDEX_LOCK)
 
 
 def _write_index(root: Path) -> None:

@@ -17,10 +17,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from generator.base.errors import UserError
-from generator.base.files import SumsWriter, read_json, read_sums, sha256, write_json
+from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
 from generator.base.limits import read_bytes
-from generator.base.parquet import read_table
+from generator.base.parquet import read_schema, read_table
 from generator.base.progress import SILENT, Progress
+from generator.dataset.journal import Journal
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -28,10 +29,10 @@ from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
-from generator.holdout.holdout import Holdout
+from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
+from generator.judge.certificate import Reproduced
 from generator.judge.findings import DAMAGE, Finding, finding
-from generator.judge.levels import Reproduced
 from generator.plan.job import MOST_OBJECTS, Job, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
@@ -49,12 +50,12 @@ _MOST_FILE = 1 << 30
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Makes benchmarks and their world again, as `generator.judge.levels.Reproduce`."""
+    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`."""
 
     progress: Progress = field(default=SILENT)
 
     def __call__(self, root: Path, names: Sequence[str]) -> dict[str, Reproduced]:
-        """What differs when the world and the benchmarks `names` of the dataset in `root` are made again, by benchmark."""
+        """What differs when the world and the benchmarks `names` of a dataset are made again, by benchmark."""
         with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
             again = Path(folder) / "dataset"
             world = _attempt(lambda: self._world(root, again), root / "world", again / "world")
@@ -92,6 +93,8 @@ class Reproduction:
             return reason
         world = World(again / "world")
         holdout = Holdout.from_dict(source.holdout_block())
+        if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
+            raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
         asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
         request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
         assigned = _assigned(source, again, asked, world.manifest["request"]["holdouts"] if with_world else None)
@@ -126,11 +129,7 @@ def _adopt_encoding(given: Path, made: Path) -> None:
         if other.exists() and sha256(other) != sha256(path) and next(_rows(other, path), None) is None:
             shutil.copyfile(other, path)
             sums[path.name] = sha256(path)
-    with SumsWriter(made) as writer:
-        for name, digest in sums.items():
-            writer.add(name, digest)
-        digest = writer.finish()
-    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": digest})
+    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)})
 
 
 def _joined(*parts: Reproduced) -> Reproduced:
@@ -158,7 +157,7 @@ def _stand_in(given: Path, made: Path) -> None:
 def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """The job that a world's manifest records, prepared with the recorded vocabulary.
 
-    Raises UserError where it asks for more scenes than the world has, or for larger ones than can be asked for.
+    Raises UserError where it asks for many more scenes than the world has, or for larger ones than can be asked for.
     """
     size = request
     while "from" in size:  # scenes are placed for the size at which they were first rendered
@@ -175,19 +174,29 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     parts = asked.parts(holdouts, vocabulary)
     planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
     _, n_shards = request.get("shard", (1, 1))
-    if planned > (n_scenes + 1) * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
+    if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
             f"its manifest asks for {planned:,} scenes of {least} to {most} objects, and it has {n_scenes:,}"
         )
     job = Job(
-        vocabulary.name, specs, scenes, size["width"], size["height"], request["seed"], seeds, (least, most),
-        request["pairs"], request["design"], opposites,
-    )  # fmt: skip
+        vocabulary.name,
+        specs,
+        scenes,
+        size["width"],
+        size["height"],
+        request["seed"],
+        seeds,
+        (least, most),
+        request["pairs"],
+        request["design"],
+        opposites,
+    )
     return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
 
 
 def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than planned."""
+    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than
+    planned."""
     rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
     base: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
@@ -229,16 +238,19 @@ def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
 class _Repacker(Packer):
     """Packs the given files of scenes into tars again, and keeps of each tar only its digest."""
 
-    def __init__(self, source: World, folder: Path, size: int):
-        super().__init__(folder, size)
+    def __init__(self, source: World, folder: Path, size: int, journal: Journal):
+        super().__init__(folder, size, journal)
         self._source = source
 
     def read(self, path: str) -> bytes:
         return self._source.read(path)
 
-    def _note(self, note: dict[str, Any]) -> None:
-        super()._note(note)
-        (self._folder / note["tar"]).unlink()
+    def _fill(
+        self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
+    ) -> Mapping[str, Any] | None:
+        following = super()._fill(tar, scene, rest)
+        (self._folder / tar).unlink()
+        return following
 
 
 # Benchmarks
@@ -309,19 +321,24 @@ def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
 
 def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
     """The first value of a table that differs, with the first column of its row; or other columns."""
-    one, other = read_table(given), read_table(made)
-    if not one.schema.equals(other.schema, check_metadata=True):
-        yield f"the columns {', '.join(one.column_names)}", f"{', '.join(other.column_names)}, or other metadata"
+    schemas = [read_schema(path) for path in (given, made)]
+    if not schemas[0].equals(schemas[1], check_metadata=True):
+        yield "other columns, types or metadata", "those of the format and the request"
         return
+    one, other = read_table(given), read_table(made)
     for start in range(0, max(len(one), len(other)), 1_000):
         parts = [table.slice(start, 1_000) for table in (one, other)]
         if parts[0].equals(parts[1]):
             continue
         for row, due in zip_longest(*(part.to_pylist() for part in parts)):
             if row is None or due is None:
-                yield ("no more rows" if each is None else f"the row {[*each.values()][0]}" for each in (row, due))  # type: ignore[misc]
+                yield _row(row), _row(due)
                 return
             for name in row:
                 if row[name] != due[name]:
                     yield f"{name} {row[name]!r} in the row {[*row.values()][0]}", repr(due[name])
                     return
+
+
+def _row(row: Mapping[str, Any] | None) -> str:
+    return "no more rows" if row is None else f"the row {[*row.values()][0]}"

@@ -14,11 +14,12 @@ from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import HeldOut, Named
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.meaning import Meaning
-from generator.judge.protocols import KNOWN, TRAIN
 from generator.judge.text_reader import read_text
 from generator.judge.world import World
 
 BATCH = 2000  # rows between two updates of the progress
+TRAIN = "train"
+"""The protocol whose items are training data, and the split of their scenes."""
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 
 
@@ -26,8 +27,8 @@ TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 class Candidates:
     """The columns of candidates.parquet as arrays of one length.
 
-    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if there
-    is no such row. `truth`: bool. `slot`: strings.
+    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if
+    there is no such row. `truth`: bool. `slot`: strings.
     """
 
     item: np.ndarray
@@ -81,21 +82,6 @@ class Benchmark:
         return labels(self.tables["items"]["protocol"])
 
     @cached_property
-    def kinds(self) -> np.ndarray:
-        """Kind of each item within its protocol."""
-        return labels(self.tables["items"]["kind"])
-
-    @cached_property
-    def skills(self) -> np.ndarray:
-        """Skill that each item tests."""
-        return labels(self.tables["items"]["skill"])
-
-    @cached_property
-    def known_items(self) -> np.ndarray:
-        """bool per item: whether its protocol is one that the judge knows."""
-        return np.array([protocol in KNOWN for protocol in self.protocols], bool)
-
-    @cached_property
     def trains(self) -> np.ndarray:
         """bool per item: whether anything that reads training data would read it, by its protocol or by its split."""
         return (self.protocols == TRAIN) | (self.item_split == TRAIN)
@@ -110,13 +96,6 @@ class Benchmark:
             truth=np.asarray(table["truth"].to_numpy(), dtype=bool),
             slot=labels(table["slot"]),
         )
-
-    @cached_property
-    def positives(self) -> np.ndarray:
-        """bool per candidate: whether it says a training caption otherwise, in the slot p."""
-        rows = self.candidates
-        trains = np.append(self.protocols == TRAIN, False)[rows.item]
-        return rows.truth & trains & (rows.slot == "p")
 
     @cached_property
     def meanings(self) -> list[Meaning | None]:
@@ -138,16 +117,12 @@ class Benchmark:
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if unreadable."""
+        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if
+        unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)
         return np.array([numbers[named] for named in self.named], np.int64)
-
-    @cached_property
-    def counted(self) -> np.ndarray:
-        """int64 per text: the number of held-out bindings and triples that it names."""
-        return np.array([0 if named is None else named.bindings + named.triples for named in self.named], np.int64)
 
     @cached_property
     def verdicts(self) -> np.ndarray:

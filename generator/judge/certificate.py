@@ -1,16 +1,58 @@
-"""The certificate of a benchmark: its status, the sentence to quote, and how deep the judge looked."""
+"""The certificate of a benchmark: its status, the sentence to quote, and what was done to find it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from generator.judge.findings import Findings
+from generator.judge.findings import Finding, Findings
 from generator.judge.held_out import DESIGNS
-from generator.judge.levels import Images, Reproduced
-from generator.judge.protocols import KNOWN
 
 STATUSES = ("clean", "as declared", "failed")
+
+
+class Level(StrEnum):
+    """Which images a certificate covers (docs/verify.md, Levels)."""
+
+    RECORDS = "records"
+    SAMPLED = "sampled images"
+    ALL = "all images"
+
+
+@dataclass(frozen=True)
+class Images:
+    """What a look at the images of a world found.
+
+    `level`: how many were looked at. `facts`: numbers for the certificate, by name. `sentence`: what was compared,
+    for its sentence; empty at the level of records.
+    """
+
+    level: Level = Level.RECORDS
+    findings: Sequence[Finding] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of making a benchmark and its world again, to compare the bytes of their files.
+
+    `done`: whether both were made again. `reason`: why not.
+    """
+
+    done: bool = False
+    findings: Sequence[Finding] = ()
+    reason: str = "nobody asked for it"
+
+
+Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
+"""Looks at images of the dataset in a folder. The scenes are given by id, each with its split in every benchmark."""
+
+Reproduce = Callable[[Path, Sequence[str]], Mapping[str, Reproduced]]
+"""Makes some benchmarks of the dataset in a folder again, and their world."""
 
 
 def certificate(
@@ -21,24 +63,24 @@ def certificate(
     images: Images,
     again: Reproduced,
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level` (levels.Level), `reproduced`, `sentence`,
-    `findings` ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `unjudged_protocols`, `counts`, `images` (what the look
-    at images counted), and the digests `world` and `benchmark`.
+    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
+    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (what the look at images
+    counted), and the digests `world` and `benchmark`.
 
     `tables`: those that could be read. `world`: digest of the world that was judged.
+
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
     faults = dict(sorted(findings.counts.items()))
     counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
     counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
     status = "failed" if faults else "as declared" if declared else "clean"
-    unjudged = _unjudged(tables)
     if faults:
         sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
     else:
-        proven = _proven(manifest, declared, counts, unjudged)
         made = "made again byte for byte" if again.done else f"not made again, since {again.reason}"
         pixels = images.sentence or "no pixel was compared"
+        proven = _proven(manifest, declared, counts)
         sentence = f"{status}: judged: {proven}; {made}; at the level of {images.level}: {pixels}."
     return {
         "status": status,
@@ -48,7 +90,6 @@ def certificate(
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
-        "unjudged_protocols": unjudged,
         "counts": counts,
         "images": images.facts,
         "world": world,
@@ -56,22 +97,14 @@ def certificate(
     }
 
 
-def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int], unjudged: list[str]) -> str:
+def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]) -> str:
     leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
     exposed = "training negatives may name what is held out, " if manifest.get("exposed_negatives") else ""
     symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
-    balanced = "counts and balance as declared, " if "balance" in manifest else ""
-    strange = f"the form of items of {', '.join(unjudged)} not judged, " if unjudged else ""
-    if manifest.get("design") not in (None, *DESIGNS):
-        strange += f"the design '{manifest['design']}' in its author's words, "
+    strange = f"the design '{manifest.get('design')}' in its author's words, "
     return (
-        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every positive is "
-        f"true, every negative false, {exposed}{symmetric}{balanced}{strange}every file whole"
+        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; "
+        "every positive is "
+        f"true, every negative false, {exposed}{symmetric}"
+        f"{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
     )
-
-
-def _unjudged(tables: Mapping[str, pa.Table]) -> list[str]:
-    """The protocols of items that the judge does not know: their form is not judged."""
-    if "items" not in tables:
-        return []
-    return sorted({str(each) for each in tables["items"]["protocol"].unique().to_pylist()} - KNOWN)

@@ -1,7 +1,6 @@
 """Checks that files are whole and reads tables as far as possible."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,38 +9,44 @@ import pyarrow.compute as pc
 
 from generator.base.errors import UserError
 from generator.base.files import SUMS, parse_toml, read_sums, sha256
-from generator.base.limits import MOST_IN_SCENE, MOST_LIST, MOST_TOML, read_bytes, read_text
+from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
 from generator.base.parquet import read_batches, read_schema
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.judge.findings import DAMAGE, Finding, finding
-from generator.judge.png import Size, image_fault
-from generator.judge.tar_members import member_faults
-from generator.judge.tars import tar_faults
+from generator.judge.images import Size, image_fault
 
 Report = Callable[[Finding], None]
-_LINE = re.compile(r"[0-9a-f]{64}  .+")
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
-_JUDGED = _FILLED | {"status", "objects", "relations", "scene", "split", "form", "level", "n_objects", "n_attributes",
-                     "n_relations", "pool_id", "cluster_id", "protocol", "held_out_bindings", "held_out_triples", "held_out_positive",
-                     "held_out_negative", "kind", "twin_of", "width", "height", "reason", "skill", "changed", "of"}  # fmt: skip
+_JUDGED = _FILLED | {
+    "status",
+    "objects",
+    "scene",
+    "split",
+    "pool_id",
+    "protocol",
+    "kind",
+    "width",
+    "height",
+}
 
 
 def file_faults(
     folder: Path, digest: str | None, images: bool, progress: Progress = SILENT, size: Size | None = None
 ) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they should be.
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they
+    should be.
 
-    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files and tars are decoded too. `size`: width and
+    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files are decoded too. `size`: width and
     height of the images, if known.
+
     """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
-    yield from _sums_faults(folder, sums)
     for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
         try:
             path = file_in(folder, name)
@@ -60,24 +65,10 @@ def file_faults(
             continue
         if image is not None and (fault := image_fault(image, name, size)):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    for fault in (*tar_faults(folder, size), *member_faults(folder)) if images else ():
-        yield finding("damaged file", f"{folder.name}/{fault}")
     listed = {folder / name for name in sums}
     for path in folder.rglob("*"):
         if path.is_file() and path not in listed and path.name not in (SUMS, "manifest.json", "verify.json"):
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
-
-
-def _sums_faults(folder: Path, sums: Mapping[str, str]) -> Iterator[Finding]:
-    """Lines of SHA256SUMS that are none, or that repeat a path."""
-    lines = read_text(folder / SUMS, MOST_LIST).splitlines() if sums else []
-    for line in lines:
-        if not _LINE.fullmatch(line):
-            yield finding(
-                "damaged file", f"{folder.name}/{SUMS} has the line '{line[:80]}', which is no digest and path"
-            )
-    if len(lines) > len(sums):
-        yield finding("damaged file", f"{folder.name}/{SUMS} lists {len(lines) - len(sums)} paths twice")
 
 
 def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | None:
@@ -92,8 +83,8 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where none is
-    allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where
+    none is allowed.
     """
     found = read_schema(path).names
     if missing := set(schema.names) - {*found, *_OPTIONAL}:
@@ -137,6 +128,11 @@ def labels(column: pa.ChunkedArray) -> np.ndarray:
 def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """The index of each value of a column in `among`; -1 if it is not there."""
     return np.asarray(pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64)
+
+
+def numbers(column: pa.Array) -> np.ndarray:
+    """The column as int64, -1 for null."""
+    return np.asarray(pc.fill_null(pc.cast(column, pa.int64()), -1).to_numpy(zero_copy_only=False))
 
 
 def repeated(column: pa.ChunkedArray) -> list[str]:

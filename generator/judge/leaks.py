@@ -1,13 +1,13 @@
-"""Checks for leaks: training shows nothing and names nothing that is held out."""
+"""Checks for leaks: training shows nothing and names nothing that is held out, or the manifest declares it."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from generator.judge.benchmark import Benchmark
-from generator.judge.class_lists import shared_triples
+from generator.judge.class_lists import shared_arrangements, shared_triples
 from generator.judge.findings import Finding, finding
-from generator.judge.held_out import Named
+from generator.judge.held_out import CLASSES, Named
 
 
 def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -51,3 +51,19 @@ def _named(
         yield finding("leaked triple", f"{what} names the held-out {' '.join(triple)}")
     if named.absent:
         yield finding("leaked atom", f"{what} names a value or object that training lacks")
+
+
+def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Arrangements in two class lists, exposed negatives and unequal familiarity that the manifest does not declare."""
+    manifest, declared = benchmark.manifest, benchmark.manifest.get("declared_leaks", [])
+    for one, other, _ in shared_arrangements(benchmark.held_out):
+        if not {one, other} & {*declared}:
+            yield finding(
+                "undeclared leak", f"one arrangement is in two lists: {one}; the manifest does not declare it"
+            )
+    if manifest.get("exposed_negatives") and not declared:
+        yield finding(
+            "undeclared leak", "training negatives may name what is held out; the manifest does not declare it"
+        )
+    if manifest.get("equal_familiarity") is False and benchmark.held_out.design != CLASSES and not declared:
+        yield finding("undeclared leak", "familiarity may be unequal; the manifest does not declare it")

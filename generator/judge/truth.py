@@ -1,4 +1,4 @@
-"""Checks the truth of every candidate: decided again from the words and the recorded poses."""
+"""Checks that texts can be read, and the truth of every candidate from its words and the recorded poses."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,18 @@ import numpy as np
 from generator.judge.benchmark import FALSE, TRUE, UNDECIDED, UNREADABLE, Benchmark
 from generator.judge.findings import Finding, finding
 from generator.judge.geometry import SceneGeometry
+from generator.judge.lexicon import UnreadableError
+from generator.judge.text_reader import read_text
+
+
+def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Texts that cannot be read, or that have two readings."""
+    for row, meaning in enumerate(benchmark.meanings):
+        if meaning is None:
+            try:
+                read_text(benchmark.text(row), benchmark.lexicon)
+            except UnreadableError as error:
+                yield finding("unreadable text", f"text {benchmark.tables['texts']['text_id'][row]}: {error}")
 
 
 def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:

@@ -1,12 +1,12 @@
 """Verify a dataset from its files alone and write certificates.
 
-The checks are listed in checks.py. Nothing here imports the code that plans, splits or writes captions (a contract in
-pyproject.toml).
+A check takes a Benchmark and yields what it finds wrong; to add one, add it to CHECKS. Nothing here imports the code
+that plans, splits or writes captions (a contract in pyproject.toml).
 """
 
 import gc
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,39 @@ from generator.base.store import fetch_all, publish_file
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
 from generator.judge.benchmark import Benchmark
-from generator.judge.certificate import certificate
-from generator.judge.checks import CHECKS
-from generator.judge.components import benchmark_faults
-from generator.judge.dataset_index import index_findings
+from generator.judge.certificate import Examine, Images, Reproduce, Reproduced, certificate
+from generator.judge.class_lists import class_findings
+from generator.judge.familiarity import symmetry_findings
 from generator.judge.files import file_faults, readable_table
-from generator.judge.findings import DAMAGE, Findings, finding, guarded
-from generator.judge.levels import Examine, Images, Reproduce, Reproduced
+from generator.judge.findings import DAMAGE, Finding, Findings, finding, guarded
+from generator.judge.leaks import leak_findings, undeclared_findings
+from generator.judge.membership import (
+    image_findings,
+    item_findings,
+    split_findings,
+    training_findings,
+    world_findings,
+)
+from generator.judge.pools import pool_findings
+from generator.judge.truth import text_findings, truth_findings
 from generator.judge.world import World
 
 logger = logging.getLogger(__name__)
+
+CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
+    world_findings,  # the world is the one that the benchmark names
+    text_findings,  # every text has one reading
+    split_findings,  # scenes are in the splits that the holdout gives them
+    image_findings,  # an image shows one scene
+    class_findings,  # class lists (design gzsl): labels are of the list of their split
+    item_findings,  # items are in their scenes' split and have a true text
+    training_findings,  # training data are those of split train, by every reading
+    leak_findings,  # training neither shows nor names what is held out
+    undeclared_findings,  # deviations from a clean benchmark are declared
+    truth_findings,  # true texts are true, false texts are false
+    symmetry_findings,  # true and false texts of an item are equally familiar
+    pool_findings,  # pools list all their true texts
+)
 
 
 def verify_dataset(
@@ -40,10 +63,10 @@ def verify_dataset(
 ) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again; None
-    leaves it to the judge alone. Returns the certificates by benchmark name
-    (certificate.py); where the folder cannot be written, they are returned all the same. Raises UserError if there is no
-    dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
+    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again;
+    None leaves it to the judge alone. Returns the certificates by benchmark name (certificate.py); where the folder
+    cannot be written, they are returned all the same. Raises UserError if there is no dataset, no finished world or
+    no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
     fetch_all(root)
@@ -58,7 +81,6 @@ def verify_dataset(
     certificates = {}
     with _uncollected():
         world = World(world_folder, progress)
-        world.findings += guarded(index_findings(root), "dataset.json")
         images = examine(root, _splits(world, names, root)) if examine else Images()
         for each in names:
             if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
@@ -74,7 +96,7 @@ def verify_dataset(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them over and over."""
+    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them often."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -112,7 +134,6 @@ def _judge(world: World, folder: Path, images: Images, again: Reproduced) -> dic
     findings.add(images.findings)
     findings.add(again.findings)
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
-    findings.add(guarded(benchmark_faults(folder, manifest), "the manifest"))
     tables = {
         name: readable_table(folder / f"{name}.parquet", schema, findings.append)
         for name, schema in BENCHMARK_TABLES.items()

@@ -1,11 +1,10 @@
 """The world that a judged benchmark lies over: its files and its scenes, each judged once."""
 
-import re
-from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,117 +12,120 @@ from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums
 from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import World as Files
 from generator.dataset.records import SCENES, WorldManifest
-from generator.judge.components import format_faults
-from generator.judge.failed_scenes import failed_faults
-from generator.judge.files import file_faults, readable_parts, readable_toml
+from generator.judge.files import file_faults, numbers, readable_parts, readable_toml
 from generator.judge.findings import DAMAGE, Finding, finding, guarded
-from generator.judge.geometry import SceneGeometry, Terms, read_scene
-from generator.judge.plan import plan_faults
-from generator.judge.scene_records import record_faults
-from generator.judge.tars import packed_digests
-from generator.judge.twins import Twins
-from generator.judge.world_manifest import declared_faults, planned_faults, scene_file_faults
+from generator.judge.geometry import CONTACT, SceneGeometry, Terms, read_scene
+from generator.judge.images import Size, image_fault
 
 
 class World:
     """A world and its findings. Several benchmarks over it share one World.
 
-    `shown`: the scenes that could be read, by scene_id. `vocabulary`: TOML. `digest`: as the manifest has it. `request`: what
-    the manifest says that it was asked for.
+    `shown`: the scenes that could be read, by scene_id. `vocabulary`: TOML. `digest`: as the manifest has it.
     """
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
         self.folder, self.progress = folder, progress
         manifest = read_json(folder / "manifest.json", WorldManifest)
         self.digest = manifest.get("sums")
-        self.request: dict[str, Any] = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
-        width, height = self.request.get("width"), self.request.get("height")
+        request = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
+        width, height = request.get("width"), request.get("height")
         size = (width, height) if isinstance(width, int) and isinstance(height, int) else None
         self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
-        self.findings += format_faults("world/manifest.json", manifest)
+        self.findings += guarded(_packed_faults(folder, self._packed, size), "the tars")
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = _terms(self.vocabulary)
         self.shown: dict[str, SceneGeometry] = {}
         self._records: dict[str, str] = {}
-        rows: Counter[tuple[Any, ...]] = Counter()
-        twins = Twins()
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
-            self.findings += guarded(twins.faults(part), "twins")
-            self.findings += [
-                finding("unsafe name", f"scene_id {scene_id!r} of scenes is no number, and names files")
-                for scene_id in part["scene_id"].to_pylist()
-                if not re.fullmatch("[0-9]+", scene_id)
-            ]
-            self.findings += guarded(failed_faults(part), "failed scenes")
-            rows.update(zip(*(part[name].to_pylist() for name in ("status", "width", "height")), strict=True))
-            self._read(part.filter(pc.equal(part["status"], "ok")))
-        listed, packed = set(self._sums), set(self._packed)
-        self.findings += guarded(declared_faults(manifest, rows, self.vocabulary), "the manifest of the world")
-        self.findings += guarded(scene_file_faults(manifest, list(self.shown), listed, packed), "the files of scenes")
-        self.findings += guarded(planned_faults(folder, self.request), "the request of the plan")
-        self.findings += guarded(plan_faults(folder, self.request.get("shard")), "the plan")
-
-    @cached_property
-    def _sums(self) -> dict[str, str]:
-        return read_sums(self.folder) if (self.folder / SUMS).exists() else {}
+            self.findings += guarded(self._read(part.filter(pc.equal(part["status"], "ok"))), "scenes.parquet")
+        digests = self.image_digests
+        self.findings += [
+            finding("missing image", f"scene {scene_id} has no image")
+            for scene_id in self.shown
+            if scene_id not in digests
+        ]
 
     @cached_property
     def _packed(self) -> dict[str, str]:
-        return packed_digests(self.folder)
+        """SHA-256 of the files in tars, by path; none where packed.parquet is missing, or cannot be read."""
+        try:
+            table = read_table(self.folder / "packed.parquet", columns=["path", "sha256"])
+            return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+        except DAMAGE:
+            return {}
 
     @cached_property
     def image_digests(self) -> dict[str, str]:
         """SHA-256 of the image of each scene, as SHA256SUMS or packed.parquet has it."""
-        digests = {**self._sums, **self._packed}
+        sums = read_sums(self.folder) if (self.folder / SUMS).exists() else {}
+        digests = {**sums, **self._packed}
         paths = {scene_id: f"images/{scene_id}.png" for scene_id in self.shown}
         return {scene_id: digests[path] for scene_id, path in paths.items() if path in digests}
 
-    def planned_splits(self, part: int) -> dict[str, str | None]:
-        """The split for which each scene was planned, None for those of other holdouts than the one of that number; empty where
-        the plan names no splits or cannot be read."""
-        try:
-            table = read_table(self.folder / "plan.parquet", columns=["scene_id", "part", "split"])
-        except DAMAGE:
-            return {}
-        if table["split"].null_count == len(table):
-            return {}
-        rows = zip(*(table[name].to_pylist() for name in ("scene_id", "part", "split")), strict=True)
-        return {scene_id: split if of == part else None for scene_id, of, split in rows}
-
-    def _read(self, table: pa.Table) -> None:
-        """Read some rows of the scenes table and check their columns against the recorded poses."""
-        ids, shown, kept = table["scene_id"].to_pylist(), [], []
-        for row, (scene_id, record) in enumerate(zip(ids, table["scene"].to_pylist(), strict=True)):
+    def _read(self, table: pa.Table) -> Iterator[Finding]:
+        """Read some rows of the scenes table. Yields what is wrong with their records."""
+        ids = table["scene_id"].to_pylist()
+        for scene_id, record in zip(ids, table["scene"].to_pylist(), strict=True):
             try:
-                shown.append(read_scene(record, self.terms))
-                kept.append(row)
+                shown = read_scene(record, self.terms)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                self.findings.append(finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}"))
-            else:
-                if scene_id in self.shown:
-                    self.findings.append(finding("wrong record", f"scene {scene_id} is in scenes.parquet twice"))
-                self.shown[scene_id] = shown[-1]
-                if (other := self._records.setdefault(record, scene_id)) != scene_id:
-                    self.findings.append(finding("repeated scene", f"scenes {other} and {scene_id} have one record"))
-        table = table.take(pa.array(kept, pa.int64()))
-        for place, fault in record_faults(table, shown, self.terms):
-            self.findings.append(finding("wrong record", f"scene {ids[kept[place]]}: {fault}"))
-        self._compare_clusters(table, shown)
+                yield finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}")
+                continue
+            if scene_id in self.shown:
+                yield finding("wrong record", f"scene {scene_id} is in scenes.parquet twice")
+            self.shown[scene_id] = shown
+            if (other := self._records.setdefault(record, scene_id)) != scene_id:
+                yield finding("repeated scene", f"scenes {other} and {scene_id} have one record")
+            for fault in _record_faults(shown, self.terms):
+                yield finding("wrong record", f"scene {scene_id}: {fault}")
+        for row, fault in _measure_faults(table):
+            yield finding("wrong record", f"scene {ids[row]}: {fault}")
 
-    def _compare_clusters(self, table: pa.Table, shown: list[SceneGeometry]) -> None:
-        """Groups that scenes.parquet lists and the poses do not give: the values of the first holdout's kind, and the objects."""
-        asked = self.request.get("holdouts") or ()
-        kind = str(asked[0].get("kind")) if isinstance(asked, list) and isinstance(asked[0], dict) else ""
-        for scene_id, listed, scene in zip(
-            table["scene_id"].to_pylist(), table["cluster_id"].to_pylist(), shown, strict=True
-        ):
-            values = sorted(values.get(kind, "") for _, values in scene.objects)
-            own = "+".join(values) + "|" + "+".join(sorted(category for category, _ in scene.objects))
-            if listed != own:
-                self.findings.append(
-                    finding("wrong group", f"scene {scene_id} is listed in group {listed}, its objects give {own}")
-                )
+
+def _packed_faults(folder: Path, packed: dict[str, str], size: Size | None) -> Iterator[Finding]:
+    """Files in tars that are not where packed.parquet says, and images that are not as they should be."""
+    files = Files(folder) if packed else None
+    for path in packed:
+        try:
+            data = files.read(path) if files else b""
+        except UserError as error:
+            yield finding("damaged file", error.message)
+            continue
+        if path.endswith(".png") and (fault := image_fault(data, path, size)):
+            yield finding("damaged image", f"{folder.name}/{path} {fault}")
+
+
+def _record_faults(shown: SceneGeometry, terms: Terms) -> Iterator[str]:
+    """Names that the vocabulary does not have, and objects that rest neither on the ground nor on another object."""
+    for i, (thing, foot) in enumerate(zip(shown.objects, shown.feet, strict=True)):
+        if fault := terms.unknown(*thing):
+            yield f"object {i} has {fault}"
+        others = (j for j in range(len(shown.feet)) if j != i)
+        if abs(foot) > CONTACT and not any(shown.resting(i, j) > 0 for j in others):
+            yield f"object {i} stands {foot:.6f} m above the ground and rests on no object"
+    if terms.environments and shown.environment not in terms.environments:
+        yield f"it is in the environment '{shown.environment}', which the vocabulary does not have"
+
+
+def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
+    """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, what)."""
+    lists = table["objects"].combine_chunks()
+    rows, fields = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), pc.list_flatten(lists)
+    boxes, shares = (pc.struct_field(fields, name) for name in ("amodal_box", "visible_fraction_estimate"))
+    sizes = [numbers(table[name].combine_chunks())[rows] for name in ("width", "height")]
+    corners = np.full((len(rows), 4), -1, np.int64)
+    valid = boxes.is_valid()
+    corners[valid.to_numpy(zero_copy_only=False)] = numbers(pc.list_flatten(boxes.filter(valid))).reshape(-1, 4)
+    left, top, right, bottom = corners.T
+    inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= sizes[0]) & (bottom <= sizes[1])
+    for n in np.flatnonzero(~inside).tolist():
+        yield int(rows[n]), f"an object has the box {boxes[n].as_py()}, which is none within the image"
+    share = pc.fill_null(shares, float("nan")).to_numpy(zero_copy_only=False)
+    for n in np.flatnonzero(~((share >= 0) & (share <= 1))).tolist():
+        yield int(rows[n]), f"an object is listed as visible by {share[n]}, not by a share from 0 to 1"
 
 
 def _terms(vocabulary: str) -> Terms:

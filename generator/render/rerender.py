@@ -26,8 +26,8 @@ _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from
 class Changes:
     """What to change when a world is rendered again; None keeps what the world has.
 
-    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth, normals, boxes.
-    `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
+    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth,
+    normals, boxes. `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
     """
 
     device: str
@@ -67,8 +67,9 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     width, height = _size(source, changes)
     if width * before["height"] != height * before["width"]:
         raise UserError(
-            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for which the scenes "
-            f"of {source.root} were placed; take a multiple or a fraction of that, such as {2 * before['width']}x{2 * before['height']}."
+            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for "
+            f"which the scenes of {source.root} were placed; take a multiple or a fraction of that, such as "
+            f"{2 * before['width']}x{2 * before['height']}."
         )
     rendering = Rendering(
         changes.quality or before["quality"]["name"],
@@ -99,12 +100,7 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
     failed = [
-        {
-            "scene_id": row["scene_id"],
-            "cluster_id": row["cluster_id"],
-            "twin_of": row["twin_of"],
-            "failed": row["reason"],
-        }
+        {**{name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}, "failed": row["reason"]}
         for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
         if row["status"] != "ok"
     ]

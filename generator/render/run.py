@@ -91,8 +91,8 @@ def render_work(
 ) -> World:
     """Render the scenes that are missing in `root` and finish the world.
 
-    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed and
-    not rendered. Raises UserError as Farm.render does, and if the disk has no room.
+    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed
+    and not rendered. Raises UserError as Farm.render does, and if the disk has no room.
     """
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:
@@ -130,11 +130,11 @@ def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress) -> None:
     scenes = work.scenes
     rest = (planned for planned in scenes if planned.scene_id not in writer.done)
-    left = len(scenes) - writer.n_done
-    if writer.n_done:
-        logger.info(f"{writer.n_done:,} images are already rendered.")
+    left = len(scenes) - len(writer.done)
+    if len(writer.done):
+        logger.info(f"{len(writer.done):,} images are already rendered.")
     setup, failed = worker_setup(work.request, writer.folder), 0
-    with progress.track("rendering", len(scenes), writer.n_done) as advance:
+    with progress.track("rendering", len(scenes), len(writer.done)) as advance:
         for answer in farm.render(rest, left, setup, work.limits):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer

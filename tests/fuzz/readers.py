@@ -32,7 +32,7 @@ from generator.base.limits import map_npy
 from generator.base.registry import resource
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
-from generator.dataset.packing import NOTES, Packer
+from generator.dataset.packing import Packer
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
@@ -50,8 +50,8 @@ Read = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Reader:
-    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made again, as
-    whoever sends a damaged file would."""
+    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made
+    again, as whoever sends a damaged file would."""
 
     files: tuple[str, ...]
     read: Read
@@ -113,15 +113,11 @@ def _mesh_files(*names: str) -> Read:
 
 
 def _resume(root: Path) -> None:
-    journal = Journal(root / ".journal.jsonl")
-    journal.resume(lambda record: True)
+    journal = Journal(root / ".journal.db")
+    journal.keep(lambda record: True)
     list(journal.records())
-
-
-def _packed_notes(root: Path) -> None:
-    packer = Packer(root, 1 << 20)
-    packer.tars()
-    packer.holds("000001")
+    Packer(root, 1 << 20, journal).holds("000001")
+    list(journal.packed())
 
 
 def _output(output: str) -> Read:
@@ -213,27 +209,50 @@ def _items(name: str) -> Read:
 CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
 READERS: dict[str, Reader] = {
     "tables": Reader(
-        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)), _read_dataset, seal=True
+        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)),
+        _read_dataset,
+        seal=True,
     ),
     "manifests": Reader(
-        ("world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json", "benchmarks/NAME/SHA256SUMS",
-         "benchmarks/NAME/verify.json"), _read_dataset
+        (
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+            "benchmarks/NAME/SHA256SUMS",
+            "benchmarks/NAME/verify.json",
+        ),
+        _read_dataset,
     ),
     "files of a component": Reader(
         ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"), _read_dataset, seal=True
     ),
     "plan": Reader(("world/plan.parquet",), _read_plan),
     "judge": Reader(
-        ("world/scenes.parquet", "world/plan.parquet", "world/vocabulary.toml", "benchmarks/NAME/holdout.json",
-         *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES), "world/images/000001.png"), _judge, seal=True
+        (
+            "world/scenes.parquet",
+            "world/plan.parquet",
+            "world/vocabulary.toml",
+            "benchmarks/NAME/holdout.json",
+            *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES),
+            "world/images/000001.png",
+        ),
+        _judge,
+        seal=True,
     ),
     "judge, indices": Reader(
-        ("dataset.json", "README.md", "croissant.json", "world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json"), _judge
+        (
+            "dataset.json",
+            "README.md",
+            "croissant.json",
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+        ),
+        _judge,
     ),
     "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
-    "journal": Reader((".journal.jsonl",), _resume),
-    "notes of packing": Reader((NOTES,), _packed_notes),
+    "journal": Reader((".journal.db",), _resume),
     "masks": Reader(("masks/0.png",), _output("masks")),
     "depth": Reader(("depth/0.npy",), _output("depth")),
     "normals": Reader(("normals/0.npy",), _output("normals")),
@@ -263,7 +282,7 @@ READERS: dict[str, Reader] = {
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
-}  # fmt: skip
+}
 
 
 def make_files(folder: Path) -> None:
@@ -271,11 +290,12 @@ def make_files(folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    lines = [{"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}} for i in range(3)]
-    (folder / ".journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    journal = Journal(folder / ".journal.db")
+    for i in range(3):
+        journal.add({"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}})
     row = {"path": "images/000000.png", "tar": "shards/000000.tar", "offset": 512, "size": 3, "sha256": "0" * 64}
-    note = {"tar": "shards/000000.tar", "sha256": "0" * 64, "last": "000002", "rows": [row]}
-    (folder / NOTES).write_text(json.dumps(note) + "\n")
+    journal.add_tar("shards/000000.tar", "0" * 64, "000002", [row])
+    journal.close()
     boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
     grid = np.arange(20, dtype=np.uint8).reshape(4, 5)
     pixels = PixelOutputs(grid, grid.astype(np.float32), np.zeros((4, 5, 3), np.float32), boxes)

@@ -26,12 +26,12 @@ def rewrite(source: Path, root: Path, turns: slice = slice(None), **request: Any
     """Write some scenes of the world in `source` into `root`, with more in the request."""
     world = Dataset.open(source).world
     with WorldWriter(root, {**world.manifest["request"], **request}) as writer:
-        for record in list(records(world))[turns]:
-            if record["scene_id"] not in writer.done:
-                writer.images.mkdir(exist_ok=True)
-                for path in record["files"]:
-                    shutil.copy(world.folder / path, writer.folder / path)
-                writer.add(record)
-        writer.keep_plan(world.folder)
-        writer.finish(world.vocabulary_text)
+        if not writer.finished:
+            for record in list(records(world))[turns]:
+                if record["scene_id"] not in writer.done:
+                    for path in record["files"]:
+                        shutil.copy(world.folder / path, writer.folder / path)
+                    writer.add(record)
+            writer.keep_plan(world.folder)
+            writer.finish(world.vocabulary_text)
     return root

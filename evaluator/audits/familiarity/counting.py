@@ -21,8 +21,7 @@ from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS, is_table, read
 from evaluator.audits.familiarity.reading import DEFAULT, Reading, normalised, unique
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
-from generator.base.files import read_json, write_json, write_table, write_text
-from generator.base.lock import Lock
+from generator.base.files import locked, read_json, write_json, write_table, write_text
 from generator.base.progress import SILENT, Progress
 
 
@@ -202,7 +201,7 @@ def count_corpus(
         return table, _read(record)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(out / COUNTS_TAG, _TAG)
-    with Lock(folder / ".lock", f"Another command is counting {corpus}; wait for it."):
+    with locked(folder / ".lock", f"Another command is counting {corpus}; wait for it."):
         with progress.track("texts", None) as advance:
             for counted in _count(folder_of, farm, reading):
                 advance(counted.captions or counted.phrases)

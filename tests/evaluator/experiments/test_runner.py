@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.experiments.runner import DONE, LOG, is_done, run_stage, run_stages
 from evaluator.experiments.stages import Stages, in_order
-from generator.base.lock import Lock
+from generator.base.files import locked
 
 STAGES = Stages()
 PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
@@ -36,7 +36,7 @@ def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Pa
     folder = tmp_path / PLAN.name
     assert (folder / "out" / "world" / "plan.parquet").exists()
     assert (folder / LOG).read_text().count("Scenes: train 12") == 1
-    assert sorted(path.name for path in folder.iterdir()) == [DONE, LOG, "out"]
+    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [DONE, LOG, "out"]
 
 
 def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None
 def test_a_stage_waits_for_another_command_that_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     code = (
-        "import sys, time; from pathlib import Path; from generator.base.lock import Lock\n"
-        "with Lock(Path(sys.argv[1])): print(flush=True); time.sleep(1)"
+        "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
+        "with locked(Path(sys.argv[1])): print(flush=True); time.sleep(1)"
     )
     lock = tmp_path / PLAN.name / ".lock"
     with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as other:
@@ -103,7 +103,7 @@ def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
             time.sleep(0.05)
         runner.kill()
     assert not is_done(RENDERED, root)
-    with pytest.raises(Exception, match="busy"), Lock(root / RENDERED.name / ".lock", "busy"):
+    with pytest.raises(Exception, match="busy"), locked(root / RENDERED.name / ".command.lock", "busy"):
         pass  # the command goes on without the process that started it, and keeps its lock
     assert run_stage(RENDERED, root) is None
     assert contents(RENDERED.out(root)) == contents(RENDERED.out(tmp_path / "whole"))

@@ -14,7 +14,6 @@ from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import (
-    LONGEST,
     TEXTS,
     pictures,
     scored,
@@ -117,24 +116,6 @@ def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:
     assert keys[0] == keys[1] != keys[2]
     with pytest.raises(RuntimeError, match="fit_texts"):
         load_model("blind:ngram", "cpu").score_pairs([], [(0, "a")])
-
-
-def test_only_what_is_fitted_asks_for_the_texts(gpt2: Path) -> None:
-    fitted = [kind for kind in ("ngram", "length", "lm") if _load(kind, gpt2).fits_texts]
-    assert fitted == ["ngram"]
-
-
-def test_texts_that_a_language_model_cannot_read_stay_unscored(gpt2: Path) -> None:
-    scores = scored(_load("lm", gpt2), pictures(), ["a red cube", "a " * LONGEST, ""])[0, :, 0]
-    assert np.isnan(scores).tolist() == [False, True, True]
-
-
-def test_a_run_names_what_was_loaded(gpt2: Path) -> None:
-    info = _load("lm", gpt2).info
-    assert (info["weights"], info["architecture"], info["start_token"]) == (str(gpt2), "GPT2LMHeadModel", 0)
-    assert info["preprocessing"] == "none: images are not read"
-    assert info["activation"] == "NewGELUActivation"
-    assert _load("length", gpt2).info["parameters"] == 0
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,12 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.metrics.comparison import tied
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
-    LENGTH,
     TEXTS,
     WORDS,
     assert_agrees,
-    cramped,
     make_blip,
     pictures,
     scored,
@@ -45,59 +42,12 @@ def test_scores_are_those_of_a_plain_loop(blip: Path) -> None:
     assert_agrees(model, images, texts, _plainly(blip, images, texts))
 
 
-def test_an_image_is_encoded_once_also_when_memory_runs_out(blip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    images = pictures()
-    expected = scored(load_model(f"blip:{blip}", "cpu"), images, TEXTS)
-    model = load_model(f"blip:{blip}", "cpu")
-    encoded: list[int] = []
-    model._loaded.model.vision_model.register_forward_hook(lambda _, __, out: encoded.append(len(out[0])))
-    sizes = cramped(model, "_score", 4, monkeypatch)
-    assert scored(model, images, TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
-    assert sum(encoded) == len(images)
-    assert sum(sizes) == len(images) * len(TEXTS)
-
-
 def test_a_text_is_embedded_once_for_the_cosine(blip: Path) -> None:
     model = load_model(f"blip:{blip}", "cpu")
     read: list[int] = []
     model._loaded.model.text_proj.register_forward_hook(lambda _, __, out: read.append(len(out)))
     scored(type(model)(model._loaded, batch=3), pictures(), TEXTS)
     assert sum(read) == len(TEXTS)
-
-
-def test_tokens_are_what_is_read(blip: Path) -> None:
-    model = load_model(f"blip:{blip}", "cpu")
-    long = "a red cube and a blue sphere and a red sphere"
-    texts = [f"{long} and a blue cube", f"{long} and a red cube", "a red cube"]
-    rows = model.tokens(texts)
-    assert rows.shape == (3, LENGTH)
-    assert (rows[0] == rows[1]).all()
-    assert (rows[0] != rows[2]).any()
-    first, second, third = scored(model, pictures(), texts).transpose(1, 0, 2)
-    assert tied(first, second).all()
-    assert not tied(first, third).any()
-
-
-def test_a_run_names_what_was_loaded(blip: Path) -> None:
-    info = load_model(f"blip:{blip}", "cpu").info
-    assert info["architecture"] == "BlipForImageTextRetrieval"
-    assert (info["activation"], info["text_length"], info["precision"]) == ("GELUActivation", LENGTH, "float32")
-    assert "size={'height': 32, 'width': 32}" in info["preprocessing"]
-
-
-def test_scores_that_are_no_numbers_stay_so(blip: Path) -> None:
-    model = load_model(f"blip:{blip}", "cpu")
-    with torch.no_grad():
-        model._loaded.model.itm_head.weight.fill_(float("nan"))
-    scores = scored(model, pictures(), TEXTS)
-    assert np.isnan(scores[:, :, 0]).all()
-    assert np.isfinite(scores[:, :, 1]).all()
-
-
-def test_a_blip_without_the_heads_is_refused(tmp_path: Path) -> None:
-    folder = make_blip(tmp_path, "BlipForQuestionAnswering")
-    with pytest.raises(UserError, match=r"do not fit BlipForImageTextRetrieval: itm_head.bias and \d+ more tensors would be random; name a model trained for this task\."):  # fmt: skip
-        load_model(f"blip:{folder}", "cpu")
 
 
 def _as_published(folder: Path, images: Sequence[Image.Image], texts: Sequence[str], first: str) -> np.ndarray:

@@ -8,7 +8,6 @@ import torch
 
 from evaluator.models.blind import CausalLikelihood
 from evaluator.models.memory import BatchSize
-from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
     LONGEST,
     TEXTS,
@@ -50,25 +49,3 @@ def test_without_a_start_token_the_first_token_is_context(model: CausalLikelihoo
     without = model.mean_log_likelihoods(["a red cube", "red"])
     assert np.isnan(without[1])
     assert without[0] != whole
-
-
-def test_memory_that_runs_out_loses_no_text(model: CausalLikelihood, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = model.mean_log_likelihoods(TEXTS)
-    means, sizes = model._means, []
-
-    def limited(rows: list[list[int]]) -> np.ndarray:
-        if len(rows) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        sizes.append(len(rows))
-        return means(rows)
-
-    monkeypatch.setattr(model, "_means", limited)
-    assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-5)
-    assert sum(sizes) == len(TEXTS)
-
-
-def test_info_and_key(model: CausalLikelihood, gpt2: Path, vilt: Path) -> None:
-    assert (model.info["architecture"], model.info["start_token"]) == ("GPT2LMHeadModel", 0)
-    assert model.key == CausalLikelihood(str(gpt2), "cpu", "blind:lm:").key
-    with pytest.raises(UserError, match=r"is a model of type 'vilt'; give blind:lm: a causal language model\.$"):
-        CausalLikelihood(str(vilt), "cpu", "blind:lm:")

@@ -13,7 +13,6 @@ from PIL import Image
 
 from evaluator import evaluate
 from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
-from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.models.test_hf import _clip
@@ -136,8 +135,3 @@ def test_an_object_stays_on_its_device() -> None:
     check_device(None)
     with pytest.raises(UserError, match="The device 'cuda' is for a model that is named; move your object there"):
         check_device("cuda")
-
-
-def test_a_spec_is_loaded_as_ever(clip: tuple[tuple[Any, ...], str]) -> None:
-    spec = clip[1]
-    assert from_memory(clip[0], "m").info["weights_sha256"] == load_model(spec, "cpu").info["weights_sha256"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from evaluator.models.memory import BatchSize, out_of_memory
+from evaluator.models.memory import BatchSize
 from generator.base.errors import UserError
 
 
@@ -46,12 +46,6 @@ def test_a_planned_batch_is_whole_until_memory_runs_out() -> None:
     assert batch.size == 4
 
 
-def test_a_short_last_batch_that_does_not_fit_is_halved_too() -> None:
-    batch, sizes = BatchSize(16, "number"), list[int]()
-    list(batch.run(room_for(3, sizes), range(5)))
-    assert sizes == [2, 2, 1]
-
-
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
 def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception) -> None:
     batch, finished = BatchSize(4, "text"), list[int]()
@@ -71,9 +65,3 @@ def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception
 def test_other_errors_pass() -> None:
     with pytest.raises(RuntimeError, match="something else"):
         list(BatchSize(4, "text").run(room_for(2, [], RuntimeError("something else")), range(4)))
-
-
-def test_errors_of_memory_are_known() -> None:
-    assert out_of_memory(torch.OutOfMemoryError("full"))
-    assert out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"))
-    assert not out_of_memory(ValueError("out of memory"))

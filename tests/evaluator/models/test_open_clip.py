@@ -15,7 +15,6 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from evaluator.models.open_clip import activation_of, weights_digest
 from evaluator.models.registry import load_model
 from evaluator.scoring.needs import collect_needs
 from evaluator.scoring.score import score
@@ -129,16 +128,6 @@ def test_architectures_of_equal_tensors_keep_their_embeddings_apart(
     assert np.abs(scores[0] - scores[1]).max() > 1e-4
 
 
-def test_other_weights_have_another_key_and_equal_weights_the_same(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
-    first = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'a.pt')}", "cpu")
-    same = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'b.pt')}", "cpu")
-    state = {**tiny().state, "logit_scale": tiny().state["logit_scale"] + 1}
-    torch.save(state, tmp_path / "c.pt")
-    other = load_model(f"open_clip:tiny@{tmp_path / 'c.pt'}", "cpu")
-    assert first.key == same.key != other.key
-    assert weights_digest(open_clip.CLIP(**tiny().config)) != first.info["weights_sha256"]
-
-
 def test_a_run_names_what_was_loaded(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
     path = tiny().save(tmp_path / "tiny.pt")
     info = load_model(f"open_clip:tiny@{path}", "cpu").info
@@ -152,13 +141,6 @@ def test_a_run_names_what_was_loaded(tiny: Callable[..., Tiny], tmp_path: Path) 
     assert info["parameters"] == sum(v.numel() for v in tiny().state.values() if v.dtype == torch.float32)
     for part in ("Resize", "size=32", "CenterCrop", "Normalize", "0.48145466"):
         assert part in info["preprocessing"]
-
-
-def test_activations_are_named() -> None:
-    gelu, quick, both = torch.nn.GELU(), open_clip.transformer.QuickGELU(), torch.nn.ReLU()
-    assert activation_of(torch.nn.Sequential(gelu)) == "GELU"
-    assert activation_of(torch.nn.Sequential(torch.nn.Linear(2, 2), quick)) == "QuickGELU"
-    assert activation_of(torch.nn.Sequential(quick, torch.nn.Sequential(both))) == "QuickGELU, ReLU"
 
 
 def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
@@ -274,9 +256,6 @@ def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], 
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
-        ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
-        ("open_clip:", "Expected --model to be family:name"),
         ("open_clip:ViT-B32@openai", "Unknown open_clip architecture 'ViT-B32': did you mean 'ViT-B-32'?"),
         ("open_clip:nonsense", "Unknown open_clip architecture 'nonsense'"),
         ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
@@ -289,7 +268,6 @@ def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], 
         ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
         ("open_clip:local-dir:/nowhere", "'/nowhere' is no folder with open_clip_config.json"),
         ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
-        ("jackalope:/nowhere", "There is no trained model at '/nowhere'"),
     ],
 )
 def test_names_of_nothing_are_refused_in_one_sentence(

@@ -19,7 +19,6 @@ from tests.evaluator.tiny_models import (
     TEXTS,
     WORDS,
     assert_agrees,
-    cramped,
     make_blip,
     pictures,
     scored,
@@ -254,18 +253,6 @@ def test_a_question_is_one_wording_for_phrases_and_sentences(llava: Path) -> Non
     assert model.info["question"] == QUESTION
 
 
-def test_memory_that_runs_out_loses_no_pair(llava: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = scored(load_model(f"vqa:{llava}", "cpu"), pictures(), TEXTS)
-    model = load_model(f"vqa:{llava}", "cpu")
-    sizes = cramped(model, "_continued", 3, monkeypatch)
-    assert scored(model, pictures(), TEXTS, seed=0) == pytest.approx(expected, abs=1e-5)
-    assert (sum(sizes), max(sizes)) == (4 * len(TEXTS), 2)
-    alone = load_model(f"vqa:{llava}", "cpu")
-    sizes = cramped(alone, "_logits", 3, monkeypatch)
-    assert scored(alone, pictures(), TEXTS[:1]) == pytest.approx(expected[:, :1], abs=1e-5)
-    assert (sum(sizes), max(sizes)) == (4, 2)
-
-
 @pytest.mark.parametrize(
     ("make", "shared"),
     [(make_llava, True), (make_qwen, True), (make_idefics3, True), (make_paligemma, False), (make_blip2, False)],
@@ -286,14 +273,6 @@ def test_an_image_is_computed_once_where_attention_is_causal(
     assert (whole < sum(tokens)) == shared
 
 
-def test_blip_encodes_an_image_once(tmp_path: Path) -> None:
-    model = load_model(f"vqa:{_make_blip_vqa(tmp_path)}", "cpu")
-    encoded: list[int] = []
-    model._loaded.model.vision_model.register_forward_hook(lambda _, __, out: encoded.append(len(out[0])))
-    scored(type(model)(model._loaded, batch=3), pictures(), TEXTS, seed=0)
-    assert sum(encoded) == 4
-
-
 def test_tokens_tell_texts_apart_at_any_length(llava: Path) -> None:
     model = load_model(f"vqa:{llava}", "cpu")
     texts = ["a red cube " * 50 + "a", "a red cube " * 50 + "the", "a red cube", "a  red cube"]
@@ -309,25 +288,11 @@ def test_a_text_that_would_break_the_prompt_is_not_scored(llava: Path) -> None:
     assert np.isfinite(scores[:, :-1]).all()
 
 
-def test_scores_that_are_no_numbers_stay_so(llava: Path) -> None:
-    model = load_model(f"vqa:{llava}", "cpu")
-    assert model.score_pairs(pictures(), []).shape == (0, 2)
-    with torch.no_grad():
-        model._model.lm_head.weight.fill_(float("nan"))
-    assert np.isnan(scored(model, pictures(), TEXTS)).all()
-
-
-def test_a_run_names_what_was_loaded(llava: Path, tmp_path: Path) -> None:
-    model = load_model(f"vqa:{llava}", "cpu")
-    assert model.info["architecture"] == "LlavaForConditionalGeneration"
-    assert model.info["activation"] == "GELUActivation, QuickGELUActivation, SiLUActivation"
-    assert model.info["chat_template"]
-    assert model.info["text_length"] is None
+def test_the_key_follows_the_chat_template(llava: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(llava, tmp_path / "other"))
-    assert load_model(f"vqa:{folder}", "cpu").key == model.key
     template = folder / "chat_template.jinja"
     template.write_text(template.read_text().replace("USER", "PLEASE"))
-    assert load_model(f"vqa:{folder}", "cpu").key != model.key
+    assert load_model(f"vqa:{folder}", "cpu").key != load_model(f"vqa:{llava}", "cpu").key
 
 
 def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) -> None:

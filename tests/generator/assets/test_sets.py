@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generator.assets.animals import build_animal
 from generator.assets.sets import (
     asset_digest,
     asset_mesh,
@@ -17,7 +16,6 @@ from generator.assets.sets import (
     asset_sets,
     check_assets,
     find_mesh,
-    mesh_height,
     read_asset,
     read_notes,
     write_asset,
@@ -25,7 +23,7 @@ from generator.assets.sets import (
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
 from generator.base.errors import UserError
 from generator.base.registry import resource
-from generator.dataset.card import _needed
+from generator.dataset.card import asset_sets_needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
@@ -129,8 +127,8 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     assert recorded is not None
     assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
-    assert _needed({"assets": recorded}).endswith("in the asset sets `other` and `toys` (`gen assets list`)")
-    assert _needed({"assets": {**recorded, "meshes": ["fox"]}}) == ""
+    assert asset_sets_needed({"assets": recorded}) == ["other", "toys"]
+    assert asset_sets_needed({"assets": {**recorded, "meshes": ["fox"]}}) == []
     assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
     assert prepare(job).planned
     check_assets(recorded)
@@ -164,9 +162,11 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
     assert recorded == {
-        "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
+        "set": "toys",
+        "meshes": ["spare", "wedge"],
+        "digest": asset_digest("toys", ["spare", "wedge"]),
         "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
-    }  # fmt: skip
+    }
     again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
     done = run_command(*again)
     assert done.returncode == 0, done.stderr
@@ -193,12 +193,6 @@ def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
         prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
 
 
-def test_a_name_is_a_shape_or_a_mesh_of_the_set() -> None:
-    assert find_mesh("cube", "builtin") == unit_mesh("cube")
-    assert find_mesh("fox", "builtin") == build_animal("fox")
-    assert mesh_height("sphere", "builtin") == pytest.approx(2)
-
-
 def test_a_record_of_the_built_in_meshes_is_checked() -> None:
     assert asset_request([], "builtin") is None
     recorded = asset_request(["fox"], "builtin")
@@ -214,8 +208,9 @@ WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0
 
 
 @pytest.mark.parametrize(
-    "mesh", [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)]
-)  # fmt: skip
+    "mesh",
+    [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)],
+)
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
     write_asset(tmp_path, "wedge", mesh, {})
     with pytest.raises(UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"):

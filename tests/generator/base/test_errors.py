@@ -1,8 +1,13 @@
 """The error for mistakes of the user, and the hint that closes its message (exit codes: test_commands.py)."""
 
 import pickle
+import sys
+import unicodedata
 
-from generator.base.errors import UserError, did_you_mean
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.base.errors import UserError, did_you_mean, visible
 
 
 def test_an_error_is_its_message_also_from_another_process() -> None:
@@ -14,3 +19,27 @@ def test_an_error_is_its_message_also_from_another_process() -> None:
 def test_the_nearest_name_is_suggested_or_all_are_listed() -> None:
     assert did_you_mean("cleevr", ["clevr", "pug"]) == "did you mean 'clevr'?"
     assert did_you_mean("xyz", ["clevr", "pug"]) == "expected one of: clevr, pug."
+
+
+_BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def test_every_control_character_and_bidirectional_control_is_shown() -> None:
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        hidden = (
+            (unicodedata.category(char) == "Cc" and char not in "\t\n")
+            or unicodedata.category(char) in ("Zl", "Zp", "Cs")
+            or unicodedata.bidirectional(char) in _BIDI
+            or char in "\u200e\u200f\u061c"
+        )
+        assert (visible(char) != char) == hidden, hex(code)
+
+
+@given(st.text(st.characters(codec=None, exclude_characters="\\")))
+def test_nothing_is_lost_and_shown_twice_is_shown_once(text: str) -> None:
+    shown = visible(text)
+    shown.encode()  # no lone surrogates
+    assert visible(shown) == shown
+    if text.isascii():
+        assert shown.encode().decode("unicode_escape") == text

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.base.extras import EXTRAS, check_installed, extras_named, missing
+from generator.base.extras import EXTRAS, check_installed, connecting, extras_named, missing
 from tests.conftest import FEWEST
 from tests.paths import CHECKOUT
 
@@ -56,8 +57,7 @@ def distributions(requirements: list[str]) -> set[str]:
 
 def test_every_imported_package_is_of_the_base_or_of_a_named_extra() -> None:
     base, found = distributions(PROJECT["dependencies"]), packages_distributions()
-    of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER | {"torchao"}
-    # torchao is the user's own (evaluator/models/pretrained.py)
+    of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER
     for name in imported() - of_extras:
         assert {each.lower().replace("_", "-") for each in found[name]} & base, f"{name} is of no extra in extras.py"
 
@@ -145,3 +145,21 @@ def test_what_needs_an_extra_names_it(arguments: list[str], extra: str, rendered
     assert done.returncode == 2, done.stderr
     assert f"pip install 'jackalope[{extra}]'" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_what_is_connected_runs_outside_the_working_directory() -> None:
+    before = Path.cwd()
+    with connecting(None):
+        assert Path.cwd() == Path("/")
+    assert Path.cwd() == before
+
+
+def test_a_cluster_that_answers_is_left_to_ray() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, connecting(f"ray://127.0.0.1:{server.getsockname()[1]}"):
+        pass
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:port"])
+def test_an_address_where_none_answers_is_said(address: str) -> None:
+    with pytest.raises(UserError, match=rf"--address {address}: no Ray cluster answers there"), connecting(address):
+        pytest.fail("was not connected")

@@ -3,6 +3,8 @@
 import copy
 import json
 import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,8 @@ from generator.base import files
 from generator.base.errors import UserError
 from generator.base.files import (
     TableWriter,
+    check_output,
+    locked,
     parse_json,
     parse_toml,
     read_json,
@@ -70,7 +74,8 @@ def test_toml_that_is_nested_too_deeply_is_no_toml() -> None:
 
 
 def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROW_GROUP", 3)
+    monkeypatch.setattr(files, "_BATCH", 3)
+    monkeypatch.setattr(files, "_GROUP_BYTES", 1)
     rows = [{"name": str(i), "number": i} for i in range(8)]
     writer = TableWriter(tmp_path / "one", SCHEMA)
     writer.add(["0", 0])
@@ -122,3 +127,76 @@ def test_toml_that_takes_its_square_is_refused() -> None:
 def test_json_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         parse_json("[" * 100_000)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_text("image")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "place", ["images/new/deep", "images", "images/a.png", "new", "images/a.png/below", "images/a.png/far/below"]
+)
+def test_an_output_is_checked_and_nothing_is_left(root: Path, place: str) -> None:
+    before = sorted(root.rglob("*"))
+    if "a.png/" in place:
+        with pytest.raises(
+            UserError, match=rf"no file can be made in {root}/images/a.png \(it is a file\); choose another place"
+        ):
+            check_output(root / place)
+    else:
+        check_output(root / place)
+    assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y", "/sys/x"])
+def test_a_place_where_nothing_can_be_made_is_told_with_the_mend(place: str) -> None:
+    with pytest.raises(UserError, match=rf"^Cannot write {place}: no file can be made in /\w+ \(.+\); do that\.$"):
+        check_output(Path(place), "do that")
+
+
+# adds one to a number in a file, slowly, as often as it is told
+COUNT = """
+import sys, time
+from pathlib import Path
+from generator.base.files import locked
+folder = Path(sys.argv[1])
+for _ in range(40):
+    with locked(folder / ".lock"):
+        n = int((folder / "n").read_text())
+        time.sleep(0.001)
+        (folder / "n").write_text(str(n + 1))
+"""
+
+
+def test_processes_take_turns(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("0")
+    running = [subprocess.Popen([sys.executable, "-c", COUNT, str(tmp_path)]) for _ in range(3)]
+    assert [each.wait(60) for each in running] == [0, 0, 0]
+    assert (tmp_path / "n").read_text() == "120"
+
+
+def test_a_lock_that_is_held_is_refused_in_one_sentence_and_a_kill_frees_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
+        "with locked(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
+    )
+    path = tmp_path / ".lock"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        with pytest.raises(UserError, match="Another command is here"):
+            locked(path, "Another command is here; wait for it.").__enter__()
+        other.kill()
+        other.wait()
+    with locked(path, "busy"):
+        pass
+
+
+def test_a_lock_does_not_follow_a_link(tmp_path: Path) -> None:
+    (tmp_path / ".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match=r"\.lock"):
+        locked(tmp_path / ".lock", "busy").__enter__()
+    assert not (tmp_path / "elsewhere").exists()

@@ -1,11 +1,13 @@
 """Objects by name: loaded when asked for, registered once, and unknown names told."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from generator.base import registry as resources
 from generator.base.errors import UserError
-from generator.base.registry import Registry
+from generator.base.registry import Registry, resource
 
 
 def numbers() -> Registry[float]:
@@ -35,3 +37,19 @@ def test_a_module_is_loaded_when_its_object_is_first_asked_for() -> None:
     sys.modules.pop("this", None)
     Registry("poem", {"zen": "this:s"})
     assert "this" not in sys.modules
+
+
+def test_families_and_animals_are_found() -> None:
+    assert resource("scenes/clevr.toml").is_file()
+    assert resource("blender_assets/animals").is_dir()
+
+
+def test_a_wheel_s_own_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "package" / "_data" / "scenes").mkdir(parents=True)
+    monkeypatch.setattr(resources, "_PACKAGE", tmp_path / "package")
+    assert resource("scenes") == tmp_path / "package" / "_data" / "scenes"
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(UserError, match=r"scenes/nothing\.toml is missing, so this installation is not whole"):
+        resource("scenes/nothing.toml")

@@ -10,6 +10,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.files import sha256
 from generator.dataset import packing
+from generator.dataset.journal import Journal
 from generator.dataset.packing import Packer, scene_json
 
 
@@ -24,37 +25,38 @@ def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
     return found
 
 
+def packer(folder: Path) -> Packer:
+    return Packer(folder, 20_480, Journal(folder / ".journal.db"))
+
+
 def test_every_file_lies_in_a_tar_and_no_longer_in_a_folder(tmp_path: Path) -> None:
     records = scenes(tmp_path)
-    packer = Packer(tmp_path, 20_480)
-    packer.pack(records)
-    assert len(packer.tars()) == 3
-    for row in pq.read_table(tmp_path / "packed.parquet").to_pylist():
+    packed = packer(tmp_path)
+    packed.pack(records)
+    rows = pq.read_table(tmp_path / "packed.parquet").to_pylist()
+    assert len({row["tar"] for row in rows}) == 3
+    for row in rows:
         data = (tmp_path / row["tar"]).read_bytes()[row["offset"] :][: row["size"]]
         assert data == bytes([int(row["path"][7])]) * 8_000
     assert not (tmp_path / "images").exists()
-    assert packer.holds("5")
-    assert not packer.holds("6")
+    assert packed.holds("5")
+    assert not packed.holds("6")
 
 
-@pytest.mark.parametrize("left", [b'{"torn', b"\0" * 200, b"\0" * 200 + b"\n", b'"a word"\n'])
-def test_a_stopped_packing_continues_to_the_same_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
-) -> None:
+def test_a_stopped_packing_continues_to_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    Packer(whole, 20_480).pack(scenes(whole))
+    records = scenes(whole)
+    packer(whole).pack(records)
     records = scenes(stopped)
     monkeypatch.setattr(packing.TarWriter, "__exit__", _once(packing.TarWriter.__exit__))
     with pytest.raises(KeyboardInterrupt):
-        Packer(stopped, 20_480).pack(records)
-    with (stopped / packing.NOTES).open("ab") as file:
-        file.write(left)
+        packer(stopped).pack(records)
     monkeypatch.undo()
-    packer = Packer(stopped, 20_480)
-    assert packer.begun
-    packer.pack(records)
+    again = packer(stopped)
+    assert again.begun
+    again.pack(records)
     for path in whole.rglob("*"):
-        if path.is_file() and path.name != packing.NOTES:
+        if path.is_file() and not path.name.startswith("."):
             assert (stopped / path.relative_to(whole)).read_bytes() == path.read_bytes()
 
 
@@ -73,7 +75,7 @@ def _once(leave: Any) -> Any:
 
 
 def test_a_scene_is_its_row_as_json() -> None:
-    thing = {"index": 0, "category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
+    thing = {"category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
     shown = json.loads(scene_json({"scene_id": "7", "objects": [thing], "files": {}}))
     assert shown["objects"][0]["attributes"] == {"color": "red"}
     assert shown["objects"][0]["visible_fraction_estimate"] is None
@@ -87,23 +89,12 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
     records = scenes(world)
     for key in (tmp_path / "key", tmp_path / "d" / "key"):
         key.write_text("private")
-    (world / packing.NOTES).write_text(
-        json.dumps({"tar": "t", "sha256": "0", "last": "", "rows": [{"path": path}]}) + "\n"
-    )
+    journal = Journal(world / ".journal.db")
+    journal.add_tar("t", "0", "", [{"path": path}])
     with pytest.raises(UserError, match="is no path within that folder"):
-        Packer(world, 20_480).pack(records)
-    (world / packing.NOTES).unlink()
+        Packer(world, 20_480, journal).pack(records)
+    (world / ".journal.db").unlink()
     with pytest.raises(UserError, match="is no path within that folder"):
-        Packer(world, 20_480).pack([{**records[0], "files": {path: "0"}}])
+        packer(world).pack([{**records[0], "files": {path: "0"}}])
     assert (tmp_path / "key").exists()
     assert (tmp_path / "d" / "key").exists()
-
-
-@pytest.mark.parametrize(
-    "note",
-    [{}, {"tar": 1, "sha256": "0", "last": "", "rows": []}, {"tar": "t", "sha256": "0", "last": "", "rows": [1]}],
-)
-def test_a_note_of_another_form_is_dropped(note: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / packing.NOTES).write_text(json.dumps(note) + "\n")
-    assert not Packer(tmp_path, 20_480).begun
-    assert (tmp_path / packing.NOTES).read_text() == ""

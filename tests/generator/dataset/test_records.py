@@ -3,11 +3,25 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from generator.base.errors import UserError
-from generator.base.files import check_shape
-from generator.dataset.records import BenchmarkManifest, HoldoutRecord, IndexRecord, WorldManifest
+from generator.base.files import check_shape, write_table
+from generator.dataset.outputs import ObjectBoxes
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    PLAN,
+    PLAN_FILE,
+    SCENES,
+    BenchmarkManifest,
+    HoldoutRecord,
+    IndexRecord,
+    WorldManifest,
+    plan_request,
+    plan_schema,
+)
 
 WHOLE: dict[str, Any] = {"sums": "0", "request": {"width": 8, "objects": [2, 2], "seed": 0}, "scenes": 3, "failed": 0}
 
@@ -34,3 +48,53 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
     """A key that is missing is told where it is needed."""
     check_shape(WHOLE, WorldManifest, Path("m"))
     check_shape({"new": object()}, WorldManifest, Path("m"))
+
+
+def test_objects_survive_parquet(tmp_path: Path) -> None:
+    thing = {"category": "cube", "attributes": [("color", "red")], "amodal_box": [1, 2, 3, 4],
+             "visible_fraction_estimate": 0.5}  # fmt: skip
+    write_table(tmp_path / "scenes", [{"scene_id": "0", "objects": [thing]}], SCENES)
+    [row] = pq.read_table(tmp_path / "scenes", schema=SCENES).to_pylist()
+    assert row["objects"] == [thing]
+    assert row["relations"] is None
+
+
+def test_words_for_boxes_are_those_of_the_boxes_files() -> None:
+    columns = [field.name for field in SCENES.field("objects").type.value_type]
+    of_boxes = ObjectBoxes.__dataclass_fields__
+    assert {"category", "amodal_box"} <= set(columns) & set(of_boxes)
+    assert not {"box", "visible", "visible_fraction"} & set(columns)
+
+
+def test_every_table_of_a_benchmark_can_be_empty(tmp_path: Path) -> None:
+    for name, schema in BENCHMARK_TABLES.items():
+        write_table(tmp_path / name, [], schema)
+        assert pq.read_table(tmp_path / name).schema.equals(pa.schema(schema))
+
+
+def write(folder: Path, schema: pa.Schema) -> None:
+    pq.write_table(schema.empty_table(), folder / PLAN_FILE)
+
+
+def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
+    assert plan_request(tmp_path) is None
+    write(tmp_path, plan_schema({"seed": 3}))
+    assert plan_request(tmp_path) == {"seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (PLAN, "is damaged"),
+        (PLAN.with_metadata({"format": "other/1", "request": "{}"}), "not a plan of this version"),
+        (
+            pa.schema([("scene_id", pa.string())], {"format": "jackalope/1", "request": "{}"}),
+            "not a plan of this version",
+        ),
+        (PLAN.with_metadata({"format": "jackalope/1", "request": "{"}), "is damaged"),
+    ],
+)
+def test_another_file_is_refused(tmp_path: Path, schema: pa.Schema, said: str) -> None:
+    write(tmp_path, schema)
+    with pytest.raises(UserError, match=said):
+        plan_request(tmp_path)

@@ -27,9 +27,7 @@ def record(folder: Path, number: int, relations: int = 0) -> dict[str, Any]:
     (folder / "images").mkdir(exist_ok=True)
     path = folder / "images" / f"{scene_id}.png"
     path.write_bytes(scene_id.encode())
-    related = [
-        {"subject": i, "relation": "left of", "object": 0, "margin": i / 7, "holds": True} for i in range(relations)
-    ]
+    related = [{"subject": i, "relation": "left of", "object": 0} for i in range(relations)]
     return {
         "scene_id": scene_id, "cluster_id": "red|cube", "objects": [], "relations": related, "scene": "{}",
         "files": {f"images/{path.name}": sha256(path)},
@@ -49,7 +47,7 @@ def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
     world = Dataset.open(tmp_path).world
     assert world.scenes["scene_id"].to_pylist() == [f"{n:06d}" for n in range(301)]
     assert world.scenes["reason"].to_pylist() == [None] * 300 + ["the lamp broke"]
-    assert world.scenes["relations"].to_pylist()[7][2]["margin"] == 2 / 7
+    assert world.scenes["relations"].to_pylist()[7][2]["subject"] == 2
     listed = read_sums(world.folder)
     on_disk = {str(p.relative_to(world.folder)) for p in world.folder.rglob("*") if p.is_file()}
     assert on_disk == {*listed, SUMS, "manifest.json"}
@@ -94,7 +92,7 @@ def test_a_failed_scene_removes_its_own_files_alone(tmp_path: Path, scene_id: st
     assert (tmp_path / "private" / "key.png").exists()
 
 
-@pytest.mark.parametrize("place", ["world", "world/images", "world/images/000001.png", "world/.journal.jsonl", ".lock"])
+@pytest.mark.parametrize("place", ["world", "world/images", "world/images/000001.png", "world/.journal.db", ".lock"])
 def test_a_world_is_not_continued_through_a_link(tmp_path: Path, place: str) -> None:
     with WorldWriter(tmp_path / "world", REQUEST) as writer:
         writer.add(record(writer.folder, 1))
@@ -143,19 +141,30 @@ def test_a_benchmark_has_a_plain_name(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_world_is_written_by_one_process_though_the_lock_file_is_removed(tmp_path: Path) -> None:
-    """Whoever removes the file lets another in; then the first one stops, since both would write the journal."""
+def test_a_world_has_one_writer_and_what_it_added_is_kept(tmp_path: Path) -> None:
     with WorldWriter(tmp_path, REQUEST) as first:
-        first.add(record(first.folder, 0))
+        for number in (3, 1):
+            first.add({**record(first.folder, number), "cluster_id": "first"})
+        first.add(record(first.folder, 1))
         with pytest.raises(UserError, match="Another command is writing"), WorldWriter(tmp_path, REQUEST):
             pass
-        (tmp_path / ".lock").unlink()
-        with WorldWriter(tmp_path, REQUEST) as second:
-            with pytest.raises(UserError, match=r"lock file .*\.lock was removed.*end both"):
-                first.add(record(first.folder, 1))
-            second.add(record(second.folder, 2))
-            second.finish("")
-    assert Dataset.open(tmp_path).world.scenes["scene_id"].to_pylist() == ["000000", "000002"]
+    (tmp_path / "world/images/000003.png").write_bytes(b"torn")
+    with WorldWriter(tmp_path, REQUEST) as second:
+        assert ("000001" in second.done, "000003" in second.done, len(second.done)) == (True, False, 1)
+        second.add(record(second.folder, 2))
+        second.finish("")
+    scenes = Dataset.open(tmp_path).world.scenes
+    assert scenes["scene_id"].to_pylist() == ["000001", "000002"]
+    assert scenes["cluster_id"].to_pylist() == ["red|cube"] * 2
+
+
+@pytest.mark.parametrize("damage", [b"no database", b"\0" * 9000])
+def test_a_damaged_journal_is_told(tmp_path: Path, damage: bytes) -> None:
+    with WorldWriter(tmp_path, REQUEST) as writer:
+        writer.add(record(writer.folder, 1))
+    (tmp_path / "world/.journal.db").write_bytes(damage)
+    with pytest.raises(UserError, match=r"journal\.db is damaged .*; remove it, and all scenes are rendered again"):
+        WorldWriter(tmp_path, REQUEST).__enter__()
 
 
 @pytest.fixture
@@ -189,7 +198,7 @@ def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
             writer.finish(None, {})
     assert (_words(root, "a"), _words(root, "a.b"), _words(root, "a.draft")) == (["short"], ["long"], ["long"])
     assert sorted(read_json(root / "dataset.json")["benchmarks"]) == ["a", "a.b", "a.draft"]
-    assert sorted(path.name for path in (root / "benchmarks").iterdir()) == ["a", "a.b", "a.draft"]
+    assert Dataset.open(root).benchmark_names() == ["a", "a.b", "a.draft"]
 
 
 def test_a_benchmark_has_one_writer(root: Path) -> None:
@@ -238,4 +247,4 @@ writer.write_benchmark(Path(sys.argv[1]), "a", {"texts": [{"text_id": "t", "text
     with BenchmarkWriter(root, "a"):
         pass
     assert _words(root, "a") == ["old"]
-    assert [path.name for path in (root / "benchmarks").iterdir()] == ["a"]
+    assert Dataset.open(root).benchmark_names() == ["a"]

@@ -1,19 +1,14 @@
-"""A dataset in which a test plants a fault."""
+"""A dataset that a test changes and seals again, with every digest and card recomputed."""
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import assume
-from hypothesis import strategies as st
 
-from bench.worlds import BENCHMARK
 from generator.base.files import read_json, write_json
 from generator.dataset.records import BENCHMARK_TABLES, SCENES
 from generator.judge.lexicon import Lexicon
@@ -27,33 +22,54 @@ Fault = tuple[str, str]
 
 
 class Planted:
-    """A dataset that is being damaged: its tables as rows, and how to choose among them."""
+    """The tables of a dataset as rows, and how to choose among them. `after` runs when all is sealed."""
 
-    def __init__(self, root: Path, data: st.DataObject, name: str = BENCHMARK):
-        self.root, self.folder, self._data = root, root / "benchmarks" / name, data
+    def __init__(self, root: Path, name: str, seed: int = 0):
+        self.root, self.folder, self._random = root, root / "benchmarks" / name, random.Random(seed)
         self.tables = {name: pq.read_table(self.folder / f"{name}.parquet").to_pylist() for name in BENCHMARK_TABLES}
         self.scenes: list[Row] = pq.read_table(root / "world/scenes.parquet").to_pylist()
+        self.world = read_json(root / "world/manifest.json")
         self.manifest = read_json(self.folder / "manifest.json")
         self.block = read_json(self.folder / "holdout.json")
         self.split = {row["scene_id"]: row["split"] for row in self.tables["splits"]}
         self.item = {row["item_id"]: row for row in self.tables["items"]}
         self.text = {row["text_id"]: row for row in self.tables["texts"]}
+        self.after: Callable[[], object] = lambda: None
 
-    def choose(self, rows: Any) -> Any:
-        """One of some rows, drawn by Hypothesis."""
-        rows = list(rows)
-        assume(rows)
-        return self._data.draw(st.sampled_from(rows))
+    def choose(self, rows: Iterable[Any]) -> Any:
+        """One of some rows."""
+        return self._random.choice(list(rows))
 
-    def candidates(self, **having: Any) -> Iterator[Row]:
-        """Candidates with such values, in their own columns or in those of their item."""
+    def scene(self, *splits: str) -> Row:
+        """A scene of one of the splits, which is no twin."""
+        rows = (row for row in self.scenes if self.split[row["scene_id"]] in splits and not row["twin_of"])
+        row: Row = self.choose(rows)
+        return row
+
+    def items(self, protocol: str, **having: Any) -> Iterator[Row]:
+        """The items of a protocol with such values."""
+        for row in self.tables["items"]:
+            if row["protocol"] == protocol and all(row[name] == value for name, value in having.items()):
+                yield row
+
+    def rows_of(self, item: Mapping[str, Any]) -> list[Row]:
+        """The candidates of an item."""
+        return [row for row in self.tables["candidates"] if row["item_id"] == item["item_id"]]
+
+    def candidates(self, protocol: str, **having: Any) -> Iterator[Row]:
+        """Candidates of a protocol with such values, in their own columns or in those of their item."""
         for row in self.tables["candidates"]:
             item = self.item[row["item_id"]]
-            if all(
-                (row if name in ("truth", "slot", "changed", "item_id") else item)[name] == value
-                for name, value in having.items()
+            own = ("truth", "slot", "changed")
+            if item["protocol"] == protocol and all(
+                (row if name in own else item)[name] == value for name, value in having.items()
             ):
                 yield row
+
+    def candidate(self, protocol: str, **having: Any) -> Row:
+        """One of the candidates of a protocol with such values."""
+        row: Row = self.choose(self.candidates(protocol, **having))
+        return row
 
     def move(self, old: set[str], new: set[str]) -> tuple[str, str]:
         """List a scene of one of the `old` splits in another, one of the `new`; its id and its split now."""
@@ -72,17 +88,27 @@ class Planted:
         if text_id not in self.text:
             said = read_text(text, Lexicon.of((self.root / "world/vocabulary.toml").read_text(encoding="utf-8")))
             counts = {"n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links)}
-            row = {
-                "text_id": text_id,
-                "text": text,
-                "form": said.to_json(),
-                "template": "x",
-                "level": said.level,
-                **counts,
-            }
+            row = {"text_id": text_id, "text": text, "template": "x", "level": said.level, **counts}
             self.tables["texts"].append(row)
             self.text[text_id] = row
         return text_id
+
+    def hold_out(self, **changes: Any) -> None:
+        """Change the holdout, in its file and in the manifest."""
+        self.block.update(changes)
+        self.manifest["holdout"] = self.block
+        write_json(self.folder / "holdout.json", self.block)
+
+    def recount(self) -> None:
+        """State the numbers of scenes and items that the tables have."""
+        items: dict[str, int] = {}
+        for row in self.tables["items"]:
+            name = f"{row['protocol']} {row['kind']}"
+            items[name] = items.get(name, 0) + 1
+        self.manifest["texts"]["items"] = items
+        self.manifest["scenes"] = {
+            split: sum(row["split"] == split for row in self.tables["splits"]) for split in self.manifest["scenes"]
+        }
 
     def seal(self) -> None:
         """Write everything with its sums and cards, so that only the content is wrong."""
@@ -90,11 +116,7 @@ class Planted:
             pq.write_table(pa.Table.from_pylist(self.tables[name], schema=schema), self.folder / f"{name}.parquet")
         pq.write_table(pa.Table.from_pylist(self.scenes, schema=SCENES), self.root / "world/scenes.parquet")
         write_json(self.folder / "manifest.json", self.manifest)
+        write_json(self.root / "world/manifest.json", self.world)
         seal(self.root / "world")
         seal(self.folder)
-
-
-@contextmanager
-def copy_of(root: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(shutil.copytree(root, Path(folder) / "dataset"))
+        self.after()

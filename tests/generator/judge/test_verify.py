@@ -4,9 +4,17 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pytest
+
+from generator.judge.certificate import Images, Level, Reproduced, certificate
+from generator.judge.findings import Finding, Findings, finding, guarded
 from generator.judge.verify import verify_dataset
+from generator.judge.world import World
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
 
 
@@ -60,3 +68,91 @@ def test_a_certificate_that_cannot_be_replaced_is_returned(tmp_path: Path) -> No
     root = make(tmp_path / "a", CROWDS, SPLITS)
     (root / "benchmarks" / BENCHMARK / "verify.json").mkdir()
     assert verify_dataset(root, None)[BENCHMARK]["status"] == "clean"
+
+
+def test_scenes_are_read_by_id(tmp_path: Path) -> None:
+    world = World(make(tmp_path / "a", CROWDS, {}) / "world")
+    assert world.findings == []
+    assert list(world.shown) == list(CROWDS)
+    assert [category for category, _ in world.shown["000000"].objects] == ["cube", "cone", "sphere"]
+    assert world.terms.category == "shape"
+
+
+def test_a_scene_without_an_image_is_a_finding(tmp_path: Path) -> None:
+    folder = make(tmp_path / "a", CROWDS, {}) / "world"
+    (folder / "images/000003.png").unlink()
+    faults = {(each["fault"], each["what"]) for each in World(folder).findings}
+    assert ("damaged file", "world/images/000003.png is missing") in faults
+
+
+def test_the_first_twenty_of_a_fault_are_listed() -> None:
+    findings = Findings()
+    findings.add(finding("b", str(n)) for n in range(23))
+    findings.append(finding("a", "x"))
+    assert findings.counts == {"b": 23, "a": 1}
+    listed = [each["what"] for each in findings.listed()]
+    assert listed == ["x", *map(str, range(20)), "and 3 more"]
+
+
+def test_a_check_that_ends_over_the_files_is_a_finding_and_keeps_what_it_found() -> None:
+    def check() -> Iterator[Finding]:
+        yield finding("leak", "a")
+        raise KeyError("category")
+
+    assert list(guarded(check(), "pools")) == [
+        finding("leak", "a"),
+        finding(
+            "unjudged",
+            "pools cannot be judged, since a file holds other data than its format has: KeyError('category')",
+        ),
+    ]
+
+
+TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"protocol": ["binary", "mine"]})}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "status", "words"),
+    [
+        ({}, "clean", "clean: judged: 1 scenes, 0 texts and 2 items have no leak"),
+        ({"declared_leaks": ["so"]}, "as declared", "have the declared leaks only (so)"),
+        (
+            {"declared_leaks": ["so"], "exposed_negatives": True},
+            "as declared",
+            "training negatives may name what is held out",
+        ),
+        ({"design": "mine"}, "clean", "the design 'mine' in its author's words"),
+        (
+            {},
+            "clean",
+            "every file whole; not made again, since nobody asked for it; at the level of records: no pixel was "
+            "compared.",
+        ),
+    ],
+)
+def test_the_sentence_says_what_was_judged(manifest: dict[str, Any], status: str, words: str) -> None:
+    found = certificate(Findings(), {"sums": "b", **manifest}, TABLES, "w", Images(), Reproduced())
+    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (status, Level.RECORDS, "w", "b")
+    assert words in found["sentence"]
+
+
+def test_a_finding_fails() -> None:
+    findings = Findings()
+    findings.append(finding("wrong form", "text 1"))
+    found = certificate(findings, {}, {}, None, Images(Level.SAMPLED, sentence="one image"), Reproduced())
+    assert (found["status"], found["sentence"], found["counts"]["scenes"]) == ("failed", "failed: 1 x wrong form.", 0)
+    assert found["level"] == "sampled images"
+
+
+def test_a_look_at_images_is_in_the_sentence() -> None:
+    found = certificate(
+        Findings(),
+        {},
+        TABLES,
+        None,
+        Images(Level.ALL, (), {"scenes": 4}, "4 of 4 images show their records"),
+        Reproduced(True),
+    )
+    assert "every file whole; made again byte for byte" in found["sentence"]
+    assert found["sentence"].endswith("; at the level of all images: 4 of 4 images show their records.")
+    assert found["images"] == {"scenes": 4}

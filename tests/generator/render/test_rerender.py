@@ -17,8 +17,23 @@ from tests.conftest import run_command
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("again") / "source"
-    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "64x48",
-                       "--quality", "draft", "--pairs", "--device", "cpu", "--workers", "1", "--out", root)  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--scenes",
+        "train=2,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "64x48",
+        "--quality",
+        "draft",
+        "--pairs",
+        "--device",
+        "cpu",
+        "--workers",
+        "1",
+        "--out",
+        root,
+    )
     assert done.returncode == 0, done.stderr
     assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
     return root
@@ -59,24 +74,6 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
     assert verified.returncode == 0, verified.stderr
     request = read_json(root / "world" / "manifest.json")["request"]
     assert (request["from"]["world"], request["from"]["width"], request["width"]) == (before.world.digest, 64, 128)
-
-
-@pytest.mark.full
-def test_the_card_of_it_says_how_to_do_it_again(source: Path, tmp_path: Path) -> None:
-    again(source, tmp_path / "one", "--with", "boxes")
-    done = again(tmp_path / "one", tmp_path / "two", "--resolution", "32x24", "--with", "")
-    card = (done.root / "README.md").read_text(encoding="utf-8")
-    lines = [shlex.split(line) for line in card.splitlines() if line.startswith("gen render")]
-    assert "--pairs" in lines[0]
-    assert lines[0][lines[0].index("--resolution") + 1] == "64x48"
-    assert "--with" not in lines[0]
-    assert (
-        " ".join(lines[1])
-        == "gen render --from ../again --resolution 64x48 --quality draft --device cpu --with boxes --out ../again-2"
-    )
-    assert lines[2] == shlex.split(
-        "gen render --from ../again-2 --resolution 32x24 --quality draft --device cpu --with '' --out ../again-3"
-    )
 
 
 @pytest.mark.full

@@ -12,7 +12,7 @@ import pytest
 import webdataset
 from PIL import Image
 
-from evaluator.training.data import read_training_data
+from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard, parse_size
@@ -32,11 +32,6 @@ def packed(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run_command("gen", "split", root)
     assert done.returncode == 0, done.stderr
     return root
-
-
-def test_the_card_of_a_part_says_how_to_render_it(parts: list[Path], packed: Path) -> None:
-    assert "--shard 2/3" in (parts[1] / "README.md").read_text()
-    assert f"--shards {TAR_BYTES}" in (packed / "README.md").read_text()
 
 
 def test_images_in_tars_are_those_of_the_folder(rendered: Path, packed: Path) -> None:

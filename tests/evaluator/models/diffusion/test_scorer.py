@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from evaluator.models.diffusion.loading import load_diffusion
 from evaluator.models.diffusion.schedules import Preset, Schedule, parse_preset
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.memory import BatchSize
-from generator.base.errors import UserError
 from tests.evaluator.diffusers_folders import TEXTS, pictures
 
 
@@ -115,30 +113,6 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
         )
     }
     assert len({*keys, one.key}) == 7
-
-
-def test_batches_are_halved_when_memory_runs_out(
-    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Nothing is lost, and one evaluation that is too large is said in one sentence."""
-    classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=6", "cpu")
-    images, pairs = pictures(1), [(0, text) for text in TEXTS]
-    scores = classifier.score_pairs(images, pairs)
-    predict, room = classifier.adapter.predict, 3
-
-    def cramped(noisy: torch.Tensor, *rest: Any) -> torch.Tensor:
-        if len(noisy) > room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return predict(noisy, *rest)
-
-    monkeypatch.setattr(classifier.adapter, "predict", cramped)
-    total = classifier.counts["evaluations"]
-    assert classifier.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
-    assert classifier.counts["evaluations"] == 2 * total
-    assert "batches of 2" in caplog.text
-    room = 0
-    with pytest.raises(UserError, match=r"no memory for one evaluation .* smaller model\. What is finished is kept\.$"):
-        classifier.score_pairs(images, pairs)
 
 
 def test_half_precision_reaches_the_network_alone(folders: Callable[[str], Path]) -> None:

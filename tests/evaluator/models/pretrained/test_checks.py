@@ -19,11 +19,6 @@ def _report(missing: list[str], unexpected: list[str]) -> dict[str, list[str]]:
     return {"missing_keys": missing, "unexpected_keys": unexpected}
 
 
-def test_weights_that_fit_pass() -> None:
-    check_weights("m", MODEL, _report([], []))
-    check_weights("m", MODEL, _report(["not.in.the.model"], ["head.weight"]))
-
-
 def test_missing_tensors_are_counted() -> None:
     with pytest.raises(UserError, match=r"of 'm' do not fit Sequential: 0\.bias would be random; name a model trained"):
         check_weights("m", MODEL, _report(["0.bias"], []))

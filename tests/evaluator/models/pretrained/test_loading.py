@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.pretrained import PROCESSOR, TOKENIZER, TOKENIZER_AND_IMAGES, Wanted, load_pretrained
+from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Wanted, load_pretrained
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
@@ -107,25 +106,6 @@ def test_what_does_not_fit_is_refused_in_one_sentence(
     assert not trace.exists()
 
 
-def test_what_is_loaded_is_recorded(vilt: Path, tmp_path: Path) -> None:
-    loaded = load_pretrained(str(vilt), "cpu", WANTED)
-    assert loaded.info | {"weights": str(vilt), "precision": "float32", "device": "cpu", "text_length": None} == loaded.info  # fmt: skip
-    assert loaded.info["parameters"] == sum(p.numel() for p in loaded.model.parameters())
-    assert not loaded.model.training
-    assert loaded.image_processor is not None
-    assert loaded.processor is None
-    moved = load_pretrained(str(shutil.copytree(vilt, tmp_path / "moved")), "cpu", WANTED)
-    assert moved.key("a", 1) == loaded.key("a", 1) != loaded.key("a", 2)
-
-
-def test_readers_are_the_tokenizer_alone_or_a_processor_of_both(gpt2: Path, vilt: Path) -> None:
-    text = load_pretrained(str(gpt2), "cpu", Wanted("lm:", "a model", {"gpt2": "GPT2LMHeadModel"}, TOKENIZER))
-    assert (text.image_processor, text.processor, text.info["preprocessing"]) == (None, None, "none")
-    both = load_pretrained(str(vilt), "cpu", replace(WANTED, readers=PROCESSOR))
-    assert both.tokenizer is both.processor.tokenizer
-    assert both.image_processor is both.processor.image_processor
-
-
 def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "headless"))
     tensors = load_file(folder / "model.safetensors")
@@ -170,14 +150,6 @@ def test_code_that_any_file_names_is_never_run(
     with suppress(UserError):  # refused, or loaded with the library's own classes
         load_model(f"{spec}{folder}", "cpu")
     assert not trace.exists()
-
-
-def test_the_trap_of_code_works(vilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    folder = _with_code(Path(shutil.copytree(vilt, tmp_path / "model")), tmp_path / "trace")
-    with suppress(Exception):  # it stops once the code has run
-        transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-    assert (tmp_path / "trace").exists()
 
 
 @pytest.mark.parametrize(

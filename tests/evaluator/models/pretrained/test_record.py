@@ -9,7 +9,6 @@ from evaluator.models.pretrained import (
     activations,
     describe_preprocessing,
     tokenizer_digest,
-    without_incidental,
 )
 
 
@@ -32,8 +31,3 @@ def test_a_tokenizer_is_the_same_wherever_it_lies_and_another_with_another_word(
     assert first == tokenizer_digest(AutoTokenizer.from_pretrained(shutil.copytree(gpt2, tmp_path / "moved")))
     tokenizer.add_tokens(["zebra"])
     assert tokenizer_digest(tokenizer) != first
-
-
-def test_names_of_folders_and_versions_are_left_out_at_every_depth() -> None:
-    settings = {"_name_or_path": "/a", "size": 3, "text": {"transformers_version": "5", "layers": (1, 2)}}
-    assert without_incidental(settings) == {"size": 3, "text": {"layers": [1, 2]}}

@@ -6,17 +6,26 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 
+from generator.judge.foreign.checks import sign_test
+from generator.judge.foreign.labels import CONVERSE, FIRST, PHRASE, relation_name
+from generator.judge.foreign.tables import SplitRoles
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import (
     LEAKING,
     PEARSON,
+    SPAR,
     SPARE,
+    THREE,
     check_block,
     grid,
     judged,
     rows,
     said,
+    spar,
     split_by_block,
     vocabulary,
 )
@@ -37,8 +46,10 @@ def test_the_published_class_lists_leak_three_arrangements() -> None:
     found = verify_splits(PEARSON)
     assert list(found) == ["single", "two_object_ordered_pairs", "relational"]
     assert {name: each["faults"] for name, each in found.items()} == {
-        "single": {}, "two_object_ordered_pairs": {}, "relational": {"converse leak": 3},
-    }  # fmt: skip
+        "single": {},
+        "two_object_ordered_pairs": {},
+        "relational": {"converse leak": 3},
+    }
     leaks = [what.replace(", label", "").split(" = ") for what in said(found["relational"], "converse leak")]
     named = {tuple(part[1 : part.index('" (')] for part in leak) for leak in leaks}
     assert named == {
@@ -62,8 +73,10 @@ def test_generated_blocks_over_a_grid_are_clean(tmp_path: Path, seed: int) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_generated_blocks_over_the_labels_of_spare_are_clean(tmp_path: Path, seed: int) -> None:
     with SPARE.open(encoding="utf-8") as file:
-        scenes = [(row["character_name"], row["character2_name"], row["character_texture"], row["character2_texture"])
-                  for row in csv.DictReader(file)]  # fmt: skip
+        scenes = [
+            (row["character_name"], row["character2_name"], row["character_texture"], row["character2_texture"])
+            for row in csv.DictReader(file)
+        ]
     colors, animals = (sorted({scene[n] for scene in scenes}) for n in (2, 0))
     check_block(split_by_block(scenes, vocabulary(colors, animals), seed, tmp_path / "labels.csv"))
 
@@ -75,3 +88,163 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     assert "1 rows are in no split" in notes
     assert "No split trains (there are one, two)" in notes
     assert found["familiarity"] == {}
+
+
+def test_unequal_familiarity_and_exposed_bindings(tmp_path: Path) -> None:
+    table = rows(
+        "label,wrong,split",
+        "red cube and blue cone,blue cube and red cone,train",
+        "green cone,green cube,train",
+        "green cube and blue cone,blue cube and green cone,test",
+        "red cube and green cone,red cone and green cube,test",
+    )
+    found = judged(tmp_path / "a.csv", table, "negative=wrong")
+    assert said(found, "asymmetric familiarity") == [
+        '"red cube and green cone" (test, line 5) has 0 bindings that training never shows, its negative '
+        '"red cone and green cube" 2'
+    ]
+    assert said(found, "exposed binding") == ['"green cube" (train, line 3) is a negative and names green cube']
+    (table_of,) = found["familiarity"].values()
+    assert {row["split"]: (row["seen"], row["partial"]) for row in table_of} == {
+        "train": (2, 0),
+        "test": (1, 1),
+        "all": (3, 1),
+    }
+
+
+def test_a_relation_that_training_never_shows(tmp_path: Path) -> None:
+    table = rows("label,negative,split", "cube left cone,,train", "sphere left cone,cone right cube,test")
+    found = judged(tmp_path / "a.csv", table)
+    assert "has 1 relations that training never shows, its negative" in said(found, "asymmetric familiarity")[0]
+
+
+def test_swaps_of_evaluation_labels_that_are_unequally_familiar_are_a_note(tmp_path: Path) -> None:
+    data = {"train": ["red cube", "blue cone", "blue cube"], "test": [["red cube", "blue cone"]]}
+    found = judged(tmp_path / "a.json", json.dumps(data))
+    assert found["status"] == "clean"
+    assert any("test: asked against a caption with its attributes exchanged, 1 rows" in note for note in found["notes"])
+
+
+def test_the_three_converse_leaks_are_named(tmp_path: Path) -> None:
+    found = judged(tmp_path / "splits.json", json.dumps(LEAKING))
+    assert found["faults"] == {"converse leak": 3}
+    assert said(found, "converse leak") == THREE
+    assert found["status"] == "failed"
+
+
+def test_a_split_over_ordered_pairs_leaks(tmp_path: Path) -> None:
+    """A random split over ordered pairs puts one arrangement into two splits, in two orders of mention."""
+    colors, animals = grid()
+    scenes = [(*pair, *paint) for pair in permutations(animals[:6], 2) for paint in permutations(colors[:4], 2)]
+    lines = [f"{a},{b},{x},{y},{'train' if n % 3 else 'test'}" for n, (a, b, x, y) in enumerate(scenes)]
+    found = judged(tmp_path / "a.csv", rows("first,second,first.color,second.color,split", *lines))
+    side = {(a, b, x, y): n % 3 == 0 for n, (a, b, x, y) in enumerate(scenes)}
+    leaks = sum(side[a, b, x, y] != side[b, a, y, x] for a, b, x, y in scenes) // 2
+    assert leaks > 50
+    assert found["faults"]["reordered leak"] == leaks
+    assert len(said(found, "reordered leak")) == 21
+    assert any("paired otherwise in another split" in note for note in found["notes"])
+
+
+def test_the_same_words_and_the_same_image_in_two_splits(tmp_path: Path) -> None:
+    table = rows(
+        "caption,split,filename",
+        "a red cube,train,1.png",
+        "Red  cube,test,2.png",
+        "a blue cube,test,1.png",
+        "a photo of a green cone,train,3.png",
+        "a green cone,train,3.png",
+    )
+    found = judged(tmp_path / "a.csv", table)
+    assert said(found, "shared arrangement") == ['"a red cube" (train, line 2) = "red cube" (test, line 3)']
+    assert said(found, "shared image") == ["1.png (train, line 2; test, line 4)"]
+    assert found["faults"] == {"shared arrangement": 1, "shared image": 1}
+
+
+def test_splits_that_are_meant_to_show_the_same(tmp_path: Path) -> None:
+    table = rows("label,split", "red cube,train", "red cube,id_val", "red cone,ood", "red cube,ood")
+    found = judged(tmp_path / "a.csv", table, roles=SplitRoles(familiar=("id_val",)))
+    assert len(said(found, "shared arrangement")) == 1
+    assert "(ood, line 5)" in said(found, "shared arrangement")[0]
+    clean = judged(tmp_path / "a.csv", table.replace("red cube,ood\n", ""), roles=SplitRoles(familiar=("id_val",)))
+    assert clean["status"] == "clean"
+
+
+@pytest.mark.parametrize(
+    ("label", "negative", "true"),
+    [
+        ("cube left sphere", "sphere right cube", True),
+        ("cube left sphere", "sphere left cube", False),
+        ("cube left sphere", "a cube and a sphere", True),
+        ("red cube and blue sphere", "blue sphere and red cube", True),
+        ("red cube and blue sphere", "a photo of a blue sphere", True),
+        ("red cube and blue sphere", "blue cube and red sphere", False),
+        ("red cube and blue sphere", "cube", True),
+        ("red cube and blue sphere", "red cube and red cube", False),
+        ("cube near sphere", "sphere close to cube", True),
+        ("cube inside sphere", "sphere inside cube", False),
+    ],
+)
+def test_negatives_that_are_true(tmp_path: Path, label: str, negative: str, true: bool) -> None:
+    found = judged(tmp_path / "a.csv", rows("caption,negative_caption,split", f"{label},{negative},test"))
+    expected = [f'"{negative}" is a negative of "{label}" (test, line 2), and true of it']
+    assert said(found, "true negative") == (expected if true else [])
+
+
+def test_a_texture_that_the_place_gives_away(tmp_path: Path) -> None:
+    found = judged(tmp_path / "spar.csv", spar([("blue", "red"), ("grass", "stone")]), *SPAR)
+    shortcuts = said(found, "positional shortcut")
+    told = {tuple(what.split(" (")[0].split(": ")[1].split()[1:]) for what in shortcuts}
+    assert ("blue", "is", "always", "first", "and", "not", "second") in told
+    assert ("stone", "is", "always", "right", "and", "not", "left") in told
+    assert len(shortcuts) == 8  # four textures, told by order of mention and by position; no animal
+    assert "20 of 20 arrangements" in shortcuts[0]
+    assert "There is one split" in found["notes"][0]
+
+
+def test_textures_in_both_orders_are_no_shortcut(tmp_path: Path) -> None:
+    both = [("blue", "red"), ("grass", "stone"), ("red", "blue"), ("stone", "grass")]
+    found = judged(tmp_path / "spar.csv", spar(both), *SPAR)
+    assert (found["status"], found["findings"]) == ("clean", [])
+
+
+def test_one_arrangement_rendered_often_is_no_evidence(tmp_path: Path) -> None:
+    found = judged(tmp_path / "a.csv", rows("label", *["red cube and blue cone"] * 500))
+    assert found["findings"] == []
+    assert {(lean["there"], lean["arrangements"]) for lean in found["places"]} == {(1, 1)}
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_the_sign_test_is_the_exact_one(one: int, other: int) -> None:
+    expected = binomtest(one, one + other).pvalue if one + other else 1.0
+    assert sign_test(one, other) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_random_splits_of_a_grid_show_no_shortcut(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """Of designs without a shortcut at most 1 in 100 may be reported as one; these, drawn by seed, are not."""
+    colors, animals = grid()
+    scenes = [(*pair, *paint) for pair in permutations(animals[:5], 2) for paint in permutations(colors[:4], 2)]
+    lines = [
+        f"{x} {a} and {y} {b},{'train' if (n * 7919 + seed) % 5 else 'test'}" for n, (a, b, x, y) in enumerate(scenes)
+    ]
+    found = judged(tmp_path_factory.mktemp("a") / "a.csv", rows("label,split", *lines))
+    assert "positional shortcut" not in found["faults"]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [("To the Left of", "left"), ("on_top_of", "on"), ("next to", "beside"), ("orbiting", "orbiting")],
+)
+def test_words_have_a_name(words: str, name: str) -> None:
+    assert relation_name(words) == name
+
+
+def test_the_converse_of_the_converse_is_the_relation() -> None:
+    assert all(CONVERSE[converse] == name for name, converse in CONVERSE.items())
+    assert all(CONVERSE[name] != name and CONVERSE[name] not in FIRST for name in FIRST)
+
+
+def test_the_longest_phrase_is_found() -> None:
+    assert PHRASE.findall("a cube on top of a cone to the left of a box") == ["on top of", "to the left of"]

@@ -1,0 +1,323 @@
+"""What `gen plan`, `gen render` and `gen describe` do, as functions for notebooks; the commands call them.
+
+    from generator.api import plan, render, describe
+    dataset = render(holdout="3x3", scenes=200, resolution="128x128", out="world")
+    benchmark = describe("world", protocols=["binary"], name="binary")
+
+Mistakes raise `generator.base.errors.UserError`, one sentence that says how to mend them. What the commands print is logged
+under the name `generator` at level INFO.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from generator.base.errors import UserError
+from generator.base.files import read_ids
+from generator.base.paths import check_benchmark_name
+from generator.base.progress import SILENT, Progress
+from generator.base.store import is_url, settle, shown, staging
+from generator.dataset.outputs import parse_outputs
+from generator.dataset.reader import Benchmark, Dataset
+from generator.describe.benchmark import ALREADY, Summary, kept_splits, write_benchmarks
+from generator.describe.benchmark import describe as describe_scenes
+from generator.describe.request import Request, check_request, read_text_preset
+from generator.describe.statistics import parse_statistics
+from generator.holdout.holdout import Holdout
+from generator.holdout.presets import read_preset
+from generator.holdout.request import design_of, parse_seeds
+from generator.language.complexity import parse_complexity, parse_counts
+from generator.plan.job import Job, Prepared, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.power import planned_sizes, sentence
+from generator.plan.store import StoredPlan, is_planned
+from generator.render.estimate import check_space, duration
+from generator.render.farm.pool import Farm, default_workers
+from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
+from generator.render.run import Rendering, Work, render_work, work_of
+from generator.render.settings import find_device
+from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
+from generator.vocabulary.schema import parse_vocabulary
+
+logger = logging.getLogger(__name__)
+
+
+def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
+    """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs no Blender.
+
+    `out`: the folder to write; by default one named after the options. `content`: as `prepare_world`. Planning the same
+    again changes nothing. Returns the plan; its `root` is the folder for `render`.
+    """
+    prepared, name = prepare_world(**content)
+    return plan_world(prepared, Path(out or name))
+
+
+def prepare_world(
+    *,
+    preset: str | None = None,
+    design: str | None = None,
+    holdout: str | Sequence[str] | None = None,
+    family: str | None = None,
+    assets: str | None = None,
+    environments: Sequence[str] = (),
+    objects: str | int | None = None,
+    scenes: str | int | None = None,
+    resolution: str = "320x240",
+    pairs: bool = False,
+    seed: int = 0,
+    block_seed: str | int | None = None,
+    opposites: bool | None = None,
+) -> tuple[Prepared, str]:
+    """Check what a world shall hold; nothing is written. Returns the job and a name for its folder.
+
+    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of these,
+    or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid"; `block_seed` 0 or "0..2".
+    None is the default of the preset or the design. Raises UserError for what is impossible, and for what a preset settles.
+    """
+    if preset is not None:
+        settled = {
+            "design": design,
+            "holdout": holdout,
+            "block-seed": block_seed,
+            "objects": objects,
+            "opposites": opposites,
+        }
+        for option, value in settled.items():
+            if value is not None:
+                raise UserError(
+                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two out."
+                )
+        stated = read_preset(preset)
+        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
+        family, scenes = family or stated.family, scenes or stated.scenes
+        environments = environments or stated.environments
+    job = Job(
+        family or "clevr",
+        (holdout,) if isinstance(holdout, str) else tuple(holdout or ()),
+        None if scenes is None else str(scenes),
+        *parse_resolution(resolution),
+        seed,
+        parse_seeds(str(block_seed or 0)),
+        parse_objects(str(objects or 2)),
+        pairs,
+        design or "bindsplit",
+        opposites is not False,
+        assets,
+        tuple(environments),
+    )
+    prepared = prepare(job)
+    return prepared, folder_name(prepared, preset)
+
+
+def render(
+    planned: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    quality: str = "standard",
+    device: str = "auto",
+    outputs: str | None = None,
+    workers: int | None = None,
+    farm: str = "local",
+    address: str | None = None,
+    shard: str | None = None,
+    shards: str | None = None,
+    exposed_negatives: bool = False,
+    progress: Progress = SILENT,
+    **content: Any,
+) -> Dataset:
+    """Render a world and write a benchmark for each holdout. Stopped, it continues when it is called again.
+
+    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as `prepare_world`). `out`: a folder or a
+    URL; by default `planned`, or a folder named after the options. The other arguments are options of `gen render`:
+    `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards` a size such as "256MB". A shard gets
+    no benchmarks; `gen merge` writes them.
+    """
+    if shard and exposed_negatives:
+        raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
+    if planned is not None and content:
+        option = next(iter(content)).replace("_", "-")
+        raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
+    workers_of = _farm(workers, farm, address)
+    storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
+    device = find_device(device)
+    rendering = Rendering(quality, parse_outputs(outputs), storage, device).request
+    part = "-shard-{}-of-{}".format(*storage.shard) if storage.shard else ""
+    if planned is not None:
+        stored = StoredPlan(Path(planned))
+        folder = stored.root.resolve()
+        root = _local(out or (folder.with_name(folder.name + part) if part else stored.root))
+    else:
+        prepared, name = prepare_world(**content)
+        root = _local(out or f"{name}{part}")
+        if not is_planned(root, prepared.request):
+            check_space(root, len(ShardScenes(prepared.planned, storage.shard)), {**prepared.request, **rendering})
+        stored = plan_world(prepared, root)
+    work = work_of(stored, rendering)
+    _log_work(work, root, device, workers_of)
+    log_held_out(stored)
+    render_work(work, stored.root, root, workers_of, progress)
+    if not shard:
+        write_first_benchmarks(root, exposed_negatives, progress)
+    return _finished(root, out)
+
+
+def render_again(
+    source: str | Path,
+    *,
+    out: str | Path | None = None,
+    resolution: str | None = None,
+    quality: str | None = None,
+    device: str = "auto",
+    outputs: str | None = None,
+    workers: int | None = None,
+    farm: str = "local",
+    address: str | None = None,
+    shards: str | None = None,
+    progress: Progress = SILENT,
+) -> Dataset:
+    """Render the recorded scenes of a dataset again and copy its benchmarks. What is not given stays as it was.
+
+    `out`: a folder or a URL; by default a folder named after what changes. The rest is as for `render`.
+    """
+    opened = Dataset.open(source)
+    changes = Changes(
+        find_device(device),
+        parse_resolution(resolution) if resolution else None,
+        quality,
+        parse_outputs(outputs) if outputs is not None else None,
+        parse_size(shards) if shards else None,
+    )
+    root = _local(out or default_folder(opened, changes))
+    work, workers_of = prepare_rerender(opened, changes), _farm(workers, farm, address)
+    _log_work(work, root, changes.device, workers_of)
+    rerender(opened, work, root, workers_of, progress)
+    return _finished(root, out)
+
+
+def describe(dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any) -> Benchmark:
+    """Write new texts for a dataset: another benchmark over the same images, holdout and splits. Nothing is rendered.
+
+    `dataset`: a folder or a URL. `name`: of the new benchmark; by default it is named after what is held out. `texts`: as
+    `describe_texts`. A benchmark of that name that the same request made is left as it is.
+    """
+    root = _local(dataset)
+    name, _ = describe_texts(root, name=name, progress=progress, **texts)
+    return Dataset.open(root).benchmark(name)
+
+
+def describe_texts(
+    root: Path,
+    *,
+    benchmark: str | None = None,
+    name: str | None = None,
+    preset: str | None = None,
+    protocols: Sequence[str] | None = None,
+    levels: Sequence[str] | None = None,
+    complexity: str | None = None,
+    counts: str | None = None,
+    training: Sequence[str] | None = None,
+    negatives: Sequence[str] | None = None,
+    positives: Sequence[str] | None = None,
+    captions: str | None = None,
+    template: str | None = None,
+    exposed_negatives: bool = False,
+    any_familiarity: bool = False,
+    without: str | Path | None = None,
+    seed: int = 0,
+    replace_old: bool = False,
+    progress: Progress = SILENT,
+) -> tuple[str, Summary]:
+    """The work of `describe`, on a local folder. Returns the benchmark's name and what it holds.
+
+    The arguments are the options of `gen describe` and mean the same; None is the default, or what the preset says.
+    """
+    request, suffix = Request(), "texts"
+    if preset is not None:
+        stated = read_text_preset(preset)
+        settled = {"protocol": protocols, "level": levels, "complexity": complexity, "template": template}
+        for option, value in settled.items():
+            if value is not None:
+                raise UserError(f"--preset {preset} sets --{option} itself; leave one of the two out.")
+        protocols, levels, complexity, template = stated.protocols, stated.levels, stated.complexity, stated.template
+        request, suffix = replace(request, options=stated.options), Path(preset).stem
+        any_familiarity = any_familiarity or not stated.equal_familiarity
+    asked = {
+        "protocols": protocols,
+        "levels": levels,
+        "complexity": parse_complexity(complexity) if complexity else None,
+        "counts": parse_counts(counts) if counts else None,
+        "training": training,
+        "negatives": negatives,
+        "positives": positives,
+        "statistics": parse_statistics(captions),
+        "template": template,
+        "without": read_ids(Path(without)) if without else None,
+    }
+    given: dict[str, Any] = {
+        each: tuple(value) if isinstance(value, list) else value for each, value in asked.items() if value
+    }
+    request = replace(
+        request, **given, exposed_negatives=exposed_negatives, equal_familiarity=not any_familiarity, seed=seed
+    )
+    check_request(request)
+    opened = Dataset.open(root)
+    holdout = Holdout.from_dict(opened.block(benchmark))
+    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
+    splits = kept_splits(opened, holdout)
+    done = describe_scenes(root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old)
+    if not done.written:
+        logger.info(ALREADY.format(name))
+    return name, done
+
+
+def write_first_benchmarks(root: Path, exposed_negatives: bool = False, progress: Progress = SILENT) -> None:
+    """Write the benchmark of each holdout of a world that has been rendered or merged."""
+    done = write_benchmarks(root, Dataset.open(root).world, exposed_negatives, progress)
+    for name, described in done.items():
+        counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
+        logger.info(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
+        if empty := [split for split, n in described.scenes.items() if not n]:
+            logger.info(f"With this holdout no scene belongs to {', '.join(empty)} (docs/splits.md).")
+
+
+def log_held_out(planned: StoredPlan) -> None:
+    """Log what each benchmark of a plan holds out, and how much each design of one block seed will be able to tell."""
+    holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
+    for holdout in holdouts:
+        logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
+    sizes = planned_sizes(planned, holdouts, parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml"))
+    alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
+    for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):
+        logger.info(f"Expect: {line}")
+
+
+def _farm(workers: int | None, farm: str, address: str | None) -> Farm:
+    if address and farm == "local":
+        raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
+    return Farm(workers or default_workers(), farm == "ray", address)
+
+
+def _log_work(work: Work, root: Path, device: str, farm: Farm) -> None:
+    least, most = work.request["objects"]
+    each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
+    workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
+    seconds = f"about {duration(work.seconds(farm.workers))} {workers}"
+    time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
+    logger.info(
+        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({work.request['quality']['name']}"
+        f"{each}) into {shown(root)}, {time}."
+    )
+
+
+def _local(place: str | Path) -> Path:
+    """A folder, or the local one for a URL."""
+    return staging(place) if isinstance(place, str) and is_url(place) else Path(place)
+
+
+def _finished(root: Path, out: str | Path | None) -> Dataset:
+    """The dataset in `root`; for a URL its images are now there, and no longer here."""
+    if isinstance(out, str) and is_url(out):
+        settle(root)
+        return Dataset.open(out)
+    return Dataset.open(root)

@@ -1,0 +1,126 @@
+"""Checks what belongs where: scenes and groups to splits, images to one scene, items to the split of their scenes."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from generator.judge.benchmark import TRAIN, Benchmark
+from generator.judge.files import repeated
+from generator.judge.findings import Finding, finding
+from generator.judge.geometry import SceneGeometry
+from generator.judge.held_out import CLASSES, HeldOut
+
+
+def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """A world whose files are not those that the benchmark was made over."""
+    if benchmark.manifest.get("world") != benchmark.world.digest:
+        yield finding("another world", "the benchmark was made over a world with other files; run `gen split` again")
+
+
+def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Scenes listed twice or in the wrong split, and groups and images that are in two splits.
+
+    Splits of class lists (design gzsl) are not checked by held-out facts: class_lists.py checks their labels.
+    """
+    clusters: dict[str, set[str]] = defaultdict(set)
+    for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
+        yield finding("repeated scene", f"scene {scene_id} is in splits.parquet more than once")
+    for scene_id, split in benchmark.split_of.items():
+        if split is None:
+            continue
+        if scene_id not in benchmark.world.shown:
+            yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
+            continue
+        shown = benchmark.world.shown[scene_id]
+        if benchmark.held_out.design != CLASSES:
+            clusters[benchmark.held_out.cluster(shown)].add(split)
+            yield from _misplaced(scene_id, split, shown, benchmark.held_out)
+    for cluster, splits in clusters.items():
+        if len(splits) > 1:
+            yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
+
+
+def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Images that are those of two scenes."""
+    scenes: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for scene_id, digest in benchmark.world.image_digests.items():
+        if split := benchmark.split_of.get(scene_id):
+            scenes[digest].append((split, scene_id))
+    for digest, found in scenes.items():
+        splits, ids = (sorted(set(each)) for each in zip(*found, strict=True))
+        if len(splits) > 1:
+            yield finding("shared image", f"one image ({digest[:12]}…) is in {' and '.join(splits)}")
+        elif len(ids) > 1:
+            yield finding(
+                "repeated image", f"scenes {' and '.join(ids)} of {splits[0]} have one image ({digest[:12]}…)"
+            )
+
+
+def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut) -> Iterator[Finding]:
+    """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks this."""
+    bindings, facts = held_out.bindings_shown(shown), held_out.facts_shown(shown)
+    absent = held_out.absent_shown(shown)
+    ends = {end for i, _, j in facts for end in (i, j)}
+    bound = not held_out.bindings or len(bindings) == len(shown.objects)
+    related = not held_out.triples or len(ends) == len(shown.objects)
+    whole = bool(bindings or facts) and bound and related
+    fits = {
+        "train": True,
+        "val": not bindings and not facts,
+        "seen": not bindings and not facts,
+        "partial": bool(bindings or facts) and not whole,
+        "unseen": whole,
+        "unseen_atoms": bool(absent),
+    }
+    if not fits.get(split, False) or (absent and split not in ("train", "unseen_atoms")):
+        told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]
+        yield finding(
+            "wrong split",
+            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out "
+            "relations and "
+            f"{len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
+        )
+
+
+def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Items that occur twice, have no true text, or ask over scenes of another split."""
+    items, rows = benchmark.tables["items"], benchmark.candidates
+    for item_id in repeated(items["item_id"]):
+        yield finding("repeated item", f"item {item_id} is in items.parquet more than once")
+    known = np.flatnonzero((rows.item >= 0) & (rows.scene >= 0))
+    split_of = np.array([benchmark.split_of.get(scene_id) for scene_id in benchmark.scene_ids], dtype=object)
+    for row in known[split_of[rows.scene[known]] != benchmark.item_split[rows.item[known]]].tolist():
+        yield finding(
+            "wrong split",
+            f"item {benchmark.item_id(rows.item[row])} is in {benchmark.item_split[rows.item[row]]}, its scene "
+            f"{benchmark.scene_id(row)} in {split_of[rows.scene[row]] or 'no split'}",
+        )
+    true = np.bincount(rows.item[(rows.item >= 0) & rows.truth], minlength=len(items)) > 0
+    for item in np.flatnonzero(~true).tolist():
+        yield finding("missing row", f"item {benchmark.item_id(item)} has no true text")
+
+
+def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Items of protocol train outside split train, items of other protocols inside it, and their candidates over scenes
+    of another split. What reads training data may then go by protocol, by split or by scene, and reads the same."""
+    protocols = benchmark.protocols
+    by_protocol, by_split = protocols == TRAIN, benchmark.item_split == TRAIN
+    for item in np.flatnonzero(by_protocol != by_split).tolist():
+        yield finding(
+            "training outside train",
+            f"item {benchmark.item_id(item)} is of the protocol {protocols[item]} and in the split "
+            f"{benchmark.item_split[item]}",
+        )
+    rows = benchmark.candidates
+    if not len(protocols):
+        return
+    trains = (rows.item >= 0) & by_protocol[rows.item]
+    trained = np.array([benchmark.split_of.get(each) == TRAIN for each in benchmark.scene_ids] + [False])
+    for row in np.flatnonzero(trains & ~trained[rows.scene]).tolist():
+        scene_id = benchmark.scene_id(row)
+        yield finding(
+            "training outside train",
+            f"item {benchmark.item_id(rows.item[row])} trains on scene {scene_id}, which is in "
+            f"{benchmark.split_of.get(scene_id) or 'no split'}",
+        )

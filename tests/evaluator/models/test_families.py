@@ -1,0 +1,188 @@
+"""What every family keeps to, with a tiny model of each: the same scores in any batch, keys that follow weights, info."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from evaluator.models.contracts import DualEncoder
+from evaluator.models.registry import load_model
+from evaluator.scoring.needs import collect_needs
+from evaluator.scoring.score import score
+from generator.base.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.diffusers_folders import stable_diffusion
+from tests.evaluator.models import test_hf, test_vqa
+from tests.evaluator.models.test_open_clip import _folder
+from tests.evaluator.needs import needs_of, pool_ids
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
+
+
+class Tried(NamedTuple):
+    """A family: what saves a tiny model of it, its spec for a folder, and the network in it that runs for each row."""
+
+    make: Callable[[Path], Any]
+    spec: str
+    network: Callable[[Any], Any]
+
+
+FAMILIES: dict[str, Tried] = {
+    **{f"hf {kind}": Tried(make, "hf:{}", lambda model: model.network) for kind, make in test_hf.MAKERS.items()},
+    "vilt": Tried(make_vilt, "vilt:{}", lambda model: model._loaded.model),
+    "blip": Tried(make_blip, "blip:{}", lambda model: model._loaded.model.itm_head),
+    "vqa blip": Tried(test_vqa._make_blip_vqa, "vqa:{}", lambda model: model._loaded.model.text_encoder),
+    "vqa llava": Tried(test_vqa.make_llava, "vqa:{}", lambda model: model._model.lm_head),
+    "vqa qwen": Tried(test_vqa.make_qwen, "vqa:{}", lambda model: model._model.lm_head),
+    "vqa blip-2": Tried(test_vqa.make_blip2, "vqa:{}", lambda model: model._model.language_model.lm_head),
+    "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._likelihood._model.lm_head),
+    "diffusion": Tried(stable_diffusion, "diffusion:{}@fixed,samples=2", lambda model: model.adapter.model.conv_in),
+    "open_clip": Tried(lambda folder: None, "open_clip:local-dir:{}", lambda model: model.network),
+}
+IN_ROWS = [name for name in FAMILIES if not name.startswith(("hf", "open_clip", "vqa qwen", "vqa blip-2"))]
+"""Families whose own batch is sized by `batch`, with a network that runs once for each row."""
+pytestmark = pytest.mark.parametrize("name", FAMILIES)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory, tiny: Any) -> Callable[[str], Path]:
+    """The folder of a tiny model of a family; not to be changed."""
+    root, made = tmp_path_factory.mktemp("families"), dict[str, Path]()
+
+    def folder(name: str) -> Path:
+        if name not in made:
+            torch.manual_seed(0)
+            made[name] = root / name.replace(" ", "-").replace(":", "-") / "embedding"
+            made[name].parent.mkdir()
+            if name == "open_clip":
+                _folder(tiny(), made[name])
+            else:
+                made[name] = FAMILIES[name].make(made[name]) or made[name]
+        return made[name]
+
+    return folder
+
+
+@pytest.fixture
+def model(name: str, folders: Callable[[str], Path]) -> Any:
+    return load(name, folders(name))
+
+
+def load(name: str, folder: Path) -> Any:
+    return load_model(FAMILIES[name].spec.format(folder), "cpu")
+
+
+def matrix(model: Any, images: list[Any], texts: list[str], seed: int | None = None) -> np.ndarray:
+    """Scores (images, texts, channels)."""
+    if isinstance(model, DualEncoder):
+        return (model.encode_images(images) @ model.encode_texts(texts).T)[..., None]
+    return scored(model, images, texts, seed)
+
+
+def test_scores_are_the_same_in_any_batch_and_order(name: str, model: Any, folders: Callable[[str], Path]) -> None:
+    images, texts = pictures()[:3], [*TEXTS]
+    whole = matrix(model, images, texts)
+    assert whole.dtype == np.float32
+    assert np.isfinite(whole).all()
+    assert whole[:, :, 0].std() > 0
+    again = load(name, folders(name))
+    assert matrix(again, images[::-1], texts[::-1], seed=1)[::-1, ::-1] == pytest.approx(whole, abs=1e-4)
+    alone = np.array([[matrix(again, [image], [text])[0, 0] for text in texts] for image in images])
+    assert alone == pytest.approx(whole, abs=1e-4)
+    if not isinstance(model, DualEncoder):
+        assert model.score_pairs(images, []).shape == (0, len(model.channels))
+        model.batch.size = 2
+        assert matrix(model, images, texts) == pytest.approx(whole, abs=1e-4)
+
+
+def test_the_key_follows_the_weights_and_not_the_place(
+    name: str, model: Any, folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    moved = Path(shutil.copytree(folders(name), tmp_path / "embedding"))
+    assert load(name, moved).key == model.key
+    weights = next(each for each in sorted(moved.rglob("*.safetensors")) if "safety" not in str(each))
+    tensors = load_file(weights)
+    largest = max(tensors, key=lambda each: tensors[each].numel())
+    save_file({**tensors, largest: tensors[largest] + 1}, weights, {"format": "pt"})
+    other = load(name, moved)
+    assert other.key != model.key
+    assert other.info["weights_sha256"] != model.info["weights_sha256"]
+
+
+def test_a_run_names_what_was_loaded(name: str, model: Any, folders: Callable[[str], Path]) -> None:
+    info = json.loads(json.dumps(model.info))
+    assert str(folders(name)) in info["weights"]
+    assert len(info["weights_sha256"]) == 64
+    assert info["parameters"] > 0
+    assert (info["precision"], info["device"]) == ("float32", "cpu")
+    assert info["preprocessing"]
+    assert model.exposure is None
+    assert model.reusable
+
+
+def test_tokens_tell_texts_apart_as_the_model_does(name: str, model: Any) -> None:
+    rows = model.tokens(TEXTS)
+    assert (rows.dtype, rows.ndim, len(rows)) == (np.int64, 2, len(TEXTS))
+    assert len({row.tobytes() for row in rows}) == len(TEXTS)
+    assert all(np.array_equal(model.tokens([text])[0], row) for text, row in zip(TEXTS, rows, strict=True))
+
+
+def test_half_precision_gives_float32_near_the_full_scores(name: str, model: Any) -> None:
+    if name == "vqa blip-2":
+        pytest.skip("T5 of this size overflows in bfloat16")
+    full = matrix(model, pictures()[:2], TEXTS[:2])
+    with torch.autocast("cpu", torch.bfloat16):
+        half = matrix(model, pictures()[:2], TEXTS[:2])
+    assert half.dtype == np.float32
+    assert half == pytest.approx(full, abs=0.1 * max(1.0, np.abs(full).max()))
+
+
+def test_weights_that_are_no_numbers_give_scores_that_are_none(name: str, model: Any) -> None:
+    with torch.no_grad():
+        for weight in FAMILIES[name].network(model).parameters():
+            weight.fill_(float("nan"))
+    assert np.isnan(matrix(model, pictures()[:2], TEXTS[:2])[..., 0]).all()
+
+
+def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, model: Any) -> None:
+    if name not in IN_ROWS:
+        pytest.skip("batches of dual encoders are sized by the scoring")
+    expected, sizes, room = matrix(model, pictures()[:2], TEXTS), list[int](), 3
+
+    def limited(_: Any, args: Any, named: Any) -> None:
+        rows = len((*args, *named.values())[0])
+        if rows > room:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        sizes.append(rows)
+
+    FAMILIES[name].network(model).register_forward_pre_hook(limited, with_kwargs=True)
+    if name == "blind:lm":
+        model._known = {}
+    assert matrix(model, pictures()[:2], TEXTS) == pytest.approx(expected, abs=1e-4)
+    assert max(sizes) <= room
+    room = 0
+    model._known = {}
+    with pytest.raises(UserError, match=r"no memory for one .*choose --device cpu or a smaller model"):
+        matrix(model, pictures()[:2], TEXTS)
+
+
+def test_as_many_are_computed_at_once_as_asked(
+    name: str, folders: Callable[[str], Path], world: World, benchmark: Benchmark, tmp_path: Path
+) -> None:
+    """More than the default are a larger pass of the network, fewer a smaller."""
+    if name not in IN_ROWS:
+        pytest.skip("batches of dual encoders are sized by the scoring")
+    images, texts = pool_ids(collect_needs(benchmark, ["retrieval"]), "grid")
+    needs = needs_of([], {"grid": (images[:2], texts[:40])})
+    for batch in (3, 17):
+        model, rows = load(name, folders(name)), list[int]()
+        FAMILIES[name].network(model).register_forward_pre_hook(
+            lambda _, args, named, rows=rows: rows.append(len((*args, *named.values())[0])), with_kwargs=True
+        )
+        score(model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}")
+        assert max(rows) == batch

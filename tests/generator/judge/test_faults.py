@@ -1,0 +1,1262 @@
+"""A catalogue of faults: datasets that someone changed and sealed again, with every digest and card recomputed.
+
+The judge finds those of truth, leaks, membership, familiarity and pools, whoever made the dataset, so that it
+finds mistakes of ours too. Making the dataset again finds the others.
+"""
+
+import io
+import json
+import re
+import shutil
+import tarfile
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from bench.worlds import write_planned
+from generator.base.files import read_json, sha256, write_json
+from generator.dataset.reader import Dataset
+from generator.dataset.records import PACKED, PLAN, plan_schema
+from generator.dataset.writer import write_index
+from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.request import Request
+from generator.inspection.reproduction import Reproduction
+from generator.judge.verify import verify_dataset
+from generator.plan import job as planning
+from generator.plan.job import Job, prepare
+from tests.generator.designs import THINGS, VALUES, family
+from tests.generator.judge.datasets import seal
+from tests.generator.judge.planted import Fault, Planted, Row
+
+JOBS: dict[str, dict[str, Any]] = {
+    "files": {"holdout": "2x2", "objects": (2, 4), "pairs": True},
+    "tars": {"holdout": "2x2"},
+    "relations": {"holdout": ["relation:pair=2x2"], "scenes": "60"},
+    "atoms": {"holdout": ["2x2", "atoms=1x1"], "design": "systematicity", "scenes": "60"},
+    "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
+    "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
+}
+FIRST, ALL, TARS = ("files", "color-shape-2x2-b0"), ("files", "all"), ("tars", "tars")
+RELATIONS = "relations", "relation-pair-2x2-b0"
+ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
+TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
+THREE = "three objects", "gzsl-three-object-b0"
+"""Datasets, each with a benchmark."""
+
+AGAIN = "not reproduced"
+SMALL = {"train": 6, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
+PHRASES = {"left": "to the left of", "right": "to the right of", "front": "in front of", "behind": "behind"}
+CONVERSES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
+
+Plant = Callable[[Planted], Fault]
+FAULTS: dict[str, tuple[tuple[str, str], Plant]] = {}
+"""By name: the dataset and benchmark, and what changes it and says which finding is expected."""
+
+
+def fault(where: tuple[str, str] = ALL) -> Callable[[Plant], Plant]:
+    """Register a fault under its name."""
+
+    def register(plant: Plant) -> Plant:
+        FAULTS[plant.__name__] = (where, plant)
+        return plant
+
+    return register
+
+
+def _again(table: str, of: str = "all") -> Fault:
+    return AGAIN, f"{of}/{table}.parquet has"
+
+
+def _articled(text: str) -> str:
+    return re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", text)
+
+
+def _change_json(path: Path, **changes: Any) -> None:
+    write_json(path, {**read_json(path), **changes})
+
+
+# Training data
+
+
+def _train_text(data: Planted, text: str, fault: str = "leaked binding", truth: bool = True, **having: Any) -> Fault:
+    row, text = data.candidate("train", truth=truth, **having), _articled(text)
+    row["text_id"] = data.words(text)
+    return fault, f"training {'caption' if truth else 'negative'} '{text}' of item {row['item_id']} names"
+
+
+def _said(triple: list[str], things: dict[str, str] | None = None, words: dict[str, str] = PHRASES) -> str:
+    subject, relation, thing = triple
+    names = things or {subject: subject, thing: thing}
+    return f"a {names[subject]} that is {words[relation]} a {names[thing]}"
+
+
+def _show(row: Row, place: int, category: str, **values: str) -> None:
+    """Change an object of a scene, in its record and in the table."""
+    scene = json.loads(row["scene"])
+    for thing in (scene["objects"][place], row["objects"][place]):
+        thing["category"] = category
+        thing["attributes"] = {**dict(thing["attributes"]), **values}
+    row["objects"][place]["attributes"] = list(row["objects"][place]["attributes"].items())
+    row["scene"] = json.dumps(scene)
+
+
+@fault()
+def a_training_scene_shows_a_held_out_binding(data: Planted) -> Fault:
+    row, (value, thing) = data.scene("train"), data.held_out()
+    _show(row, data.choose([0, 1]), thing, color=value)
+    return "leaked binding", f"training scene {row['scene_id']} shows the held-out {value} {thing}"
+
+
+@fault(THREE)
+def a_training_scene_of_three_objects_shows_a_held_out_label(data: Planted) -> Fault:
+    row, at = data.scene("train"), data.choose([0, 1, 2])
+    thing = row["objects"][at]["category"]
+    value = data.choose(value for value, other in data.block["bindings"] if other == thing)
+    _show(row, at, thing, color=value)
+    return "leaked binding", f"training scene {row['scene_id']} shows the held-out {value} {thing}"
+
+
+@fault(RELATIONS)
+def a_training_scene_shows_a_held_out_triple(data: Planted) -> Fault:
+    subject, relation, thing = data.choose(data.block["triples"])
+    row = data.scene("train")
+    holding = next(each for each in row["relations"] if each["relation"] == relation)
+    _show(row, holding["subject"], subject)
+    _show(row, holding["object"], thing)
+    return "leaked triple", f"training scene {row['scene_id']} shows the held-out {subject} {relation} {thing}"
+
+
+@fault()
+def a_training_caption_names_a_held_out_binding(data: Planted) -> Fault:
+    return _train_text(data, "a {} {}".format(*data.held_out()))
+
+
+@fault()
+def a_training_negative_names_a_held_out_binding(data: Planted) -> Fault:
+    return _train_text(data, "There is no {} {}.".format(*data.held_out()), truth=False)
+
+
+@fault()
+def a_training_caption_names_a_held_out_binding_by_a_synonym(data: Planted) -> Fault:
+    value, thing = data.held_out()
+    return _train_text(data, f"a {VALUES[value]} {THINGS[thing]}")
+
+
+@fault()
+def a_training_positive_names_a_held_out_binding_by_a_synonym(data: Planted) -> Fault:
+    value, thing = data.held_out()
+    return _train_text(data, f"There is no {VALUES[value]} {THINGS[thing]}.", slot="p")
+
+
+@fault()
+def a_training_negative_denies_a_held_out_binding(data: Planted) -> Fault:
+    value, thing = data.held_out()
+    return _train_text(data, f"There is a {thing} that is not {value}.", truth=False)
+
+
+@fault()
+def a_training_text_of_another_split_names_a_held_out_binding(data: Planted) -> Fault:
+    item, text = next(data.items("train")), _articled("a {} {}".format(*data.held_out()))
+    item["split"] = "val"
+    data.rows_of(item)[0]["text_id"] = data.words(text)
+    return "leaked binding", f"training caption '{text}' of item {item['item_id']} names a held-out binding"
+
+
+@fault(RELATIONS)
+def a_training_caption_names_the_converse_of_a_held_out_triple(data: Planted) -> Fault:
+    subject, relation, thing = data.choose(data.block["triples"])
+    return _train_text(data, _said([thing, CONVERSES[relation], subject]), "leaked triple")
+
+
+@fault(RELATIONS)
+def a_training_negative_names_a_held_out_triple(data: Planted) -> Fault:
+    return _train_text(data, _said(data.choose(data.block["triples"])), "leaked triple", truth=False)
+
+
+@fault(RELATIONS)
+def a_training_caption_names_a_held_out_triple_by_synonyms(data: Planted) -> Fault:
+    words = {**PHRASES, "left": "left of", "right": "right of"}
+    return _train_text(data, _said(data.choose(data.block["triples"]), THINGS, words), "leaked triple")
+
+
+@fault(ATOMS)
+def a_training_negative_names_an_absent_object(data: Planted) -> Fault:
+    return _train_text(data, f"There is no {data.choose(data.block['absent_objects'])}.", "leaked atom", truth=False)
+
+
+@fault(ATOMS)
+def a_training_caption_names_an_absent_value(data: Planted) -> Fault:
+    return _train_text(data, f"a {data.choose(data.block['absent_values'])} object", "leaked atom")
+
+
+@fault()
+def an_unseen_scene_moves_into_the_split_train(data: Planted) -> Fault:
+    scene_id, _ = data.move({"unseen"}, {"train"})
+    data.recount()
+    return "leaked binding", f"training scene {scene_id} shows the held-out"
+
+
+@fault()
+def an_evaluation_item_becomes_training_by_its_protocol(data: Planted) -> Fault:
+    item = next(data.items("binary", kind="swap", split="seen"))
+    rows = data.rows_of(item)
+    item.update(protocol="train", kind="plain", item_id=f"train-{rows[0]['scene_id']}-0")
+    for row in rows:
+        row["item_id"] = item["item_id"]
+    data.recount()
+    return "training outside train", f"item {item['item_id']} is of the protocol train and in the split seen"
+
+
+@fault()
+def a_training_item_gets_an_evaluation_scene(data: Planted) -> Fault:
+    item = next(data.items("train"))
+    scene = next(name for name, split in data.split.items() if split == "unseen")
+    for row in data.rows_of(item):
+        row["scene_id"] = scene
+    return "training outside train", f"item {item['item_id']} trains on scene {scene}, which is in unseen"
+
+
+@fault()
+def an_evaluation_item_is_put_into_the_split_train(data: Planted) -> Fault:
+    item = next(data.items("binary"))
+    item["split"] = "train"
+    return "training outside train", f"item {item['item_id']} is of the protocol binary and in the split train"
+
+
+@fault()
+def a_training_negative_is_true(data: Planted) -> Fault:
+    row = data.candidate("train", slot="n")
+    row["text_id"] = row["of"]
+    return "true negative", f"item {row['item_id']}, scene"
+
+
+@fault()
+def a_training_positive_is_false(data: Planted) -> Fault:
+    row = data.candidate("train", slot="p")
+    row["text_id"] = next(each["text_id"] for each in data.rows_of(row) if not each["truth"])
+    return "false positive", f"item {row['item_id']}, scene"
+
+
+@fault()
+def a_training_positive_says_something_else_that_is_true(data: Planted) -> Fault:
+    row = data.candidate("train", slot="p")
+    shown = next(each for each in data.scenes if each["scene_id"] == row["scene_id"])
+    seen = {dict(thing["attributes"])["color"] for thing in shown["objects"]}
+    unseen = data.choose(set(list(VALUES)[:5]) - seen)
+    row["text_id"] = data.words(f"There is an object that is not {unseen}.")
+    return _again("candidates")
+
+
+@fault()
+def a_training_item_has_two_captions(data: Planted) -> Fault:
+    data.candidate("train", slot="p").update(slot="c", kind=None, of=None)
+    return _again("candidates")
+
+
+# Splits, groups and images
+
+
+@fault()
+def a_scene_is_in_the_split_of_other_bindings(data: Planted) -> Fault:
+    scene_id, split = data.move({"unseen"}, {"seen", "partial"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
+
+
+@fault(ATOMS)
+def a_scene_with_an_absent_atom_is_seen(data: Planted) -> Fault:
+    scene_id, split = data.move({"unseen_atoms"}, {"seen"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
+
+
+@fault(TWO)
+def a_scene_of_class_lists_is_in_another_split(data: Planted) -> Fault:
+    scene_id, split = data.move({"ood_test"}, {"id_val", "ood_val"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
+
+
+@fault(THREE)
+def a_scene_of_three_objects_is_in_another_split(data: Planted) -> Fault:
+    return a_scene_of_class_lists_is_in_another_split(data)
+
+
+@fault(FIRST)
+def a_scene_is_in_another_split_than_it_was_planned_for(data: Planted) -> Fault:
+    data.move({"val"}, {"seen"})
+    data.recount()
+    return _again("splits", FIRST[1])
+
+
+@fault()
+def a_scene_stands_in_two_splits(data: Planted) -> Fault:
+    row = data.choose(data.tables["splits"])
+    data.tables["splits"].append({**row, "split": "seen"})
+    return "repeated scene", f"scene {row['scene_id']} is in splits.parquet more than once"
+
+
+@fault(RELATIONS)
+def a_group_is_in_two_splits(data: Planted) -> Fault:
+    cluster = {row["scene_id"]: row["cluster_id"] for row in data.scenes}
+    familiar = [row for row in data.tables["splits"] if row["split"] in ("train", "val", "seen")]
+    often = Counter(cluster[row["scene_id"]] for row in familiar)
+    row = data.choose(row for row in familiar if often[cluster[row["scene_id"]]] > 1)
+    row["split"] = data.choose({"train", "val", "seen"} - {row["split"]})
+    return "shared group", f"scenes of {cluster[row['scene_id']]} are in "
+
+
+@fault()
+def groups_of_items_are_made_finer(data: Planted) -> Fault:
+    next(data.items("binary"))["cluster_id"] += "|1"
+    return _again("items")
+
+
+@fault()
+def groups_of_items_are_left_out(data: Planted) -> Fault:
+    next(data.items("binary"))["cluster_id"] = None
+    return _again("items")
+
+
+@fault()
+def a_scene_has_another_group(data: Planted) -> Fault:
+    data.scenes[0]["cluster_id"] = "blue+red|arch+star"
+    return _again("scenes", "world")
+
+
+@fault()
+def a_scene_stands_in_the_table_under_two_ids(data: Planted) -> Fault:
+    one, two = (row for row in data.scenes[:2])
+    two.update({name: one[name] for name in ("cluster_id", "objects", "relations", "scene")})
+    return "repeated scene", f"scenes {one['scene_id']} and {two['scene_id']} have one record"
+
+
+def _one_image(data: Planted, *splits: str) -> list[str]:
+    ids = [next(name for name, split in data.split.items() if split == splits[0])]
+    ids.append(next(name for name, split in data.split.items() if split == splits[1] and name not in ids))
+    paths = [data.root / f"world/images/{each}.png" for each in ids]
+    shutil.copyfile(*paths)
+    return ids
+
+
+@fault()
+def two_scenes_of_a_split_have_one_image(data: Planted) -> Fault:
+    one, two = _one_image(data, "train", "train")
+    return "repeated image", f"scenes {one} and {two} of train have one image"
+
+
+@fault()
+def one_image_stands_in_two_splits(data: Planted) -> Fault:
+    _one_image(data, "train", "unseen")
+    return "shared image", "is in train and unseen"
+
+
+@fault()
+def a_scene_is_missing(data: Planted) -> Fault:
+    row = data.scene("seen")
+    data.scenes.remove(row)
+    return "missing scene", f"scene {row['scene_id']} is in split seen and was not rendered"
+
+
+# Truth and familiarity
+
+
+def _exchanged(data: Planted) -> Row:
+    true, false = (next(r for r in data.rows_of(next(data.items("binary"))) if r["truth"] is t) for t in (True, False))
+    true["text_id"], false["text_id"] = false["text_id"], true["text_id"]
+    return true
+
+
+@fault()
+def a_positive_is_false(data: Planted) -> Fault:
+    row = _exchanged(data)
+    return "false positive", f"item {row['item_id']}, scene {row['scene_id']}: '{data.text[row['text_id']]['text']}'"
+
+
+@fault()
+def a_negative_is_true(data: Planted) -> Fault:
+    return "true negative", f"item {_exchanged(data)['item_id']}, scene"
+
+
+@fault()
+def a_relation_is_undecided(data: Planted) -> Fault:
+    row = data.choose(data.candidates("binary", kind="order", truth=True))
+    shown = next(each for each in data.scenes if each["scene_id"] == row["scene_id"])
+    scene = json.loads(shown["scene"])
+    for thing in scene["objects"]:
+        thing["position"] = scene["objects"][0]["position"]
+    shown["scene"] = json.dumps(scene)
+    return "undecided text", f"item {row['item_id']}, scene {row['scene_id']}: '{data.text[row['text_id']]['text']}'"
+
+
+@fault(TWO)
+def a_distractor_of_class_lists_is_true(data: Planted) -> Fault:
+    row = data.candidate("gzsl", truth=False)
+    thing = next(each for each in data.scenes if each["scene_id"] == row["scene_id"])["objects"][0]
+    text = f"a photo of a {dict(thing['attributes'])['color']} {thing['category']}"
+    row["text_id"] = data.words(text)
+    return "true negative", f"item {row['item_id']}, scene {row['scene_id']}: '{text}'"
+
+
+@fault(RELATED)
+def the_converse_of_the_truth_is_a_negative(data: Planted) -> Fault:
+    row = data.candidate("gzsl", truth=False, slot="n")
+    truth = next(each for each in data.rows_of(row) if each["truth"])
+    form = json.loads(data.text[truth["text_id"]]["form"])
+    ((s, relation, o, _),) = form["relations"]
+    names = [thing["category"] for thing in form["objects"]]
+    text = f"a photo of a {names[o]} {PHRASES[CONVERSES[relation]]} a {names[s]}"
+    row["text_id"] = data.words(text)
+    return "true negative", f"item {row['item_id']}, scene {row['scene_id']}: '{text}'"
+
+
+@fault()
+def a_text_is_missing(data: Planted) -> Fault:
+    often = Counter(row["text_id"] for row in data.tables["candidates"])
+    row = data.choose(row for row in data.tables["candidates"] if often[row["text_id"]] == 1)
+    data.tables["texts"].remove(data.text[row["text_id"]])
+    return "missing row", f"item {row['item_id']}, scene {row['scene_id']}: its text, scene or item does not exist"
+
+
+@fault()
+def an_item_has_no_true_text(data: Planted) -> Fault:
+    item = next(data.items("binary"))
+    data.tables["candidates"].remove(next(row for row in data.rows_of(item) if row["truth"]))
+    return "missing row", f"item {item['item_id']} has no true text"
+
+
+@fault()
+def truth_and_foil_are_unequally_familiar(data: Planted) -> Fault:
+    row = data.candidate("binary", kind="swap", truth=False, split="seen")
+    (value, thing), other = data.held_out(), data.held_out()
+    row["text_id"] = data.words(_articled(f"a {value} {thing} and a {other[0]} {other[1]}"))
+    return "asymmetric familiarity", f"item {row['item_id']}: its true texts name"
+
+
+@fault(RELATIONS)
+def truth_and_foil_name_unequally_many_triples(data: Planted) -> Fault:
+    row = data.candidate("binary", kind="flip", split="unseen", truth=False)
+    things = list(THINGS)[:5]
+    free = [[a, "left", b] for a in things for b in things if a != b and [a, "left", b] not in data.block["triples"]]
+    row["text_id"] = data.words(_articled(_said(data.choose(free))))
+    return "asymmetric familiarity", f"item {row['item_id']}: its true texts name"
+
+
+@fault()
+def numbers_of_held_out_bindings_are_left_out(data: Planted) -> Fault:
+    next(row for row in data.items("binary") if row["held_out_negative"] is not None)["held_out_negative"] = None
+    return _again("items")
+
+
+@fault()
+def a_number_of_held_out_bindings_is_wrong(data: Planted) -> Fault:
+    next(row for row in data.items("binary") if row["held_out_positive"] is not None)["held_out_positive"] += 1
+    return _again("items")
+
+
+@fault()
+def held_out_bindings_of_a_scene_are_left_out(data: Planted) -> Fault:
+    data.tables["splits"][0]["held_out_bindings"] = None
+    return _again("splits")
+
+
+@fault(RELATIONS)
+def a_scene_is_listed_with_other_held_out_triples(data: Planted) -> Fault:
+    row = data.tables["splits"][0]
+    row["held_out_triples"] = row["held_out_triples"][1:] or [" ".join(data.choose(data.block["triples"]))]
+    return _again("splits", RELATIONS[1])
+
+
+# Manifests, formats, the index and cards
+
+
+@fault()
+def the_format_of_the_world_is_another(data: Planted) -> Fault:
+    data.world["format"] = "nope"
+    return AGAIN, "has the format 'nope'"
+
+
+@fault()
+def the_format_of_the_benchmark_is_another(data: Planted) -> Fault:
+    data.manifest["format"] = "jackalope/0"
+    return AGAIN, "has the format 'jackalope/0'"
+
+
+@fault()
+def the_format_of_the_index_is_another(data: Planted) -> Fault:
+    data.after = partial(_change_json, data.root / "dataset.json", format="jackalope/0")
+    return AGAIN, "dataset.json has"
+
+
+@fault()
+def the_format_of_the_plan_is_another(data: Planted) -> Fault:
+    _write_plan(data, {}, b"jackalope/0")
+    return _again("plan", "world")
+
+
+@fault()
+def the_index_names_another_world(data: Planted) -> Fault:
+    data.after = partial(_change_json, data.root / "dataset.json", world="0" * 64)
+    return AGAIN, "dataset.json has"
+
+
+@fault()
+def the_index_leaves_a_benchmark_out(data: Planted) -> Fault:
+    data.after = partial(_change_json, data.root / "dataset.json", benchmarks={})
+    return AGAIN, "dataset.json has"
+
+
+@fault()
+def the_index_is_missing(data: Planted) -> Fault:
+    data.after = (data.root / "dataset.json").unlink
+    return AGAIN, "dataset.json is missing"
+
+
+@fault()
+def the_index_repeats_a_key(data: Planted) -> Fault:
+    path = data.root / "dataset.json"
+    data.after = lambda: path.write_text(path.read_text().replace("{", '{"world": null, ', 1))
+    return AGAIN, "dataset.json has"
+
+
+def _manifest(data: Planted, **changes: Any) -> Fault:
+    data.manifest.update(changes)
+    return AGAIN, "all/manifest.json has"
+
+
+def _world_manifest(data: Planted, words: str = "world/manifest.json has", **changes: Any) -> Fault:
+    data.world.update(changes)
+    return AGAIN, words
+
+
+@fault()
+def the_manifest_calls_the_benchmark_otherwise(data: Planted) -> Fault:
+    return _manifest(data, name="pearson2025")
+
+
+@fault()
+def the_manifest_lacks_the_counts_of_scenes(data: Planted) -> Fault:
+    return _manifest(data, scenes={})
+
+
+@fault()
+def the_manifest_counts_other_scenes(data: Planted) -> Fault:
+    return _manifest(data, scenes={**data.manifest["scenes"], "seen": 1})
+
+
+@fault()
+def the_manifest_lacks_the_counts_of_items(data: Planted) -> Fault:
+    return _manifest(data, texts={**data.manifest["texts"], "items": {}})
+
+
+@fault()
+def a_flag_of_the_manifest_is_neither_true_nor_false(data: Planted) -> Fault:
+    return _manifest(data, exposed_negatives=None)
+
+
+@fault()
+def a_word_is_declared_unknown_that_training_has(data: Planted) -> Fault:
+    return _manifest(data, unknown_words={"binary": ["and"]})
+
+
+@fault()
+def the_summary_names_other_values(data: Planted) -> Fault:
+    return _manifest(data, held_out="color plaid with shape cube")
+
+
+@fault()
+def the_design_is_another(data: Planted) -> Fault:
+    return _manifest(data, design="systematicity")
+
+
+@fault()
+def the_manifest_spells_out_a_smaller_holdout(data: Planted) -> Fault:
+    return _manifest(data, holdout={**data.block, "bindings": data.block["bindings"][1:]})
+
+
+@fault()
+def exposed_negatives_are_allowed_and_not_declared(data: Planted) -> Fault:
+    data.manifest["exposed_negatives"] = True
+    return "undeclared leak", "training negatives may name what is held out"
+
+
+@fault(RELATED)
+def an_arrangement_in_two_lists_is_not_declared(data: Planted) -> Fault:
+    leak = data.choose(data.manifest["declared_leaks"])
+    data.manifest["declared_leaks"].remove(leak)
+    return "undeclared leak", f"one arrangement is in two lists: {leak}"
+
+
+@fault()
+def the_world_counts_more_scenes(data: Planted) -> Fault:
+    return _world_manifest(data, scenes=data.world["scenes"] + 1000)
+
+
+@fault()
+def the_world_hides_failed_scenes(data: Planted) -> Fault:
+    return _world_manifest(data, failed=7)
+
+
+@fault()
+def the_manifest_states_another_resolution(data: Planted) -> Fault:
+    data.world["request"]["width"] = 80
+    return AGAIN, "world/"
+
+
+@fault()
+def the_request_was_for_other_holdouts_than_the_benchmark_made_with_it(data: Planted) -> Fault:
+    data.world["request"]["holdouts"][0]["block_seed"] = 99
+    data.manifest["with_world"] = True
+    return AGAIN, "world/manifest.json has"
+
+
+@fault()
+def a_strange_file_is_listed_in_the_sums(data: Planted) -> Fault:
+    (data.folder / "notes.txt").write_text("see here")
+    return AGAIN, "all/notes.txt is not among the files"
+
+
+@fault()
+def a_path_is_in_the_sums_twice(data: Planted) -> Fault:
+    def double() -> None:
+        path = data.folder / "SHA256SUMS"
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([lines[0], *lines]) + "\n")
+        _change_json(data.folder / "manifest.json", sums=sha256(path))
+        write_index(data.root)
+
+    data.after = double
+    return AGAIN, "all/SHA256SUMS has"
+
+
+@fault()
+def the_readme_says_something_else(data: Planted) -> Fault:
+    path = data.root / "README.md"
+    data.after = lambda: path.write_text(path.read_text().replace("Declared leaks: none.", "Proven by others."))
+    return AGAIN, "'Proven by others.'; made again, it has 'Declared leaks: none.'"
+
+
+@fault()
+def croissant_names_another_digest(data: Planted) -> Fault:
+    path = data.root / "croissant.json"
+    data.after = lambda: path.write_text(re.sub(r'"sha256": "\w{64}"', '"sha256": "0"', path.read_text(), count=1))
+    return AGAIN, "croissant.json has"
+
+
+@fault()
+def the_readme_is_missing(data: Planted) -> Fault:
+    data.after = (data.root / "README.md").unlink
+    return AGAIN, "README.md is missing"
+
+
+# Holdout and vocabulary
+
+
+@fault(RELATIONS)
+def the_held_out_triples_are_not_closed(data: Planted) -> Fault:
+    triple = data.choose(data.block["triples"])
+    data.hold_out(triples=[each for each in data.block["triples"] if each != triple])
+    return "open holdout", f"holdout.json lacks {' '.join(triple)}"
+
+
+@fault()
+def a_block_is_said_to_be_coverage(data: Planted) -> Fault:
+    data.hold_out(design="coverage", asked=["k4"])
+    return _manifest(data, design="coverage")
+
+
+@fault()
+def the_holdout_names_what_no_scene_can_show(data: Planted) -> Fault:
+    data.hold_out(bindings=[["plaid", thing] for _, thing in data.block["bindings"]], values=["plaid"])
+    return AGAIN, "plaid"
+
+
+@fault()
+def the_holdout_has_another_category(data: Planted) -> Fault:
+    data.hold_out(category="animal")
+    return AGAIN, "all"
+
+
+@fault()
+def the_vocabulary_is_not_the_one_asked_for(data: Planted) -> Fault:
+    path = data.root / "world/vocabulary.toml"
+    path.write_text(path.read_text() + "\n# cleaned\n")
+    return AGAIN, "world/vocabulary.toml has"
+
+
+@fault()
+def a_relation_gets_a_smaller_margin_in_file_and_manifest(data: Planted) -> Fault:
+    path = data.root / "world/vocabulary.toml"
+    text = path.read_text().replace("margin = 0.2", "margin = 0.9")
+    path.write_text(text)
+    data.world["request"]["vocabulary"] = text
+    return _again("scenes", "world")
+
+
+# Scenes
+
+
+@fault()
+def an_object_has_a_value_that_no_vocabulary_knows(data: Planted) -> Fault:
+    row = data.scenes[0]
+    _show(row, 0, row["objects"][0]["category"], material="gold")
+    return "wrong record", f"scene {row['scene_id']}: object 0 has the material 'gold', which the vocabulary"
+
+
+@fault()
+def an_object_lacks_a_kind_of_value(data: Planted) -> Fault:
+    row = data.scenes[0]
+    scene = json.loads(row["scene"])
+    del scene["objects"][0]["attributes"]["size"]
+    row["scene"] = json.dumps(scene)
+    return "wrong record", f"scene {row['scene_id']}: object 0 has values of"
+
+
+@fault()
+def an_environment_is_unknown(data: Planted) -> Fault:
+    row = data.scenes[0]
+    row["scene"] = json.dumps({**json.loads(row["scene"]), "environment": "moon"})
+    return "wrong record", "it is in the environment 'moon'"
+
+
+@fault()
+def a_record_has_a_number_that_is_none(data: Planted) -> Fault:
+    row = data.scenes[0]
+    scene = json.loads(row["scene"])
+    scene["objects"][0]["heading"] = float("nan")
+    row["scene"] = json.dumps(scene)
+    return "wrong record", "it has a number that is not finite"
+
+
+@fault()
+def a_record_says_one_thing_twice(data: Planted) -> Fault:
+    row = data.scenes[0]
+    row["scene"] = row["scene"].replace('"category":', '"category":"star","category":', 1)
+    return "wrong record", "the key 'category' is repeated"
+
+
+@fault()
+def an_object_hovers(data: Planted) -> Fault:
+    row = data.scenes[0]
+    scene = json.loads(row["scene"])
+    scene["objects"][0]["position"][2] = 0.5
+    row["scene"] = json.dumps(scene)
+    return "wrong record", "object 0 stands 0.500000 m above the ground and rests on no object"
+
+
+@fault()
+def a_box_lies_outside_the_image(data: Planted) -> Fault:
+    data.scenes[0]["objects"][0]["amodal_box"] = [0, 0, 640, 48]
+    return "wrong record", "an object has the box [0, 0, 640, 48], which is none within the image"
+
+
+@fault()
+def an_object_is_visible_by_more_than_its_whole(data: Planted) -> Fault:
+    data.scenes[0]["objects"][0]["visible_fraction_estimate"] = 1.5
+    return "wrong record", "an object is listed as visible by 1.5"
+
+
+@fault()
+def a_relation_is_recorded_that_the_poses_deny(data: Planted) -> Fault:
+    relation = data.scenes[0]["relations"][0]
+    relation["subject"], relation["object"] = relation["object"], relation["subject"]
+    return _again("scenes", "world")
+
+
+@fault()
+def a_rendered_scene_is_said_to_have_failed(data: Planted) -> Fault:
+    data.scene("unseen")["status"] = "failed"
+    return _again("scenes", "world")
+
+
+@fault()
+def a_scene_has_an_unknown_status(data: Planted) -> Fault:
+    data.scenes[0]["status"] = "fine"
+    return _again("scenes", "world")
+
+
+@fault()
+def a_scene_is_not_what_was_planned(data: Planted) -> Fault:
+    row = data.scene("train")
+    thing = row["objects"][0]
+    other = {"metal": "rubber", "rubber": "metal"}[dict(thing["attributes"])["material"]]
+    _show(row, 0, thing["category"], material=other)
+    return _again("scenes", "world")
+
+
+@fault()
+def a_twin_stands_elsewhere_than_its_scene(data: Planted) -> Fault:
+    row = data.choose(row for row in data.scenes if row["twin_of"])
+    scene = json.loads(row["scene"])
+    scene["camera"]["position"][0] += 0.001
+    row["scene"] = json.dumps(scene, sort_keys=True, separators=(",", ":"))
+    return _again("scenes", "world")
+
+
+@fault()
+def a_twin_is_listed_with_another_scene(data: Planted) -> Fault:
+    data.choose(row for row in data.scenes if row["twin_of"])["twin_of"] = "000099"
+    return _again("scenes", "world")
+
+
+@fault()
+def the_plan_was_asked_for_otherwise(data: Planted) -> Fault:
+    _write_plan(data, {"seed": 12345})
+    return _again("plan", "world")
+
+
+@fault()
+def an_image_without_a_scene_is_added(data: Planted) -> Fault:
+    Image.new("RGB", (64, 48)).save(data.root / "world/images/999999.png")
+    return AGAIN, "world/SHA256SUMS has"
+
+
+@fault()
+def pixel_outputs_are_claimed_that_are_not_there(data: Planted) -> Fault:
+    data.world["request"]["outputs"] = ["masks"]
+    return AGAIN, "lists no masks/000000.png"
+
+
+def _write_plan(data: Planted, changes: dict[str, Any], version: bytes | None = None) -> None:
+    path = data.root / "world/plan.parquet"
+    request = json.loads(pq.read_schema(path).metadata[b"request"])
+    schema = plan_schema({**request, **changes})
+    if version:
+        schema = PLAN.with_metadata({**schema.metadata, b"format": version})
+    pq.write_table(pq.read_table(path).cast(PLAN).replace_schema_metadata(schema.metadata), path)
+
+
+# Items and candidates
+
+
+@fault()
+def an_item_stands_twice_under_two_ids(data: Planted) -> Fault:
+    item = next(data.items("binary"))
+    twin = {**item, "item_id": f"binary-{data.rows_of(item)[0]['scene_id']}-99"}
+    data.tables["candidates"] += [{**row, "item_id": twin["item_id"]} for row in data.rows_of(item)]
+    data.tables["items"].append(twin)
+    data.recount()
+    return _again("items")
+
+
+@fault()
+def a_candidate_stands_twice(data: Planted) -> Fault:
+    data.tables["candidates"].append(dict(data.candidate("binary")))
+    return _again("candidates")
+
+
+@fault()
+def an_item_has_another_id(data: Planted) -> Fault:
+    item = next(data.items("binary"))
+    for row in data.rows_of(item):
+        row["item_id"] = "binary-easy-0"
+    item["item_id"] = "binary-easy-0"
+    return _again("items")
+
+
+@fault()
+def a_hard_item_is_left_out(data: Planted) -> Fault:
+    item = next(data.items("binary"))
+    data.tables["candidates"] = [row for row in data.tables["candidates"] if row["item_id"] != item["item_id"]]
+    data.tables["items"].remove(item)
+    data.recount()
+    return _again("items")
+
+
+@fault()
+def an_item_asks_nothing(data: Planted) -> Fault:
+    data.tables["candidates"].remove(data.candidate("binary", truth=False))
+    return _again("candidates")
+
+
+@fault()
+def an_item_has_a_kind_that_its_protocol_lacks(data: Planted) -> Fault:
+    next(data.items("binary"))["kind"] = "impossible"
+    data.recount()
+    return _again("items")
+
+
+@fault(ATOMS)
+def unseen_atoms_are_asked_by_more_than_raw_retrieval(data: Planted) -> Fault:
+    data.choose(row for row in data.tables["items"] if row["split"] == "unseen_atoms")["kind"] = "atom"
+    return _again("items", ATOMS[1])
+
+
+@fault()
+def an_item_tests_another_skill(data: Planted) -> Fault:
+    next(data.items("binary", kind="swap"))["skill"] = "relation"
+    return _again("items")
+
+
+@fault()
+def a_foil_changes_another_skill_than_its_item_tests(data: Planted) -> Fault:
+    item = next(data.items("skill", kind="targeted"))
+    item["skill"] = "attribute" if item["skill"] == "relation" else "relation"
+    return _again("items")
+
+
+def _foil(data: Planted, protocol: str = "binary", **changes: Any) -> Fault:
+    data.candidate(protocol, truth=False).update(changes)
+    return _again("candidates")
+
+
+@fault()
+def a_foil_is_left_out_of_a_set(data: Planted) -> Fault:
+    data.tables["candidates"].remove(data.candidate("confusion", truth=False))
+    return _again("candidates")
+
+
+@fault()
+def a_foil_is_moved_to_another_slot(data: Planted) -> Fault:
+    return _foil(data, slot="d1")
+
+
+@fault()
+def a_foil_is_named_another_kind(data: Planted) -> Fault:
+    return _foil(data, kind="atom")
+
+
+@fault()
+def a_hard_foil_is_replaced_by_an_easy_one(data: Planted) -> Fault:
+    return _foil(data, text_id=data.words("There is no object."))
+
+
+@fault()
+def what_was_changed_is_listed_otherwise(data: Planted) -> Fault:
+    return _foil(data, changed=["0:color:red>blue"])
+
+
+@fault()
+def a_foil_is_made_from_a_text_of_another_item(data: Planted) -> Fault:
+    return _foil(data, of=data.candidate("confusion", truth=True)["text_id"])
+
+
+@fault()
+def a_foil_is_made_from_nothing(data: Planted) -> Fault:
+    return _foil(data, of=None)
+
+
+@fault()
+def a_true_text_is_listed_as_a_foil(data: Planted) -> Fault:
+    data.candidate("binary", truth=True)["kind"] = "swap"
+    return _again("candidates")
+
+
+@fault()
+def an_evaluation_text_has_a_word_that_training_lacks(data: Planted) -> Fault:
+    return _foil(data, text_id=data.words("ten cubes"))
+
+
+def _distractor(data: Planted, label: str, of: tuple[str, str], **having: Any) -> Fault:
+    data.candidate("gzsl", truth=False, **having)["text_id"] = data.words(_articled(f"a photo of a {label}"))
+    return _again("candidates", of[1])
+
+
+@fault(TWO)
+def a_distractor_is_a_label_of_another_list(data: Planted) -> Fault:
+    label = data.choose(each for each in data.block["classes"] if each["split"] == "train")["bindings"][0]
+    return _distractor(data, " ".join(label), TWO, split="ood_test", changed=["distractor"])
+
+
+def _related(data: Planted) -> str:
+    subject, relation, thing = data.choose(each for each in data.block["classes"] if each["split"] == "train")["triple"]
+    return f"{subject} {PHRASES[relation]} a {thing}"
+
+
+@fault(RELATED)
+def a_relation_of_another_list_is_a_distractor(data: Planted) -> Fault:
+    return _distractor(data, _related(data), RELATED, split="ood_test", slot="n")
+
+
+@fault(RELATED)
+def a_relation_of_another_list_is_a_zero_shot_label(data: Planted) -> Fault:
+    return _distractor(data, _related(data), RELATED, split="ood_test", slot="zsl")
+
+
+@fault(THREE)
+def a_hard_negative_of_three_objects_stands_twice(data: Planted) -> Fault:
+    row = data.candidate("gzsl", truth=False, changed=["color"])
+    row["text_id"] = next(
+        each["text_id"]
+        for each in data.rows_of(row)
+        if each["changed"] == ["color"] and each["text_id"] != row["text_id"]
+    )
+    return _again("candidates", THREE[1])
+
+
+# Pools and texts
+
+
+def _unlisted_pool_text(data: Planted) -> Row:
+    """A text of the grid that no item names."""
+    named = {row["text_id"] for row in data.tables["candidates"]}
+    return next(row for row in data.tables["pools"] if row["text_id"] not in named)
+
+
+@fault()
+def a_pool_lacks_the_truth(data: Planted) -> Fault:
+    row = data.candidate("retrieval", truth=True)
+    data.tables["pools"] = [each for each in data.tables["pools"] if each["text_id"] != row["text_id"]]
+    return "wrong pool truth", f"item {row['item_id']}: 1 texts of the pool are true, 2 are listed"
+
+
+@fault()
+def a_pool_names_a_text_twice(data: Planted) -> Fault:
+    data.tables["pools"].append(data.choose(data.tables["pools"]))
+    return "repeated text", "pool grid names 1 texts twice"
+
+
+@fault()
+def a_hard_text_is_taken_out_of_the_pool(data: Planted) -> Fault:
+    data.tables["pools"].remove(_unlisted_pool_text(data))
+    return _again("pools")
+
+
+@fault()
+def an_easy_text_is_put_into_the_pool(data: Planted) -> Fault:
+    _unlisted_pool_text(data)["text_id"] = data.words("There are ten objects.")
+    return _again("pools")
+
+
+@fault()
+def items_are_asked_against_another_pool(data: Planted) -> Fault:
+    item = next(data.items("retrieval"))
+    item["pool_id"] = "easy"
+    data.tables["pools"] += [{"pool_id": "easy", "text_id": row["text_id"]} for row in data.rows_of(item)]
+    return _again("items")
+
+
+@fault()
+def a_pool_is_added_that_no_item_asks(data: Planted) -> Fault:
+    data.tables["pools"].append({"pool_id": "spare", "text_id": data.tables["pools"][0]["text_id"]})
+    return _again("pools")
+
+
+@fault()
+def a_text_has_an_id_that_is_not_its_hash(data: Planted) -> Fault:
+    old = data.tables["texts"][0]["text_id"]
+    for table in ("texts", "candidates", "pools"):
+        for row in data.tables[table]:
+            for name in ("text_id", "of"):
+                if row.get(name) == old:
+                    row[name] = "f" * 16
+    return _again("texts")
+
+
+@fault()
+def a_text_is_listed_twice(data: Planted) -> Fault:
+    data.tables["texts"].append(dict(data.tables["texts"][0]))
+    return _again("texts")
+
+
+@fault()
+def a_form_says_something_else(data: Planted) -> Fault:
+    row = data.tables["texts"][0]
+    row["form"] = row["form"].replace("[", "[ ", 1)
+    return _again("texts")
+
+
+@fault()
+def a_count_of_atoms_is_wrong(data: Planted) -> Fault:
+    data.tables["texts"][0]["n_objects"] += 1
+    return _again("texts")
+
+
+@fault()
+def a_table_has_a_column_more(data: Planted) -> Fault:
+    def add() -> None:
+        path = data.folder / "items.parquet"
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("hint", pa.nulls(len(table), pa.string())), path)
+        seal(data.folder)
+
+    data.after = add
+    return "damaged file", "items.parquet cannot be read: it has the column hint, which the format does not have"
+
+
+# Tars
+
+
+def _repack(data: Planted, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], object]) -> Fault:
+    """Change the members of the first tar, and list their places and digests as they are."""
+    path = data.root / "world/shards/000000.tar"
+    with tarfile.open(path) as tar:
+        members = [(each, tar.extractfile(each).read()) for each in tar.getmembers()]  # type: ignore[union-attr]
+    change(members)
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for info, content in members:
+            info.size = len(content) if info.isreg() else 0
+            tar.addfile(info, io.BytesIO(content))
+    with tarfile.open(path) as tar:
+        places = {each.name: each.offset_data for each in tar.getmembers()}
+    rows = pq.read_table(data.root / "world/packed.parquet").to_pylist()
+    for row in rows:
+        name = row["path"].rpartition("/")[2]
+        if row["tar"] == "shards/000000.tar" and name in places:
+            row["offset"] = places[name]
+    pq.write_table(pa.Table.from_pylist(rows, schema=PACKED), data.root / "world/packed.parquet")
+    return AGAIN, "world/SHA256SUMS has"
+
+
+def _sample(members: list[tuple[tarfile.TarInfo, bytes]]) -> int:
+    return next(n for n, (info, _) in enumerate(members) if info.name == "000000.json")
+
+
+@fault(TARS)
+def a_file_is_added_to_a_tar(data: Planted) -> Fault:
+    return _repack(data, lambda members: members.append((tarfile.TarInfo("000000.txt"), b"the answer")))
+
+
+@fault(TARS)
+def a_sample_of_a_tar_says_something_else(data: Planted) -> Fault:
+    def change(members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
+        n = _sample(members)
+        members[n] = (members[n][0], members[n][1].replace(b"rubber", b"metal").replace(b"small", b"large"))
+
+    return _repack(data, change)
+
+
+@fault(TARS)
+def a_sample_of_a_tar_is_left_out(data: Planted) -> Fault:
+    return _repack(data, lambda members: members.pop(_sample(members)))
+
+
+@fault(TARS)
+def a_tar_holds_a_link(data: Planted) -> Fault:
+    link = tarfile.TarInfo("000000.link")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    return _repack(data, lambda members: members.append((link, b"")))
+
+
+@fault(TARS)
+def a_file_in_a_tar_lies_in_a_folder_too(data: Planted) -> Fault:
+    (data.root / "world/images").mkdir()
+    Image.new("RGB", (64, 48)).save(data.root / "world/images/000000.png")
+    return AGAIN, "world/SHA256SUMS has"
+
+
+@fault(TARS)
+def the_manifest_denies_the_tars(data: Planted) -> Fault:
+    del data.world["request"]["tar_bytes"]
+    return AGAIN, "world/"
+
+
+# The tests
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A dataset without fault by its name in JOBS, made once. Not to be changed."""
+    folder = tmp_path_factory.mktemp("faults")
+    made: dict[str, Path] = {}
+
+    def dataset(name: str) -> Path:
+        if name not in made:
+            made[name] = _make(folder / name.replace(" ", "-"), name, dict(JOBS[name]))
+        return made[name]
+
+    return dataset
+
+
+def _make(root: Path, name: str, job: dict[str, Any]) -> Path:
+    path = root.with_suffix(".toml")
+    path.write_text(family(5, 5), encoding="utf-8")
+    prepared = prepare(Job(job.pop("family", str(path)), job.pop("holdout"), job.pop("scenes", SMALL), 64, 48, **job))
+    write_planned(root, prepared, 20_000 if name == "tars" else None)
+    world = Dataset.open(root).world
+    if name == "tars":
+        describe(root, world, prepared.holdout, TARS[1], Request(("binary",)))
+    else:
+        write_benchmarks(root, world, False)
+    if name == "files":
+        describe(root, world, prepared.holdout, ALL[1], Request(strict=False))
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans are functions of their arguments: each is made once."""
+
+    def plan_once(*arguments: Any) -> Any:
+        key = repr(arguments)
+        if key not in _PLANS:
+            _PLANS[key] = plan(*arguments)
+        return _PLANS[key]
+
+    plan = planning.plan_parts
+    monkeypatch.setattr(planning, "plan_parts", plan_once)
+
+
+_PLANS: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("where", [FIRST, ALL, TARS, RELATIONS, ATOMS, TWO, RELATED, THREE])
+def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
+    datasets: Callable[[str], Path], where: tuple[str, str], tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(datasets(where[0]), tmp_path / "dataset"))
+    for sealed in (False, True):
+        if sealed:
+            Planted(root, where[1]).seal()
+        certificate = verify_dataset(root, where[1], reproduce=Reproduction())[where[1]]
+        assert (certificate["findings"], certificate["reproduced"], certificate["level"]) == ([], True, "records")
+        assert certificate["status"] == ("as declared" if where == RELATED else "clean")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_named(datasets: Callable[[str], Path], name: str, tmp_path: Path) -> None:
+    (dataset, benchmark), plant = FAULTS[name]
+    root = Path(shutil.copytree(datasets(dataset), tmp_path / "dataset"))
+    data = Planted(root, benchmark, seed=len(name))
+    fault, words = plant(data)
+    data.seal()
+    again = Reproduction() if fault == AGAIN else None
+    certificate = verify_dataset(root, benchmark, reproduce=again)[benchmark]
+    found = [each["what"] for each in certificate["findings"] if each["fault"] == fault]
+    assert certificate["status"] == "failed"
+    assert any(words in what for what in found), (fault, words, certificate["sentence"], certificate["findings"][:9])
+    assert {"damaged file", "unlisted file", "another world"}.isdisjoint({*certificate["faults"]} - {fault})
+
+
+def _exchange_images(data: Planted) -> None:
+    one, two = (next(name for name, split in data.split.items() if split == each) for each in ("train", "unseen"))
+    paths = [data.root / f"world/images/{each}.png" for each in (one, two)]
+    contents = [path.read_bytes() for path in paths]
+    for path, content in zip(paths, reversed(contents), strict=True):
+        path.write_bytes(content)
+
+
+def _rename_a_colour(data: Planted) -> None:
+    """The values red and blue exchange their appearance in the vocabulary, as nobody who only reads records can see."""
+    path = data.root / "world/vocabulary.toml"
+    text = re.sub(r"(?m)^(red = .*)linear = \[99, 99, 99\]", r"\1linear = [9, 9, 9]", path.read_text())
+    path.write_text(text)
+    data.world["request"]["vocabulary"] = text
+    _write_plan(data, {"vocabulary": text})
+
+
+@pytest.mark.parametrize("change", [_exchange_images, _rename_a_colour])
+def test_what_only_pixels_tell_is_beyond_the_level_of_records(
+    datasets: Callable[[str], Path], change: Callable[[Planted], None], tmp_path: Path
+) -> None:
+    """docs/verify.md says so; a certificate of the level of records claims nothing about pixels."""
+    root = Path(shutil.copytree(datasets("files"), tmp_path / "dataset"))
+    data = Planted(root, "all")
+    change(data)
+    data.seal()
+    certificate = verify_dataset(root, "all")["all"]
+    assert (certificate["status"], certificate["level"]) == ("clean", "records")
+    assert "no pixel was compared" in certificate["sentence"]
+
+
+@pytest.mark.parametrize("part", ["world", "benchmarks/all"])
+def test_what_another_version_made_is_judged_alone(datasets: Callable[[str], Path], part: str, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(datasets("files"), tmp_path / "dataset"))
+    _change_json(root / part / "manifest.json", version="0.0.1")
+    certificate = verify_dataset(root, "all", reproduce=Reproduction())["all"]
+    assert (certificate["status"], certificate["reproduced"]) == ("clean", False)
+    assert "not made again, since it was made by version 0.0.1, and this is " in certificate["sentence"]
