@@ -32,7 +32,8 @@ FILTERS = click.option(
     "filters",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results say so. Repeat for "
+    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results "
+    "say so. Repeat for "
     "several.",
 )
 FULL = click.option(
@@ -45,11 +46,12 @@ BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET 
 
 
 def options_of(declared: type, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that gives a command the options that a dataclass declares (evaluator.runs.request), all or those named.
+    """Decorator that gives a command the options that a dataclass declares (evaluator.runs.request), all or those
+    named.
 
     The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least`, the smallest whole number; `written`, for a folder to write; `several`,
-    for an option that is repeated; and `metavar`.
+    another name than that of the field; `least`, the smallest whole number; `written`, for a folder to write;
+    `several`, for an option that is repeated; and `metavar`.
     """
     chosen = [each for each in fields(declared) if "help" in each.metadata and (not names or each.name in names)]
 

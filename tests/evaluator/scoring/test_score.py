@@ -57,9 +57,15 @@ def _unordered(text: str) -> list[str]:
 
 @pytest.mark.parametrize("read", [_cut(6), _cut(5), _cut(2), _blind_to_shape, _unordered, str.split])
 def test_texts_that_are_read_alike_are_not_scored(
-    drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, read: Callable[[str], list[str]],
-    bags: None, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    drawn: Path,
+    world: World,
+    benchmark: Benchmark,
+    needs: Needs,
+    tmp_path: Path,
+    read: Callable[[str], list[str]],
+    bags: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model = WordBag(captions_by_image(drawn), read=read)
     alike: dict[str, list[str]] = {}
     for text_id, text in benchmark.text_of.items():
