@@ -20,7 +20,7 @@ from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.base.files import read_json
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import score_command
 from tests.paths import CHECKOUT
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -428,11 +428,6 @@ def test_attributes_of_the_wrong_kind_are_refused_before_anything_is_scored(
     assert "\n" not in caught.value.message
 
 
-def test_a_device_that_is_not_there_is_refused_by_any_model(written: Callable[..., str]) -> None:
-    with pytest.raises(UserError, match="The device 'tpu' is not available"):
-        load_model(written(ENCODER), "tpu")
-
-
 def test_a_model_is_named_by_its_file(written: Callable[..., str], tmp_path: Path) -> None:
     written(ENCODER.replace("import numpy", "import own_helper, numpy"), "own_file_model")
     written("", "own_helper")
@@ -506,14 +501,6 @@ def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, t
     done = score_command("run", drawn, "--model", spec[1], "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output
     assert read_json(tmp_path / "run" / "run.json")["info"]["weights"] == spec[1]
-
-
-def test_a_mistake_of_a_model_ends_a_run_in_one_sentence(
-    written: Callable[..., str], drawn: Path, tmp_path: Path
-) -> None:
-    spec = written(ENCODER.replace("def encode_texts", "def encode_text"))
-    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
-    assert_one_sentence(done, "has encode_images alone")
 
 
 @pytest.mark.parametrize(
