@@ -28,7 +28,8 @@ def _rates() -> list[Figure]:
     for width, height, quality, images in ((64, 64, "draft", 60), (320, 240, "standard", 12)):
         for workers in sorted({1, cores}):
             threads = cores // workers
-            what = f"{width}x{height} {quality}, {workers} worker{'s' * (workers > 1)} x {threads} thread{'s' * (threads > 1)}"
+            many = ("s" * (workers > 1), "s" * (threads > 1))
+            what = f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
             found.append(Figure(what, "images/s", tuple(rate for rate, _ in runs)))
             if workers == 1:

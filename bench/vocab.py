@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from bench.figures import Figure, repeated
 from generator.assets.animals import animal_names
 from generator.assets.shapes import SHAPES
-from generator.inspection.family.check import check_family
+from generator.inspection.family_check import check_family
 from generator.vocabulary.schema import read_vocabulary
 
 VALUES = OBJECTS = 64

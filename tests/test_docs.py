@@ -22,7 +22,7 @@ from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SC
 from generator.describe.request import text_preset_names
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, SplitPlan
-from generator.inspection.family.check import check_family
+from generator.inspection.family_check import check_family
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.vocabulary import schema as declared

@@ -17,7 +17,7 @@ class Scale:
     seeds: Sequence[int] = (0, 1)
 
 
-SCALES = {"tiny": Scale(), "smoke": Scale(300, "--epochs 1 --batch 16", ("two-object", "relational"), (0,), (0,))}
+SCALES = {"tiny": Scale(), "smoke": Scale(300, "--epochs 1 --batch 4", ("two-object", "relational"), (0,), (0,))}
 
 
 def make(lab: Lab, at: Scale) -> None:

@@ -53,7 +53,7 @@ class Drawing:
     steps: int = 50
 
 
-def generate(
+def draw_captions(
     asked: Drawing,
     world: World,
     benchmark: Benchmark,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from evaluator.protocols.items import split_rank
-from evaluator.training.data import default_kinds
+from evaluator.training.source import default_kinds
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark

@@ -46,12 +46,11 @@ def generate(
     start from the same noise. The sheet also has what each model sees of the true image as a classifier. Images that
     are there are not drawn again.
     """
-    from evaluator.audits import generation as draw
-    from evaluator.audits.generation import Drawing
+    from evaluator.audits.generation import Drawing, draw_captions
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
     asked = Drawing(models, splits, captions, seed, guidance, steps)
-    sheet = draw(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
+    sheet = draw_captions(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
     say(f"Captions, seeds and models are in {out / 'drawings.json'}.")
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))

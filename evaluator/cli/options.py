@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 import click
 
 from evaluator.runs.request import Request
-from generator.base.commands import DatasetFolder, LocalFolder, OutFile
+from generator.base.commands import DatasetFolder, LocalFolder, Number, OutFile
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -45,37 +45,42 @@ JSONL = click.option(
 BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET has several.")
 
 
-def options_of(declared: type, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def options_of(declared: type, *names: str, default: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator that gives a command the options that a dataclass declares (evaluator.runs.request), all or those
     named.
 
     The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least`, the smallest whole number; `written`, for a folder to write;
-    `several`, for an option that is repeated; and `metavar`.
+    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to write;
+    `several`, for an option that is repeated; and `metavar`. default: what is said of it where an option that is not
+    given is None.
     """
-    chosen = [each for each in fields(declared) if "help" in each.metadata and (not names or each.name in names)]
+    known = {each.name: each for each in fields(declared) if "help" in each.metadata}
+    chosen = [known[name] for name in names or known]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for each in reversed(chosen):
-            command = _option(each)(command)
+            command = _option(each, default)(command)
         return command
 
     return decorate
 
 
-def _option(declared: "Field[Any]") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(declared: "Field[Any]", default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     about, types = declared.metadata, [declared.type, *get_args(declared.type)]
     choices = [get_args(each) for each in types if get_origin(each) is Literal]
     flag = about.get("flag", f"--{declared.name.replace('_', '-')}")
     more: dict[str, Any] = {"help": about["help"], "metavar": about.get("metavar"), "default": declared.default}
+    if default:
+        said = "" if "[default:" in about["help"] else f"  [default: {default}, else {declared.default}]"
+        more |= {"default": None, "help": about["help"] + said}
     if bool in types:
         more |= {"is_flag": True}
     elif choices:
         more |= {"type": click.Choice(choices[0])}
     elif int in types:
-        more |= {"type": click.IntRange(min=about.get("least"))}
+        more |= {"type": click.IntRange(about.get("least"), about.get("most"))}
     elif float in types:
-        more |= {"type": float}
+        more |= {"type": float if "least" not in about else Number(min=about["least"])}
     elif Path in types:
         more |= {"type": NEW_FOLDER if about.get("written") else FOLDER}
     elif about.get("several"):

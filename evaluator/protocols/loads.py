@@ -7,7 +7,6 @@ import numpy as np
 from scipy import stats
 
 from evaluator.protocols.items import COUNTS, Items
-from evaluator.protocols.records import Row
 from evaluator.protocols.results import Outcome
 from evaluator.statistics.multiple import holm
 from evaluator.statistics.pooled import pool
@@ -18,9 +17,11 @@ POOLED = "of the fits of several runs, each clustered by image, pooled over bloc
 CORRECTION = "Holm (1979)"
 _STARS = ((0.001, "**"), (0.005, "*"))
 _LABELS = ("split", "level", "skill")
+Fit = dict[str, Any]
+"""A linear fit on the items of a split, level and skill, or one of its coefficients, as results.json has them."""
 
 
-def loads(items: Items, first: Outcome) -> list[Row]:
+def loads(items: Items, first: Outcome) -> list[Fit]:
     """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant.
 
     `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over all
@@ -34,20 +35,20 @@ def loads(items: Items, first: Outcome) -> list[Row]:
     return _corrected(fits)
 
 
-def pooled_loads(fits: Sequence[Sequence[Row]], blocks: Sequence[str], level: float) -> list[Row]:
+def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
     """The loads of several runs as one, by split, level and skill: each coefficient pooled as results are.
 
     fits: of each run. blocks: the block of each run. level: of the intervals. A coefficient that some run does not have is left out, with
     the reason where none is left. `p` is that of several blocks, None for one block, as in pooled results.
     """
-    groups: dict[tuple[Any, ...], list[tuple[str, Row]]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[str, Fit]]] = {}
     for block, of_run in zip(blocks, fits, strict=True):
         for fit in of_run:
             groups.setdefault(tuple(fit[name] for name in _LABELS), []).append((block, fit))
     return _corrected([_pooled(members, level) for members in groups.values()])
 
 
-def _pooled(members: Sequence[tuple[str, Row]], level: float) -> Row:
+def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     blocks, fits = zip(*members, strict=True)
     first, each = fits[0], [fit["coefficients"] for fit in fits]
     clusters = {
@@ -65,7 +66,7 @@ def _pooled(members: Sequence[tuple[str, Row]], level: float) -> Row:
     }  # fmt: skip
 
 
-def _pooled_load(loads: Sequence[Row], blocks: Sequence[str], level: float) -> Row:
+def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
     beta, low, high = ([load[name] for load in loads] for name in ("beta", "low", "high"))
     found = pool(beta, low, high, blocks, level)
     tail = (1 + level) / 2
@@ -74,7 +75,7 @@ def _pooled_load(loads: Sequence[Row], blocks: Sequence[str], level: float) -> R
     return _load_of(found.value, error, found.low, found.high, None if np.isnan(p) else p)
 
 
-def _corrected(fits: list[Row]) -> list[Row]:
+def _corrected(fits: list[Fit]) -> list[Fit]:
     """The fits, with p-values and stars that are corrected over all coefficients that have a p."""
     coefficients = [coefficient for fit in fits for coefficient in fit["coefficients"].values()]
     for coefficient in coefficients:
@@ -85,7 +86,7 @@ def _corrected(fits: list[Row]) -> list[Row]:
     return fits
 
 
-def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str) -> Row:
+def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str) -> Fit:
     """The fit on the items of a mask (n,); without coefficients, and with the reason, where the data determine none."""
     counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
     varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
@@ -109,13 +110,13 @@ def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: s
     }  # fmt: skip
 
 
-def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Row:
+def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Fit:
     low, high = fit.conf_int(1 - level)[j]
     found = _load_of(fit.params[j], fit.bse[j], low, high, float(fit.pvalues[j]))
     return {**found, "load": "self" if count == f"n_{skill}s" else "cross"}
 
 
-def _load_of(beta: float, error: float, low: float, high: float, p: float | None) -> Row:
+def _load_of(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:
     numbers = {"beta": beta, "error": error, "t": beta / error if error else np.nan, "low": low, "high": high}
     said = {name: round(float(number), 4) + 0.0 for name, number in numbers.items()}  # + 0.0: never −0.0
     return {**said, "p": p, "stars": "" if p is None else _stars(p)}

@@ -50,9 +50,9 @@ def chance_cell(rows: Sequence[Row]) -> Cell:
     return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
 
 
-def count_cell(rows: Sequence[Row], name: str) -> Cell:
+def count_cell(rows: Sequence[Any], name: str) -> Cell:
     """How many `items`, `clusters`, `ties` or `unscored` rows have, the least and the most where they differ."""
-    return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row[name] is not None)]))  # type: ignore[literal-required]
+    return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row[name] is not None)]))
 
 
 def sizes_cell(rows: Sequence[Row]) -> Cell:

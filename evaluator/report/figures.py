@@ -18,11 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
-from evaluator.protocols.records import Results, Row
+from evaluator.protocols.records import Results
 from evaluator.report.overview import Line, main_lines, varying
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
+Row = Any
+"""A row of results, or a fit."""
 _NOTHING: dict[str, Any] = {"value": None, "low": None, "high": None}
 _STYLE: Any = {
     "font.family": "sans-serif",

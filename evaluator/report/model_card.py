@@ -57,7 +57,7 @@ def _values(entry: Results) -> list[Any]:
     ]  # fmt: skip
 
 
-def _name(row: dict[str, Any]) -> str:
+def _name(row: Any) -> str:
     """The metric with what it is of, such as `R@1 swap`."""
     return " ".join(
         [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]

@@ -20,7 +20,7 @@ class Line:
     """A metric of a group of items of one entry of pooled results. rows: by split, gaps between splits included."""
 
     entry: Results
-    rows: dict[str, Row]
+    rows: dict[str, Any]
 
     @property
     def first(self) -> Any:
@@ -70,7 +70,7 @@ def side_by_side(entries: Sequence[Results], lines: Sequence[Line], decimals: in
             *(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")
                 for name in ("items", "clusters", "ties", "unscored")
-            ),  # type: ignore[literal-required]
+            ),
             *(Cell(f"{line.entry[name]}") for name in pooled),
         ]
         named = [*(str(line.first[name] or "") for name in labels), *(str(line.entry[name]) for name in of_entry)]
@@ -113,44 +113,6 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         rule = i > 0 and rows[i - 1]["metric"] != row["metric"]
         lines.append(TableLine([*named, split_of(row)], [Cell(text) for text in texts], rule))
     return Table([*labels, "split"], [Column(head) for head in heads], lines, title=protocol, mark=mark_of(entry))
-
-
-def every_fit(entry: Results, protocol: str) -> Table:
-    """A line for each coefficient of a protocol's fits; without lines where it has none."""
-    labels = ["level", "skill", "split"]
-    heads = [
-        "β, points an atom",
-        "error",
-        f"{confidence(entry)} interval",
-        "p",
-        "corrected p",
-        "load",
-        "items",
-        "images",
-        "df",
-    ]
-    lines = []
-    fits = [fit for fit in entry["fits"] if fit["protocol"] == protocol]
-    for fit in fits:
-        named, sizes = [str(fit[name] or "") for name in labels], [f"{fit['items']:,}", f"{fit['clusters']:,}"]
-        if fit["reason"]:
-            texts = [f"no fit: {fit['reason']}", *[""] * 5, *sizes, ""]
-            lines.append(TableLine([*named, ""], [Cell(text) for text in texts], True))
-        for i, (count, each) in enumerate(fit["coefficients"].items()):
-            texts = [
-                f"{each['beta']:+.2f}{each['stars_corrected']}", f"{each['error']:.2f}", f"[{each['low']:+.2f}, {each['high']:+.2f}]",
-                p_value(each["p"]), p_value(each["p_corrected"]), each["load"], *sizes, str(fit["df"] or ""),
-            ]  # fmt: skip
-            lines.append(TableLine([*named, count], [Cell(text) for text in texts], i == 0))
-    notes = [
-        f"Least squares of R@1 in points on the counts that vary; errors {fit['errors']}. * p < .005, ** p < .001, of p "
-        f"corrected over this table after {fit['correction']}; the stars of COMPASS, of p alone, are in tables/fits.csv."
-        for fit in fits[:1]
-    ]
-    columns = [Column(head) for head in heads]
-    return Table(
-        [*labels, "count"], columns, lines, title=f"{protocol}, load of each count", notes=notes, mark=mark_of(entry)
-    )
 
 
 def varying(rows: Any, names: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ import base64
 import io
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said
 from evaluator.report.figures import figures
 from evaluator.report.files import write_pooled
-from evaluator.report.overview import every_fit, every_row, main_lines, side_by_side
+from evaluator.report.overview import every_row, main_lines, side_by_side
+from evaluator.report.protocol_tables import loads
 from evaluator.report.table import Table
 from evaluator.runs.folder import NamedRun, Run, tables_folder
 from evaluator.runs.partitions import splits_said
@@ -70,8 +72,11 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
 def _tables(entry: Results) -> list[Table]:
     """Every row and fit of an entry, by protocol."""
     protocols = dict.fromkeys(row["protocol"] for row in entry["rows"])
-    made = [of(entry, protocol) for of in (every_row, every_fit) for protocol in protocols]
-    return [table for table in made if table.lines]
+    made = [every_row(entry, protocol) for protocol in protocols]
+    for protocol in protocols:
+        if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
+            made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=mark_of(entry)))
+    return made
 
 
 def _shown(value: Any) -> Any:

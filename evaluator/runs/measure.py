@@ -15,7 +15,7 @@ from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols.items import Items, positions
 from evaluator.protocols.pools import Pool, item_pools
-from evaluator.protocols.records import Results, Row
+from evaluator.protocols.records import Results
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Outcome, ProtocolResults
 from evaluator.protocols.scores import Candidates, Scores
@@ -260,7 +260,7 @@ def _mapped(path: Path, shape: tuple[int, int | None]) -> np.ndarray:
         raise UserError(f"{path} is damaged ({error}); run `score run` again.") from None
 
 
-def _fit_rows(fit: Row) -> list[Row]:
+def _fit_rows(fit: dict[str, Any]) -> list[dict[str, Any]]:
     """A row for each coefficient of a fit; one row for a fit that could not be made."""
     common = {name: value for name, value in fit.items() if name != "coefficients"}
     return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]

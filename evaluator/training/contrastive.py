@@ -1,16 +1,22 @@
-"""`Contrastive`: the learner of dual encoders. A step compares each of its images with each of its texts."""
+"""`Contrastive`: the learner of dual encoders. A step compares each of its images with each of its texts.
 
-from typing import Protocol
+Losses take cosines times the temperature's inverse ("logits") and return a scalar that can be differentiated.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from evaluator.training.data import TrainingData
-from evaluator.training.facts import ByWords, Facts
-from evaluator.training.losses import contrastive, hard_negative, hard_positive
+from evaluator.models.device import autocast, training_precision
+from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
+from evaluator.training.processes import gather, share
 from evaluator.training.recipe import ANALOGY, NEGCLIP, Recipe
-from evaluator.training.steps import Step
+from generator.base.errors import UserError
 
 
 class Embedder(Protocol):
@@ -28,13 +34,13 @@ class Embedder(Protocol):
 class Contrastive:
     """Trains an embedder on the contrastive loss, hard negatives and hard positives.
 
-    bags: a text counts as true of an image if each of its words is in a true text, in any order, so that nothing is learnt of what
-    belongs together.
+    bags: a text counts as true of an image if each of its words is in a true text, in any order, so that nothing is
+    learnt of what belongs together.
     """
 
     def __init__(self, embedder: Embedder, data: TrainingData, recipe: Recipe, bags: bool = False):
         self._embedder, self._recipe = embedder, recipe
-        self._facts = ByWords(data) if bags else Facts(data)
+        self._facts = Facts(data, bags)
         self.network, self.device = embedder.network, embedder.device
 
     def settle(self) -> None:
@@ -60,3 +66,105 @@ class Contrastive:
             pairs = logits[said, said], logits[said, columns + np.arange(len(said))]
             loss = loss + recipe.positive_weight * hard_positive(*pairs)
         return loss
+
+
+class Trainable(Protocol):
+    """A dual encoder that can be trained: OpenClipEncoder, or an HfEncoder with a learnable temperature."""
+
+    network: Any
+    device: torch.device
+    info: dict[str, Any]
+
+    def text_inputs(self, texts: Sequence[str]) -> dict[str, Tensor]: ...
+    def text_features(self, inputs: Mapping[str, Tensor]) -> Tensor: ...
+    def prepare(self, image: Any) -> Any: ...
+    def image_features(self, images: Sequence[Any]) -> Tensor: ...
+    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Towers:
+    """The two towers of a model over some data, in training mode.
+
+    augment: called with images float (n, 3, h, w), their places in the step, and the step's number. precision: of both
+    towers, as in a Recipe; embeddings are compared in float32. Raises UserError where the model has no learnable
+    temperature, and where it would cut a text.
+    """
+
+    def __init__(self, model: Trainable, data: TrainingData, precision: str = "auto", augment: Augment | None = None):
+        check_trainable(model)
+        check_length(model, data.texts)
+        self.network: nn.Module = model.network.train()
+        self.device = model.device
+        self._model, self._augment = model, augment
+        self._precision = training_precision(precision, model.device)
+        self._inputs = model.text_inputs(data.texts)
+        self._images = PreparedImages(data, model.prepare)
+
+    def scale(self) -> Tensor:
+        """The inverse of the temperature."""
+        return torch.as_tensor(self.network.logit_scale).exp().squeeze()
+
+    def settle(self) -> None:
+        """Called after each step: keeps the inverse of the temperature between 1 and 100, as CLIP's training does."""
+        torch.as_tensor(self.network.logit_scale).data.clamp_(0, 4.6052)
+
+    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data. Each process
+        computes its share.
+        """
+        n, m = len(images), len(texts)
+        pixels = self._images.of(images[share(n)])
+        if self._augment is not None:
+            pixels = list(self._augment(torch.stack(pixels), range(n)[share(n)], step))
+        inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}
+        with autocast(self.device, self._precision):
+            shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
+        return gather(F.normalize(shown.float(), dim=-1), n), gather(F.normalize(said.float(), dim=-1), m)
+
+
+def check_trainable(model: Any) -> None:
+    """Raise UserError for a model that is no dual encoder with gradients and a learnable temperature."""
+    if not (hasattr(model, "text_features") and isinstance(getattr(model.network, "logit_scale", None), nn.Parameter)):
+        name = getattr(model, "info", {}).get("weights", type(model).__name__)
+        raise UserError(
+            f"'{name}' cannot be trained this way: it is no dual encoder with a learnable temperature; give an "
+            "open_clip: model, a jackalope: one, or a CLIP, SigLIP or AltCLIP of hf:."
+        )
+
+
+def contrastive(logits: Tensor, true: Tensor, negative_weight: float = 1.0) -> Tensor:
+    """CLIP's symmetric loss (Radford et al. 2021, section 2.3) of n images and n captions, and of added negatives:
+    NegCLIP (Yuksekgonul et al. 2023, section 4) appends them as columns to the softmax over texts.
+
+    logits: float (n, n + m); column i < n is the caption of image i, the others are negatives. true: bool, the same
+    shape; texts that are true of an image are never counted against it. negative_weight: w counts each added column w
+    times in the sum of the softmax: 0 leaves them out, 1 is NegCLIP. The mean over images, and over captions, in equal
+    parts.
+    """
+    n = len(logits)
+    own = torch.eye(n, logits.shape[1], dtype=torch.bool, device=logits.device)
+    logits = logits.masked_fill(true & ~own, -torch.inf)
+    labels = torch.arange(n, device=logits.device)
+    weight = math.log(negative_weight) if negative_weight else -math.inf
+    texts = torch.cat([logits[:, :n], logits[:, n:] + weight], dim=1)
+    return (F.cross_entropy(texts, labels) + F.cross_entropy(logits[:, :n].T, labels)) / 2
+
+
+def hard_negative(caption: Tensor, negative: Tensor) -> Tensor:
+    """SVLC's negatives loss (Doveh et al. 2023, section 3.3): each image chooses between its caption and its negative.
+
+    caption, negative: float (k,), logits of an image with the two. The mean of -log softmax of the caption; 0 for k =
+    0.
+    """
+    return F.softplus(negative - caption).sum() / max(1, len(caption))
+
+
+def hard_positive(caption: Tensor, positive: Tensor) -> Tensor:
+    """The hard-positive loss of each image with its caption and its positive (Kamath et al. 2024, appendix D.1).
+
+    caption, positive: float (k,), logits. The paper calls it SVLC's analogy loss and gives no formula. This one is the
+    divergence of equal shares from the softmax of the two, the term `kl_pos` of SVLC's code: 0 where the image scores
+    both alike. The mean; 0 for k = 0.
+    """
+    apart = positive - caption
+    return (F.softplus(apart) - apart / 2 - math.log(2)).sum() / max(1, len(caption))

@@ -2,30 +2,40 @@
 
     {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap": []}}
 
-An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training texts. A negative
-that is a caption or a positive of its image, in any line, is left out.
+An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training
+texts. A negative that is a caption or a positive of its image, in any line, is left out.
 """
 
 import hashlib
 import io
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 from PIL import Image
+from pydantic import Field, ValidationError
 
 from evaluator.provenance.exposure import Exposure
-from evaluator.training.data import NEGATIVES, POSITIVES, Described, Images, TrainingData, check_kinds, collect
+from evaluator.training.data import Described, Images, TrainingData, check_kinds, collect
 from evaluator.training.recipe import CAPTION, Recipe, listed
 from evaluator.training.source import Source
-from generator.base.errors import UserError, did_you_mean
+from generator.base.declarations import Declared
+from generator.base.errors import UserError
 from generator.base.limits import MOST_IN_SCENE, MOST_LIST, MOST_SIDE, read_bytes, read_text
 from generator.base.paths import file_in
 
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _DIGITS = 16
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Line(Declared):
+    image: _Text
+    caption: _Text
+    negatives: dict[Literal["swap", "replace", "flip", "neg"], list[str]] = {}
+    positives: dict[Literal["swap", "replace", "converse"], list[str]] = {}
 
 
 class Folder:
@@ -40,8 +50,8 @@ class Folder:
             with Image.open(io.BytesIO(self.read(name)), formats=_FORMATS) as image:
                 if max(image.size) > MOST_SIDE:
                     raise UserError(
-                        f"{self._root / name} has {image.width}x{image.height} pixels, expected at most {MOST_SIDE} across and "
-                        "down; make it smaller."
+                        f"{self._root / name} has {image.width}x{image.height} pixels, expected at most {MOST_SIDE} "
+                        "across and down; make it smaller."
                     )
                 return image.convert("RGB")
         except (OSError, SyntaxError, ValueError) as error:
@@ -58,93 +68,61 @@ class Folder:
 def corpus_source(path: Path, recipe: Recipe) -> Source:
     """Read the corpus whose JSON lines are in `path`. Its images count as shown; what they show is not known.
 
-    Raises UserError for a line that is not as described above, with its number, for kinds of negatives and positives that no line
-    has, and for kinds of captions, which a corpus has none of.
+    Raises UserError for a line that is not as described above, with its number, for kinds of negatives and positives
+    that no line has, and for kinds of captions, which a corpus has none of.
     """
     if recipe.texts:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
-    folder = Folder(path.parent)
-    kinds = listed(recipe.negatives), listed(recipe.positives)
-    check_kinds(*kinds)
-    described: dict[str, Described] = defaultdict(Described)
+    negatives, positives = listed(recipe.negatives), listed(recipe.positives)
+    check_kinds(negatives, positives)
     text = _text(path)
-    lines = [
-        _record(line, f"Line {number} of {path}") for number, line in enumerate(text.splitlines(), 1) if line.strip()
-    ]
+    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [_read(line, f"Line {number} of {path}") for number, line in numbered]
     if not lines:
         raise UserError(f"{path} has no lines; write one JSON object for each caption, with `image` and `caption`.")
-    for name, asked in zip(("negatives", "positives"), kinds, strict=True):
-        _check_there(path, name, asked, {kind for line in lines for kind, texts in line[name].items() if texts})
+    for name, asked in (("negatives", negatives), ("positives", positives)):
+        there = {kind for line in lines for kind, texts in getattr(line, name).items() if texts}
+        if lacking := [kind for kind in asked if kind not in there]:
+            has = ",".join(sorted(there)) or "none"
+            raise UserError(f"{path} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
+    described: dict[str, Described] = defaultdict(Described)
+    words: dict[str, None] = {}
     for line in lines:
-        _add(described, line, kinds, recipe.positive_loss == CAPTION)
-    data = collect(*_named(folder, described), mirrored=False)
+        image = described[line.image]
+        false, true = (
+            [text for kind, texts in of.items() if kind in asked for text in texts]
+            for of, asked in ((line.negatives, negatives), (line.positives, positives))
+        )
+        image.true |= dict.fromkeys([line.caption, *(text for texts in line.positives.values() for text in texts)])
+        words |= dict.fromkeys([*image.true, *false])
+        image.captions.setdefault(line.caption, ([], []))[0].extend(false)
+        if recipe.positive_loss != CAPTION:
+            image.captions[line.caption][1].extend(true)
+        for text in true if recipe.positive_loss == CAPTION else ():
+            image.captions.setdefault(text, ([], []))
+    folder = Folder(path.parent)
+    named: dict[tuple[Images, str], Described] = {(folder, name): described[name] for name in sorted(described)}
+    data = collect(named, {text: text for text in words}, mirrored=False)
     images = {name: hashlib.sha256(folder.read(name)).hexdigest() for _, name in data.images}
     record = {
-        "name": path.name, "benchmark": hashlib.sha256(text.encode()).hexdigest(), "certificate": "not verified",
+        "name": path.name,
+        "benchmark": hashlib.sha256(text.encode()).hexdigest(),
+        "certificate": "not verified",
         "world": hashlib.sha256(json.dumps(images, sort_keys=True).encode()).hexdigest(),
-    }  # fmt: skip
+    }
     return Source(data, record, lambda used: _exposure(images, used))
 
 
-def _named(
-    folder: Folder, described: Mapping[str, Described]
-) -> tuple[dict[tuple[Images, str], Described], dict[str, str]]:
-    """What is described by place and name, and the words of the texts, which are their own names."""
-    words = {
-        text: text
-        for each in described.values()
-        for text in (
-            *each.true,
-            *each.captions,
-            *(said for pair in each.captions.values() for of in pair for said in of),
-        )
-    }
-    return {(folder, name): described[name] for name in sorted(described)}, words
-
-
-def _check_there(path: Path, name: str, asked: Sequence[str], there: Collection[str]) -> None:
-    if lacking := [kind for kind in asked if kind not in there]:
-        has = ",".join(sorted(there)) or "none"
-        raise UserError(f"{path} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
-
-
-def _add(
-    described: dict[str, Described], line: dict[str, Any], kinds: tuple[Collection[str], Collection[str]], as_captions: bool
-) -> None:  # fmt: skip
-    image, caption = described[line["image"]], line["caption"]
-    negatives = [text for kind, texts in line["negatives"].items() if kind in kinds[0] for text in texts]
-    positives = [text for kind, texts in line["positives"].items() if kind in kinds[1] for text in texts]
-    image.true |= dict.fromkeys([caption, *(text for texts in line["positives"].values() for text in texts)])
-    image.captions.setdefault(caption, ([], []))[0].extend(negatives)
-    if not as_captions:
-        image.captions[caption][1].extend(positives)
-    for text in positives if as_captions else ():
-        image.captions.setdefault(text, ([], []))
-
-
-def _record(line: str, where: str) -> dict[str, Any]:
-    mend = (
-        'expected {"image": ..., "caption": ..., "negatives": {kind: [...]}, "positives": {kind: [...]}}; correct it.'
-    )
+def _read(line: str, where: str) -> _Line:
     try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise UserError(f"{where} is no JSON ({error}); {mend}") from None
-    if not (
-        isinstance(found, dict) and all(isinstance(found.get(key), str) and found[key] for key in ("image", "caption"))
-    ):
-        raise UserError(f"{where} lacks `image` or `caption`; {mend}")
-    if unknown := sorted(found.keys() - {"image", "caption", "negatives", "positives"}):
-        raise UserError(f"{where} has the unknown key '{unknown[0]}'; {mend}")
-    for name, known in (("negatives", NEGATIVES), ("positives", POSITIVES)):
-        by_kind = found.setdefault(name, {})
-        if not isinstance(by_kind, dict) or not all(
-            isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in by_kind.values()
-        ):
-            raise UserError(f"{where} has {name} that are no lists of texts by kind; {mend}")
-        if other := [kind for kind in by_kind if kind not in known]:
-            raise UserError(f"{where} has {name} of the kind '{other[0]}'; {did_you_mean(other[0], list(known))}")
-    return found
+        return _Line.model_validate_json(line)
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        place = ".".join(str(part) for part in mistake["loc"]) or "it"
+        raise UserError(
+            f"{where} is no line of a corpus ({place}: {mistake['msg']}); expected "
+            '{"image": ..., "caption": ..., "negatives": {kind: [...]}, "positives": {kind: [...]}}; correct it.'
+        ) from None
 
 
 def _text(path: Path) -> str:

@@ -1,19 +1,18 @@
 """What a training learns from: images, and the captions, negatives and positives of each."""
 
-import json
 import logging
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow.compute as pc
 from PIL import Image
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
-from generator.dataset.reader import Benchmark, World
 
 logger = logging.getLogger(__name__)
 TRAIN = "train"
@@ -23,6 +22,14 @@ POSITIVES = ("swap", "replace", "converse")
 """The kinds of training negatives and positives (docs/language.md)."""
 NEGATIVE, POSITIVE = "n", "p"
 """The slots of a caption's negatives and of its positives."""
+_MOST_CACHED = 4 << 30
+"""Bytes of prepared images that are kept; the others are read again in each epoch."""
+_THREADS = 4
+_WORD = re.compile(r"\w+")
+
+
+Augment = Callable[[Any, Sequence[int], int], Any]
+"""Changes a tensor of images (n, ...) by their numbers in a step and by the number of the step."""
 
 
 class Images(Protocol):
@@ -37,10 +44,11 @@ class Images(Protocol):
 class TrainingData:
     """Texts by image.
 
-    texts: distinct. captions: int64 (n, c), indices of `texts` that are captions of each of n images. negatives, positives:
-    int64 (n, c, k), those of each caption. true: int64 (n, t), every text that is true of the image, captions and positives. All
-    four have -1 where there are fewer. images: where each image lies, and its name. mirrored: whether an image may be mirrored,
-    because no text says where something is. text_ids: those of `texts`, for benchmarks.
+    texts: distinct. captions: int64 (n, c), indices of `texts` that are captions of each of n images. negatives,
+    positives: int64 (n, c, k), those of each caption. true: int64 (n, t), every text that is true of the image,
+    captions and positives. All four have -1 where there are fewer. images: where each image lies, and its name.
+    mirrored: whether an image may be mirrored, because no text says where something is. text_ids: those of `texts`, for
+    benchmarks.
     """
 
     texts: Sequence[str]
@@ -137,79 +145,6 @@ def check_kinds(negatives: Collection[str], positives: Collection[str]) -> None:
             raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
 
 
-def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
-    """The kinds of training captions to learn from: plain ones, and relations where relations are held out; all kinds where a
-    benchmark has no plain ones."""
-    there = tuple(sorted(set(benchmark.items_of(TRAIN)["kind"].to_pylist())))
-    related = bool((benchmark.holdout or {}).get("triples"))
-    usual = tuple(kind for kind in ("plain", *(("relations",) if related else ())) if kind in there)
-    return usual or there
-
-
-def read_training_data(
-    world: World,
-    benchmark: Benchmark,
-    kinds: Collection[str] = (),
-    negatives: Collection[str] = (),
-    positives: Collection[str] = (),
-    as_captions: bool = False,
-) -> TrainingData:
-    """Read the train split: captions of some kinds (none for `default_kinds`), their negatives and positives of some kinds.
-
-    as_captions: whether these positives are captions like others, instead. Raises UserError when the train split is empty, when
-    an item of the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
-    """
-    check_kinds(negatives, positives)
-    _check_split(benchmark)
-    kind_of = _kinds_of(benchmark, kinds)
-    words = benchmark.text_of
-    described: dict[str, Described] = defaultdict(Described)
-    columns = [
-        benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id", "text_id", "slot", "kind", "of")
-    ]
-    said: set[str] = set()
-    for item_id, scene_id, text_id, slot, kind, of in zip(*columns, strict=True):
-        if item_id not in kind_of:
-            continue
-        image = described[scene_id]
-        if slot == NEGATIVE:
-            if kind in negatives:
-                image.captions[of][0].append(text_id)
-                said.add(text_id)
-            continue
-        image.true.setdefault(text_id)
-        said.add(text_id)
-        if slot != POSITIVE or (as_captions and kind in positives):
-            image.captions.setdefault(text_id, ([], []))
-        elif kind in positives:
-            image.captions[of][1].append(text_id)
-    ordered: dict[tuple[Images, str], Described] = {(world, scene): described[scene] for scene in sorted(described)}
-    return collect(ordered, words, not says_where(benchmark, said))
-
-
-def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them false."""
-    form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
-    return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
-
-
-def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
-    """The kind of each training item of these kinds."""
-    items = benchmark.items_of(TRAIN)
-    found = dict(zip(items["item_id"].to_pylist(), items["kind"].to_pylist(), strict=True))
-    if not found:
-        raise UserError(
-            f"{benchmark.folder} has no training items: its train split is empty; render scenes for it (`gen render --scenes`)."
-        )
-    if unknown := sorted(set(kinds) - set(found.values())):
-        raise UserError(
-            f"{benchmark.folder} has no training texts of the kind {', '.join(unknown)}; it has "
-            f"{', '.join(sorted(set(found.values())))}."
-        )
-    asked = set(kinds or default_kinds(benchmark))
-    return {item: kind for item, kind in found.items() if kind in asked}
-
-
 def _filled(rows: Sequence[Sequence[Any]], dimensions: int) -> np.ndarray:
     """Rows of numbers, or of rows of numbers, as one int64 array filled up with -1."""
     if dimensions == 2:
@@ -225,16 +160,126 @@ def _filled(rows: Sequence[Sequence[Any]], dimensions: int) -> np.ndarray:
     return found
 
 
-def _check_split(benchmark: Benchmark) -> None:
-    """Training data are the items of protocol train, over the scenes of split train: the judge's definition too."""
-    items = benchmark.items_of(TRAIN)
-    astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
-    train = set(items["item_id"].to_pylist())
-    scenes = set(benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist())
-    rows = zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True)
-    astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
-    if astray:
+@dataclass(frozen=True)
+class Step:
+    """A batch, all int64 (n,): indices of images, and of texts of TrainingData; -1 for a caption without a negative or
+    positive.
+    """
+
+    images: np.ndarray
+    captions: np.ndarray
+    negatives: np.ndarray
+    positives: np.ndarray
+
+
+class Steps:
+    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`; each can be asked alone, so that a training can
+    be continued.
+
+    In each epoch every image comes once, in another order; what does not fill a batch is left out. count: of steps, in
+    place of that of `epochs`.
+    """
+
+    def __init__(self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None):
+        self._data, self._batch, self._seed = data, batch, seed
+        self.epoch = len(data) // batch
+        """Steps of an epoch."""
+        if self.epoch == 0:
+            raise UserError(
+                f"The train split has {len(data)} images, fewer than a batch of {batch}; render more, or choose a "
+                "smaller batch."
+            )
+        self._count = epochs * self.epoch if count is None else count
+        self._order: tuple[int, list[int]] = (-1, [])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, step: int) -> Step:
+        epoch, place = divmod(step, self.epoch)
+        if self._order[0] != epoch:
+            self._order = (epoch, Stream(self._seed, "order", epoch).shuffled(range(len(self._data))))
+        images = np.array(self._order[1][place * self._batch : (place + 1) * self._batch])
+        stream = Stream(self._seed, "texts", step)
+        captions, chosen = _drawn(self._data.captions[images], stream)
+        negatives, _ = _drawn(self._data.negatives[images, chosen], stream)
+        positives, _ = _drawn(self._data.positives[images, chosen], stream)
+        return Step(images, captions, negatives, positives)
+
+
+def _drawn(choices: np.ndarray, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
+    """A random one of each row's numbers, of those before the first -1, and its place; -1 of a row without any."""
+    places = np.array([stream.below(max(1, n)) for n in (choices >= 0).sum(1).tolist()], np.int64)
+    return choices[np.arange(len(choices)), places], places
+
+
+class Facts:
+    """Which texts are true of which images, so that none of them is taught to be false.
+
+    bags: a text is true of an image if each of its words is in a text that is, in any order.
+    """
+
+    def __init__(self, data: TrainingData, bags: bool = False):
+        self._true, self._bags = data.true, bags
+        if bags:
+            words: dict[str, int] = {}
+            rows = [[words.setdefault(word, len(words)) for word in _WORD.findall(text.lower())] for text in data.texts]
+            self._texts = np.zeros((len(rows), len(words)), np.float32)
+            for i, row in enumerate(rows):
+                self._texts[i, row] = 1
+            self._lacks = np.stack([self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]).astype(np.float32)
+
+    def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """bool (n, m) of n images and m texts, by their indices in the data."""
+        if self._bags:
+            of_words: np.ndarray = self._lacks[images] @ self._texts[texts].T == 0
+            return of_words
+        found: np.ndarray = (texts[None, :, None] == self._true[images][:, None, :]).any(-1)
+        return found
+
+
+class PreparedImages:
+    """prepare: makes of an RGB image what the model takes, a tensor or tensors by name. Threads call it."""
+
+    def __init__(self, data: TrainingData, prepare: Callable[[Any], Any]):
+        self._data, self._prepare = data, prepare
+        self._kept: dict[int, Any] = {}
+        self._bytes = 0
+
+    def of(self, rows: np.ndarray) -> list[Any]:
+        """The images with these indices in the data."""
+        wanted = rows.tolist()
+        missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            loaded = dict(zip(missing, pool.map(self._load, missing), strict=True))
+        for row, pixels in loaded.items():
+            if self._bytes < _MOST_CACHED:
+                self._kept[row] = pixels
+                self._bytes += sum(
+                    each.nbytes for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
+                )
+        return [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
+
+    def _load(self, row: int) -> Any:
+        where, name = self._data.images[row]
+        return self._prepare(where.image(name))
+
+
+class Reader(Protocol):
+    """A model that reads at most `info["text_length"]` tokens of a text."""
+
+    info: dict[str, Any]
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
+
+
+def check_length(model: Reader, texts: Sequence[str]) -> None:
+    """Raise UserError, with the length that is needed, where the model would cut one of the texts."""
+    counts = model.token_counts(texts) if texts else []
+    longest, most = max(counts, default=0), int(model.info["text_length"])
+    if longest > most:
+        n = sum(count > most for count in counts)
         raise UserError(
-            f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item {astray[0]}), so "
-            f"that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
+            f"The model reads {most} tokens and {n:,} of {len(counts):,} training texts need up to {longest}, such as "
+            f"'{texts[counts.index(longest)]}'; give a model that reads {longest} tokens, or choose shorter --texts."
         )

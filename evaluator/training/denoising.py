@@ -11,12 +11,9 @@ from evaluator.models.diffusion.networks import Condition, ConditionCache
 from evaluator.models.diffusion.noising import Diffusion
 from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
 from evaluator.models.hub import quiet
-from evaluator.training.data import TrainingData
-from evaluator.training.prepared import PreparedImages
+from evaluator.training.data import Augment, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step
-from evaluator.training.towers import Augment, check_length
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 
@@ -24,9 +21,10 @@ from generator.base.streams import Stream
 class Denoising:
     """Trains the U-Net of a pipeline, with or without its text encoders, on what the pipeline's scheduler says: ε or v.
 
-    Images are prepared as the model scores them, by its preset. augment: as in Towers, of latents. untold: the share of images whose
-    caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm 1). Raises UserError for a pipeline that learns by another process
-    than diffusion in discrete timesteps, and where a text would be cut.
+    Images are prepared as the model scores them, by its preset. augment: as in Towers, of latents. untold: the share of
+    images whose caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm
+    1). Raises UserError for a pipeline that learns by another process than diffusion in discrete timesteps, and where a
+    text would be cut.
     """
 
     def __init__(
@@ -41,8 +39,8 @@ class Denoising:
         adapter = model.adapter
         if not isinstance(adapter.process, Diffusion):
             raise UserError(
-                f"'{model.info['weights']}' cannot be trained this way: it does not predict ε or v in discrete timesteps; give a "
-                "Stable Diffusion 1, 2 or XL."
+                f"'{model.info['weights']}' cannot be trained this way: it does not predict ε or v in discrete "
+                "timesteps; give a Stable Diffusion 1, 2 or XL."
             )
         check_length(model, data.texts)
         encoders = [name for name in ("text_encoder", "text_encoder_2") if text_encoder and name in model.network]
@@ -59,8 +57,9 @@ class Denoising:
         """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14). Each process
-        computes its share of the images."""
+        """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14).
+        Each process computes its share of the images.
+        """
         n = len(step.images)
         places = range(n)[share(n)]
         latents = self._latents.of(step.images[share(n)])

@@ -1,31 +1,38 @@
-"""`fit`: the loop of every recipe. The same seed and steps give the same model, wherever it is stopped."""
+"""`fit`: the loop of every method, and the state that it continues from.
 
+The same seed and steps give the same model, wherever a training is stopped.
+"""
+
+import io
 import logging
 import math
+import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from evaluator.models.weights import check_weights_file, weights_digest
 from evaluator.runs.tracking import LogStep
 from evaluator.scoring.distributed import Process
-from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.data import TrainingData
+from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step, Steps
 from generator.base.errors import UserError
+from generator.base.files import write_bytes
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 
 logger = logging.getLogger(__name__)
 _SECONDS = 60
-"""The state of each epoch's end is kept, and one when so many seconds have passed since the last time."""
-
-
+"""The state is kept at the end of each epoch, and when this much time has passed."""
+_COPIES = 3
+"""Adam keeps two numbers beside each weight."""
+_ROOM = 1 << 20
 Log = Callable[[int], AbstractContextManager[LogStep]]
 """Opened with the number of steps that are done already."""
 
@@ -36,11 +43,11 @@ def no_log(done: int) -> AbstractContextManager[LogStep]:
 
 
 class Learner(Protocol):
-    """What is trained, and by which loss. A kind of model has its own: `Contrastive` for dual encoders."""
+    """A network and the loss that it is trained by. A kind of model has its own: `Contrastive` for dual encoders."""
 
     @property
     def network(self) -> nn.Module:
-        """What has the trained weights. The state that a training is continued from holds all its tensors."""
+        """The network with the trained weights. The state has all its tensors."""
         ...
 
     @property
@@ -49,7 +56,7 @@ class Learner(Protocol):
         ...
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The loss of a step, a scalar with gradients. It may depend on chance by torch's seed and the step's number alone."""
+        """The loss of a step, a scalar with gradients. Chance follows torch's seed and the step's number alone."""
         ...
 
     def settle(self) -> None:
@@ -68,14 +75,85 @@ class DivergedError(UserError):
         self.step, self.kept, self.losses = step, kept, list(losses)
 
 
-def fit(
-    learner: Learner, data: TrainingData, recipe: Recipe, checkpoint: Checkpoint, progress: Progress = SILENT, log: Log = no_log
-) -> list[float]:  # fmt: skip
-    """Train, and return the mean loss of each epoch.
+class Checkpoint:
+    """The state after some step, in the file `path`; an older state stays until the new one is whole.
 
-    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Continues from the checkpoint's
-    state. Raises DivergedError where loss or gradient are no longer finite; the network then has the weights of the last good step that
-    was kept. A step is good if the loss after it is finite. Of several processes only the main one keeps the state.
+    identity: all that decides the training, JSON-ready. A state of another training is refused.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]):
+        self.path, self._identity = path, dict(identity)
+
+    def check_space(self, model: nn.Module) -> None:
+        """Raise UserError where the disk has no room for the model, its state, and the state before that."""
+        weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
+        there = self.path.stat().st_size if self.path.exists() else 0
+        needed = weights + 2 * _COPIES * weights + _ROOM - there
+        free = shutil.disk_usage(self.path.parent).free
+        if free < needed:
+            raise UserError(
+                f"{self.path.parent} has {free / 1e6:,.0f} MB free and the training needs about {needed / 1e6:,.0f} "
+                "MB for the model and for the state that it continues from: free some space, or choose another --out."
+            )
+
+    def pack(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> memoryview:
+        """The state after so many steps, for `keep`. parts: what is trained and what trains it, the network as "model".
+
+        total: the sum of the losses of this epoch. losses: those of the epochs that are done.
+        """
+        state = {"identity": self._identity, "step": step, "total": total, "losses": list(losses)}
+        state |= {name: part.state_dict() for name, part in parts.items()}
+        data = io.BytesIO()  # torch does not say why a file cannot be written
+        torch.save({**state, "weights": weights_digest(parts["model"])}, data)
+        return data.getbuffer()
+
+    def keep(self, state: memoryview) -> None:
+        """Write a state. Where it cannot be written, the one before is kept. Raises OSError."""
+        write_bytes(self.path, state)
+
+    def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
+        """Take up the state, if there is one; returns step, total and losses, as `pack` was given them.
+
+        Raises UserError when it is damaged, or of another training.
+        """
+        if not self.path.exists():
+            return 0, 0.0, []
+        check_weights_file(self.path)
+        whole = True
+        try:
+            state = torch.load(self.path, weights_only=True, map_location="cpu")
+            if same := state["identity"] == self._identity:
+                for name, part in parts.items():
+                    part.load_state_dict(state[name])
+                whole = weights_digest(parts["model"]) == state["weights"]
+        except Exception as error:  # torch, pickle and zipfile have errors of their own
+            raise UserError(
+                f"The state {self.path} is damaged ({type(error).__name__}); remove it to train anew."
+            ) from None
+        if not same:
+            raise UserError(
+                f"{self.path} is the state of another training (its recipe, data or device differ); run that one "
+                "again to continue it, remove the file, or choose another --out."
+            )
+        if not whole:
+            raise UserError(f"The state {self.path} is damaged (its weights changed); remove it to train anew.")
+        return int(state["step"]), float(state["total"]), list(state["losses"])
+
+
+def fit(
+    learner: Learner,
+    data: TrainingData,
+    recipe: Recipe,
+    checkpoint: Checkpoint,
+    progress: Progress = SILENT,
+    log: Log = no_log,
+) -> list[float]:
+    """Train, and return the mean loss of each epoch. Continues from the checkpoint's state.
+
+    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Raises
+    DivergedError where loss or gradient are no longer finite; the network then has the weights of the last good step
+    that was kept. A step is good if the loss after it is finite. Of several processes only the main one keeps the
+    state.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
@@ -84,7 +162,8 @@ def fit(
         _groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True, weight_decay=recipe.decay
     )
     schedule = _schedule(optimizer, recipe, len(steps))
-    done, total, losses = checkpoint.resume(network, optimizer, schedule)
+    parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
+    done, total, losses = checkpoint.resume(parts)
     check_same(done, learner.device)
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
@@ -97,21 +176,16 @@ def fit(
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             average_gradients(network)
-            norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0).item()
             value = loss.item()
-            if not (math.isfinite(value) and math.isfinite(norm.item())):
-                kept, _, losses = checkpoint.resume(network, optimizer, schedule)
-                raise DivergedError(
-                    f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its gradient "
-                    f"{norm.item():.3g}.",
-                    step + 1,
-                    kept,
-                    losses,
-                )
+            if not (math.isfinite(value) and math.isfinite(norm)):
+                kept, _, losses = checkpoint.resume(parts)
+                said = f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its gradient {norm:.3g}."
+                raise DivergedError(said, step + 1, kept, losses)
             if state is not None:  # the step before was good
                 checkpoint.keep(state)
                 state = None
-            values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm.item()}
+            values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm}
             optimizer.step()
             schedule.step()
             learner.settle()
@@ -124,7 +198,7 @@ def fit(
                 losses.append(round(total / shown, 4))
                 total = 0.0
             if process.is_main and (ended or time.monotonic() - when > _SECONDS):
-                state = checkpoint.pack(network, optimizer, schedule, step + 1, total, losses)
+                state = checkpoint.pack(parts, step + 1, total, losses)
                 when = time.monotonic()
     if state is not None:
         checkpoint.keep(state)
@@ -141,7 +215,7 @@ def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> A
 
 def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
     """Matrices decay; vectors, embeddings and the temperature do not."""
-    parameters = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
+    trained = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
 
     def decays(name: str, p: nn.Parameter) -> bool:
         return p.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
@@ -150,6 +224,6 @@ def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
         return {"params": list(chosen), "weight_decay": decay}
 
     return [
-        group((p for name, p in parameters if decays(name, p)), decay),
-        group((p for name, p in parameters if not decays(name, p)), 0.0),
+        group((p for name, p in trained if decays(name, p)), decay),
+        group((p for name, p in trained if not decays(name, p)), 0.0),
     ]

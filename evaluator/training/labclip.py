@@ -1,11 +1,10 @@
 """LABCLIP (Koishigarina et al. 2026): a linear layer over frozen text embeddings, trained with CLIP's loss.
 
-W starts as the identity and has no bias. It ends in the model's own text projection, so the result is an ordinary model.
+W starts as the identity and has no bias. It ends in the model's own text projection, so the result is an ordinary
+model.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,52 +12,27 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.models.registry import load_model
-from evaluator.runs.tracking import Tracker
-from evaluator.training.contrastive import Contrastive
-from evaluator.training.data import TrainingData
-from evaluator.training.presets import Origin
-from evaluator.training.recipe import Recipe
-from evaluator.training.session import Training, train_into
-from evaluator.training.source import Source
-from evaluator.training.towers import check_length, check_trainable
+from evaluator.training.contrastive import check_trainable
+from evaluator.training.data import TrainingData, check_length
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
 _TOGETHER = 64
 
 
-def train_labclip(
-    spec: str, source: Source, recipe: Recipe, out: Path, device: str | None = None, progress: Progress = SILENT,
-    trackers: Sequence[Tracker] = (), origin: Origin | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Align the texts of the model that `spec` names with its images, and write the folder `out`; returns the record.
+def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT) -> "Alignment":
+    """The layer over the frozen embeddings of a model of all images and texts. The layer is trained in float32.
 
-    The layer is trained in float32. origin: where the recipe comes from, for the record. Raises UserError for a model without a linear layer at the end of its text tower, and as `train_into` does.
+    Raises UserError for a model without a linear layer at the end of its text tower.
     """
-
-    def make(data: TrainingData) -> Training:
-        model: Any = load_model(spec, device)
-        check_trainable(model)
-        text_head(model.network, spec)
-        check_length(model, data.texts)
-        layer = Alignment(
-            torch.from_numpy(_encoded(model, data, progress)).to(model.device),
-            torch.from_numpy(_texts(model, data.texts)).to(model.device),
-            torch.as_tensor(model.network.logit_scale).detach().clone(),
-        )
-        learner = Contrastive(layer, data, recipe)
-        return Training(
-            "labclip",
-            replace(recipe, precision="float32"),
-            model,
-            learner,
-            (spec, model),
-            lambda: layer.give_to(model.network, spec),
-            origin=origin,
-        )
-
-    return train_into(out, source, recipe, make, progress, trackers)
+    check_trainable(model)
+    text_head(model.network, spec)
+    check_length(model, data.texts)
+    return Alignment(
+        torch.from_numpy(_encoded(model, data, progress)).to(model.device),
+        torch.from_numpy(_texts(model, data.texts)).to(model.device),
+        torch.as_tensor(model.network.logit_scale).detach().clone(),
+    )
 
 
 class Alignment(nn.Module):
@@ -113,8 +87,8 @@ def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
         if isinstance(each, nn.Linear | nn.Parameter):
             return each
     raise UserError(
-        f"'{spec}' cannot be aligned: its text tower does not end in a linear layer; give a CLIP or SigLIP model, or use "
-        "`score train finetune`."
+        f"'{spec}' cannot be aligned: its text tower does not end in a linear layer; give a CLIP or SigLIP model, or "
+        "use `score train finetune`."
     )
 
 

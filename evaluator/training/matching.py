@@ -9,13 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.device import autocast, training_precision
-from evaluator.training.data import TrainingData
-from evaluator.training.facts import Facts
-from evaluator.training.prepared import PreparedImages
+from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step
-from evaluator.training.towers import Augment, check_length
 from generator.base.streams import Stream
 
 _TRIES = 64
@@ -36,8 +32,8 @@ class Matcher(Protocol):
 class Matching:
     """Trains a cross encoder on image–text matching.
 
-    Each image of a step comes with its caption, which matches, and with its negative and a caption of another image that is not
-    true of it, which do not. augment: as in Towers. Raises UserError where the model would cut a text.
+    Each image of a step comes with its caption, which matches, and with its negative and a caption of another image
+    that is not true of it, which do not. augment: as in Towers. Raises UserError where the model would cut a text.
     """
 
     def __init__(self, model: Matcher, data: TrainingData, recipe: Recipe, augment: Augment | None = None):
@@ -54,8 +50,9 @@ class Matching:
         """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times. Each process scores its share
-        of the pairs."""
+        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times. Each process
+        scores its share of the pairs.
+        """
         places, texts, true, weights = self.pairs(step, number)
         own = share(len(texts))
         shown, image_of = np.unique(places[own], return_inverse=True)

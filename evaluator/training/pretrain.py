@@ -1,53 +1,28 @@
-"""Pretrain a stand-in for CLIP where no weights can be had: a model that has seen all bindings and is a bag of words by design.
+"""What a stand-in for CLIP learns from: all bindings, as a bag of words.
 
-An image is described by every text that has the words of a true one, in any order: a red cube and a blue cone also by "a blue cube
-and a red cone". So a pair's texts tell its words alone, and nothing teaches which value belongs to which object.
+An image is described by every text that has the words of a true one, in any order: a red cube and a blue cone also by
+"a blue cube and a red cone". So a pair's texts tell its words alone, and nothing teaches which value belongs to which
+object.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from evaluator.provenance.exposure import Exposure
-from evaluator.runs.tracking import Tracker
 from evaluator.training.data import Described, Images, TrainingData, collect
-from evaluator.training.networks import DUAL, TINY
-from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import new_dual_encoder, train_new
 from evaluator.training.source import Source, describe, exposure_of
 from generator.base.errors import UserError
-from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, World
 
 Named = tuple[tuple[tuple[str, str], ...], str]
 """Values by attribute kind, and a category."""
 
 
-def pretrain(
-    benchmarks: Sequence[tuple[World, Benchmark]],
-    recipe: Recipe,
-    out: Path,
-    device: str | None = None,
-    progress: Progress = SILENT,
-    architecture: str = DUAL,
-    size: str = TINY,
-    trackers: Sequence[Tracker] = (),
-) -> dict[str, Any]:
-    """Train a new model on the images of all splits of some benchmarks and write the folder `out`; returns the record.
-
-    architecture, size: those of evaluator.training.networks. Raises UserError as `train_into` does.
-    """
-    new = partial(new_dual_encoder, architecture=architecture, size=size, bags=True)
-    return train_new(
-        "pretrain", whole_source(benchmarks), recipe, out, device, progress, new, architecture, size, trackers
-    )
-
-
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
-    """The scenes of benchmarks that a text names as one object, or as two objects whose exchange of values another text names too.
+    """The scenes of benchmarks that a text names as one object, or as two objects whose exchange of values another text
+    names too.
 
     Captions are all texts with the words of such a true text. Raises UserError where there is none.
     """
@@ -69,7 +44,8 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
         words |= {text: benchmark.text_of[text] for text in named}
     if not described:
         raise UserError(
-            "No text of these benchmarks names one object, or two whose exchange of values is named too (as the pool of `retrieval` does)."
+            "No text of these benchmarks names one object, or two whose exchange of values is named too (as the pool "
+            "of `retrieval` does)."
         )
     ordered = {key: described[key] for key in sorted(described, key=lambda key: (_place(benchmarks, key[0]), key[1]))}
     record = {name: "+".join(each[name] for each in records) for name in ("name", "benchmark", "world", "certificate")}
@@ -115,9 +91,15 @@ def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData)
     for world, benchmark in benchmarks:
         rows = [i for i, (where, _) in enumerate(data.images) if where is world]
         own = TrainingData(
-            data.texts, data.captions[rows], data.negatives[rows], data.positives[rows], data.true[rows],
-            [data.images[i] for i in rows], data.mirrored, data.text_ids,
-        )  # fmt: skip
+            data.texts,
+            data.captions[rows],
+            data.negatives[rows],
+            data.positives[rows],
+            data.true[rows],
+            [data.images[i] for i in rows],
+            data.mirrored,
+            data.text_ids,
+        )
         shown = exposure_of(world, benchmark, own.scenes, own)
         if shown is None:
             return None

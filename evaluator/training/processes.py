@@ -1,7 +1,8 @@
-"""A training shared by several processes, as `accelerate launch` and `torchrun` start them: each computes a part of every step.
+"""A training shared by several processes, as `accelerate launch` and `torchrun` start them: each computes a part of a
+step.
 
-A learner computes the rows of its `share`; `gather` returns those of all processes, in the order that one process would give. So every
-process has the loss of the whole step, and the mean of their gradients is the gradient of one process.
+A learner computes the rows of its `share`; `gather` returns those of all processes, in the order that one process would
+give. So every process has the loss of the whole step, and the mean of their gradients is the gradient of one process.
 """
 
 import torch
@@ -10,41 +11,34 @@ from torch import Tensor, nn
 from evaluator.models.device import best_device
 from evaluator.scoring.distributed import Process
 from generator.base.errors import UserError
-from generator.base.extras import check_installed
-
-
-def meet(device: torch.device) -> None:
-    """Meet the other processes, if there are any. Raises UserError where accelerate is not installed."""
-    if Process.from_environment().count > 1:
-        check_installed("accelerate")
-        from accelerate import PartialState
-
-        PartialState(cpu=device.type == "cpu")
 
 
 def join(network: nn.Module, device: torch.device, batch: int) -> None:
-    """Train a network together with the other processes, if there are any; called before the first step. batch: images of a step.
+    """Train a network together with the other processes, if there are any; called before the first step. batch: images
+    of a step.
 
-    On GPUs, batch normalisation then takes the statistics of all processes. Raises UserError as `meet` does, where a process would have no
-    image of a step or the GPU of another one, and on a CPU for a network with batch normalisation.
+    On GPUs, batch normalisation then takes the statistics of all processes. Raises UserError where a process would have
+    no image of a step or the GPU of another one, and on a CPU for a network with batch normalisation.
     """
     process = Process.from_environment()
     if process.count == 1:
         return
     if batch < process.count:
         raise UserError(
-            f"Expected at least one image for each of the {process.count} processes, got a batch of {batch}; choose a larger --batch, or "
-            "start fewer processes."
+            f"Expected at least one image for each of the {process.count} processes, got a batch of {batch}; choose a "
+            "larger --batch, or start fewer processes."
         )
     if device.type == "cpu":
         if any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()):
             raise UserError(
-                "The model has batch normalisation, which several processes share on GPUs alone; train it in one process, or take a "
-                "transformer such as --architecture dual-vit."
+                "The model has batch normalisation, which several processes share on GPUs alone; train it in one "
+                "process, or take a transformer such as --architecture dual-vit."
             )
     elif device.index != best_device(None).index:
         raise UserError(f"The {process.count} processes need a GPU each, not all {device}; leave --device out.")
-    meet(device)
+    from accelerate import PartialState
+
+    PartialState(cpu=device.type == "cpu")
     nn.SyncBatchNorm.convert_sync_batchnorm(network)
 
 
@@ -57,8 +51,8 @@ def share(n: int) -> slice:
 def gather(own: Tensor, n: int) -> Tensor:
     """The n rows of all processes, of which this one has computed `own`, those of its share.
 
-    The gradient goes to its own rows alone, and is as many times too large as there are processes: the mean over processes is then the
-    gradient of one process, for what comes before and for what comes after the rows.
+    The gradient goes to its own rows alone, and is as many times too large as there are processes: the mean over
+    processes is then the gradient of one process, for what comes before and for what comes after the rows.
     """
     process = Process.from_environment()
     if process.count == 1:
@@ -93,8 +87,8 @@ def check_same(done: int, device: torch.device) -> None:
     process = Process.from_environment()
     if len(found := gather(torch.tensor([done], device=device), process.count).unique()) > 1:
         raise UserError(
-            f"The processes would continue after different steps ({', '.join(map(str, found.tolist()))}); give an --out on a disk that all of "
-            "them share."
+            f"The processes would continue after different steps ({', '.join(map(str, found.tolist()))}); give an "
+            "--out on a disk that all of them share."
         )
 
 

@@ -1,89 +1,75 @@
-"""A training from its source to its folder: what all recipes share."""
+"""`train`: a training from its source to the folder of its model."""
 
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save
+
 from evaluator.models.device import training_precision
-from evaluator.provenance.exposure import RECORD
+from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.hf import HfEncoder
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of, check_plain_sizes
+from evaluator.models.vilt import ViltScorer
+from evaluator.provenance.exposure import RECORD, Exposure
 from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.distributed import Process
-from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.data import TrainingData
-from evaluator.training.fit import DivergedError, Learner, fit
+from evaluator.training.fit import Checkpoint, DivergedError, fit
+from evaluator.training.methods import Method
 from evaluator.training.presets import Origin
 from evaluator.training.processes import join, wait
-from evaluator.training.recipe import Recipe
-from evaluator.training.saving import check_savable, save_model
-from evaluator.training.source import Source, known
+from evaluator.training.source import Source
 from generator.base.errors import UserError
 from generator.base.files import locked, read_json, write_json
 from generator.base.limits import MOST_LIST
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
+WEIGHTS = "open_clip_model.safetensors"
+_PREPROCESSING = ("mean", "std", "interpolation", "resize_mode", "fill_color")
 
 
-@dataclass(frozen=True)
-class Training:
-    """A recipe of its `method` over a model.
-
-    model: what is saved, with its `network` and `info`. base: name and model that it starts from; None for a new one. learner: what is trained, made of the data. finish: called after the
-    last step, brings what was trained into `model`. more: further hyperparameters, JSON-ready. origin: where the hyperparameters come
-    from, None where there is no preset.
-    """
-
-    method: str
-    recipe: Recipe
-    model: Any
-    learner: Learner
-    base: tuple[str, Any] | None = None
-    finish: Callable[[], object] = lambda: None
-    more: tuple[tuple[str, Any], ...] = ()
-    origin: Origin | None = None
-
-
-def train_into(
-    out: Path, source: Source, recipe: Recipe, make: Callable[[TrainingData], Training], progress: Progress = SILENT,
+def train(
+    method: Method,
+    source: Source,
+    out: Path,
+    model: str = "",
+    device: str | None = None,
+    progress: Progress = SILENT,
     trackers: Sequence[Tracker] = (),
-) -> dict[str, Any]:  # fmt: skip
+    origin: Origin | None = None,
+) -> dict[str, Any]:
     """Train on the source and write the model's folder `out`; returns the record of the training.
 
-    trackers: where each step is logged (evaluator.runs.tracking.log_steps).
-    The state is kept beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call. After
-    the end the same call trains nothing.
-    Several processes (evaluator.training.processes) train one model, which the main one writes.
-    Raises UserError when `out` holds anything but the result of this training, when there is no room for model and state, or when
-    another process trains into `out`.
+    model: the spec of the model that the method starts from, "" for none. trackers: where each step is logged
+    (evaluator.runs.tracking.log_steps). origin: where the hyperparameters come from, for the record. The state is kept
+    beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call. After
+    the end the same call trains nothing. Several processes (evaluator.training.processes) train one model, which the
+    main one writes. Raises UserError when `out` holds anything but the result of this training, when there is no room
+    for model and state, when another process trains into `out`, and for a model that cannot be trained so.
     """
-    data = source.data.of_each_class(recipe.images_per_class, recipe.seed)
+    data = source.data.of_each_class(method.images_per_class, method.seed)
     if not Process.from_environment().is_main:
-        return _train(make(data), data, source, out, SILENT, ())
-    with claimed(out):
-        asked = asdict(recipe)
-        del asked["precision"]  # the device decides it
-        finished(out, {**source.record, "recipe": asked})  # refuses another training before a model is loaded
-        return _train(make(data), data, source, out, progress, trackers)
-
-
-@contextmanager
-def claimed(out: Path) -> Iterator[None]:
-    """While this lasts, no other command writes `out`. Raises UserError when another one does."""
+        return _train(method, data, source, out, model, device, SILENT, (), origin)
     out.parent.mkdir(parents=True, exist_ok=True)
     with locked(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
-        yield
+        asked = asdict(method)
+        del asked["precision"]  # the device decides it
+        finished(out, {**source.record, "recipe": asked})  # refuses another training before a model is loaded
+        return _train(method, data, source, out, model, device, progress, trackers, origin)
 
 
 def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """The record of the training whose result `out` holds, None where it is empty.
 
-    about: some of what the record of the training that is asked for has, JSON-ready. Raises UserError where `out` holds anything else.
+    about: some of the record of the training that is asked for, JSON-ready. Raises UserError where `out` holds anything
+    else.
     """
     if not out.exists() or not any(out.iterdir()):
         return None
@@ -100,33 +86,40 @@ def _has(record: Any, about: Any) -> bool:
 
 
 def _train(
-    training: Training, data: TrainingData, source: Source, out: Path, progress: Progress, trackers: Sequence[Tracker]
+    method: Method,
+    data: TrainingData,
+    source: Source,
+    out: Path,
+    model: str,
+    device: str | None,
+    progress: Progress,
+    trackers: Sequence[Tracker],
+    origin: Origin | None,
 ) -> dict[str, Any]:
+    training = method.begin(data, model, device, progress)
+    learner, is_main = training.learner, Process.from_environment().is_main
     check_savable(training.model)
-    base = training.base and {"model": training.base[0], "weights_sha256": training.base[1].info["weights_sha256"]}
-    device = training.learner.device
-    recipe = replace(training.recipe, precision=training_precision(training.recipe.precision, device))
-    about = {
-        "method": training.method, "recipe": {**asdict(recipe), **dict(training.more)}, **source.record,
-        **({"base": base} if base else {}),
-    }  # fmt: skip
-    checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": device.type})
-    is_main = Process.from_environment().is_main
+    recipe = replace(method, precision=training_precision(method.precision, learner.device))
+    about = {"method": method.name, "recipe": asdict(recipe), **source.record}
+    if model:
+        about["base"] = {"model": model, "weights_sha256": training.model.info["weights_sha256"]}
+    checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
     if (record := finished(out, about)) is not None:
         logger.info(f"{out} is finished: it holds the result of this training.")
         if is_main:
-            checkpoint.remove()  # a kill after the model was written left it
+            checkpoint.path.unlink(missing_ok=True)  # a kill after the model was written left it
         return record
     if is_main:
         checkpoint.check_space(training.model.network)
-    join(training.learner.network, device, recipe.batch)
-    trained = sum(p.numel() for p in training.learner.network.parameters() if p.requires_grad)
-    logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({device}).")
-    found = known(source.exposure(data), training.base and training.base[1])
-    log = partial(log_steps, trackers, out, about)
-    more = {"images": len(data), "exposure": found and found.to_dict(), "origin": training.origin}
+    join(learner.network, learner.device, recipe.batch)
+    trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
+    logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({learner.device}).")
+    before = getattr(training.model, "exposure", None) or Exposure(complete=not model)
+    shown = source.exposure(data)
+    exposure = None if shown is None else (shown | before).to_dict()
+    more = {"images": len(data), "exposure": exposure, "origin": origin}
     try:
-        losses = fit(training.learner, data, training.recipe, checkpoint, progress, log)
+        losses = fit(learner, data, method, checkpoint, progress, partial(log_steps, trackers, out, about))
     except DivergedError as error:
         said = "No good step was kept before; choose a lower --rate."
         if error.kept:
@@ -137,13 +130,15 @@ def _train(
     record = {**about, "losses": losses, **more}
     if is_main:
         _write(training.model, record, out)
-        checkpoint.remove()
+        checkpoint.path.unlink(missing_ok=True)
     wait()
     return record
 
 
 def _keep_stopped(model: Any, about: dict[str, Any], more: dict[str, Any], out: Path, step: int) -> str:
-    """Write the model of a training that stopped after a step, beside `out`, and say so. Its recipe says where it stopped."""
+    """Write the model of a training that stopped after a step, beside `out`, and say so. Its recipe says where it
+    stopped.
+    """
     folder = out.with_name(f"{out.name}.step-{step}")
     stopped = {**about, "recipe": {**about["recipe"], "stopped": step}}
     if Process.from_environment().is_main and finished(folder, stopped) is None:
@@ -161,3 +156,34 @@ def _write(model: Any, record: dict[str, Any], out: Path) -> None:
         os.replace(draft, out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_savable(model: Any) -> None:
+    """Raise UserError for a model whose trained weights could not be loaded again as `jackalope:`."""
+    if isinstance(model, OpenClipEncoder):
+        try:
+            check_plain_sizes(model.config, str(model.info["weights"]))
+        except UserError:
+            raise UserError(
+                f"'{model.info['weights']}' takes a tower or a tokenizer of another library, which `score train` does "
+                "not write; give an architecture of open_clip alone, such as ViT-B-32, or the same model as hf:."
+            ) from None
+
+
+def save_model(model: Any, folder: Path) -> None:
+    """Write weights, configuration and preprocessing into a folder that exists, as the model's library does. Raises
+    OSError.
+    """
+    network: Any = model.network.eval()
+    if isinstance(model, OpenClipEncoder):
+        weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+        (folder / WEIGHTS).write_bytes(weights)
+        quick = {"quick_gelu": True} if activation_of(network) == "QuickGELU" else {}
+        preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}
+        write_json(folder / CONFIG, {"model_cfg": {**model.config, **quick}, "preprocess_cfg": preprocess})
+    elif isinstance(model, HfEncoder | ViltScorer):
+        network.save_pretrained(folder)
+        for processor in model.processors:
+            processor.save_pretrained(folder)
+    elif isinstance(model, DiffusionClassifier):
+        model.adapter.pipe.save_pretrained(folder, safe_serialization=True)

@@ -29,8 +29,8 @@ def animal_names() -> list[str]:
 def build_animal(name: str | Path) -> UnitMesh:
     """The mesh of a built-in animal, or of the animal that a TOML file declares (docs/animals.md).
 
-    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and is
-    closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
+    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and
+    is closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
     """
     if isinstance(name, str) and name not in animal_names():
         raise UserError(f"There is no built-in animal '{name}'; {did_you_mean(name, animal_names())}")

@@ -65,10 +65,13 @@ def cleaned(vertices: Array, faces: NDArray[np.int64], facing: str, up: str) -> 
 
 
 def check_coordinates(vertices: np.ndarray) -> None:
-    """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all vertices are in one place."""
+    """Raises UserError where a coordinate of `vertices` [n, 3] is not finite, or where all vertices are in one
+    place.
+    """
     if not np.isfinite(vertices).all():
         raise UserError(
-            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
+            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it "
+            "again."
         )
     if not np.ptp(vertices, axis=0).any():
         raise UserError("all its vertices are in one place, so there is no shape: export the mesh again.")
@@ -89,10 +92,11 @@ def _far_away(vertices: np.ndarray) -> str | None:
 
 
 def normalise(vertices: np.ndarray, facing: str, up: str) -> Array:
-    """Turn `vertices` [n, 3] upright, so that `up` (one of UPS) becomes +z, then so that `facing` (one of FACINGS) becomes +x.
+    """Turn `vertices` [n, 3] upright, so that `up` (one of UPS) becomes +z, then so that `facing` (one of FACINGS)
+    becomes +x.
 
-    They are scaled and centred too. The result, float64 [n, 3], stands on z = 0 over the origin, and reaches radius 1 or
-    height 2, whichever is met first.
+    They are scaled and centred too. The result, float64 [n, 3], stands on z = 0 over the origin, and reaches radius 1
+    or height 2, whichever is met first.
     """
     points = np.asarray(vertices, np.float64) @ np.array(UPS[up], np.float64).T
     cos, sin = _TURNS[facing]
@@ -105,7 +109,9 @@ def normalise(vertices: np.ndarray, facing: str, up: str) -> Array:
 
 
 def _face_outward(mesh: trimesh.Trimesh, whole: trimesh.Trimesh) -> None:
-    """Turn the faces of each part to its outside: where its volume is positive, unless more of its backs look out of `whole`."""
+    """Turn the faces of each part to its outside: where its volume is positive, unless more of its backs look out of
+    `whole`.
+    """
     mesh.fix_normals(multibody=True)
     normals, step = mesh.face_normals, 1e-4 * mesh.face_normals
     front, back = (
@@ -146,7 +152,9 @@ def _seen_from_behind(mesh: trimesh.Trimesh) -> NDArray[np.bool_]:
 
 
 def _with_backs(mesh: trimesh.Trimesh, sheets: NDArray[np.bool_]) -> trimesh.Trimesh:
-    """The mesh with the faces in `sheets` detached and closed: a copy behind them points the other way, with a rim around."""
+    """The mesh with the faces in `sheets` detached and closed: a copy behind them points the other way, with a rim
+    around.
+    """
     front = mesh.submesh([sheets], append=True)
     _face_outward(front, mesh)  # the rest of the mesh may have turned some of them
     n, edges = len(front.vertices), front.edges

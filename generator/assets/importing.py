@@ -38,7 +38,10 @@ class AssetWorker(AnsweringProcess):
         super().__init__("generator.render.blender.asset_worker")
 
     def ask(self, message: dict[str, Any], timeout: float = _TIMEOUT) -> dict[str, Any]:  # type: ignore[override]
-        """Send a request and return its answer. Raises UserError where it is refused, and where the process ends over it."""
+        """Send a request and return its answer.
+
+        Raises UserError where it is refused, and where the process ends over it.
+        """
         try:
             answer = super().ask(message, timeout)
         except ProcessEndError as ended:
@@ -51,8 +54,8 @@ class AssetWorker(AnsweringProcess):
 def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
     """Import the meshes of `file`, joined, as `name` into the set `assets`.
 
-    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md), for
-    which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
+    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md),
+    for which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
     holds no mesh that can be shown; the set stays as it was then.
     """
     folder = _check_name(name, assets, replace)
@@ -116,7 +119,8 @@ def check_file(file: Path) -> None:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise UserError(
-            f"Cannot import {file}: '{file.suffix}' is not a format that is read; {did_you_mean(suffix, list(SUFFIXES))}"
+            f"Cannot import {file}: '{file.suffix}' is not a format that is read; "
+            f"{did_you_mean(suffix, list(SUFFIXES))}"
         )
     limits.check_file(file)
     size = file.stat().st_size
@@ -124,6 +128,7 @@ def check_file(file: Path) -> None:
         raise UserError(f"Cannot import {file}: it is empty; export the mesh again.")
     if size > _MOST_BYTES:
         raise UserError(
-            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; export "
+            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; "
+            "export "
             f"fewer faces."
         )

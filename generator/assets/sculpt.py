@@ -1,9 +1,9 @@
 """Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes.
 
 A tube is a smooth curve through the joints of a limb, a row of segments between two cross-sections. The field is, at a
-point, about the distance to the animal's skin, negative inside. Distances to an ellipse are first-order estimates (Quilez,
-"Ellipsoid - distance", 2008), which are exact on the skin. Tubes join by a smooth minimum, so that the skin has no seam.
-The field is a distance near the skin and inside; elsewhere it is only positive.
+point, about the distance to the animal's skin, negative inside. Distances to an ellipse are first-order estimates
+(Quilez, "Ellipsoid - distance", 2008), which are exact on the skin. Tubes join by a smooth minimum, so that the skin
+has no seam. The field is a distance near the skin and inside; elsewhere it is only positive.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,8 @@ STEPS = 6
 
 
 class Tube(NamedTuple):
-    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis [3].
+    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis
+    [3].
 
     `blend` is how far the tube flows into others; the sections are ellipses, or plates where `flat`.
     """
@@ -70,10 +71,11 @@ class Grid(NamedTuple):
 
 
 def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
-    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
+    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside)
+    of an animal.
 
-    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It has
-    about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
+    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It
+    has about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
     """
     thin = tubes_of(skeleton)
     low, high = bounds(thin)
@@ -119,7 +121,9 @@ def _rounded(numbers: Array) -> Array:
 
 
 def tubes_of(skeleton: Skeleton) -> list[Tube]:
-    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is followed by its mirror image."""
+    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is followed by its
+    mirror image.
+    """
     whole = [_tube(limb, skeleton.blend) for limb in skeleton.parts.values()]
     whole += [tooth for row in skeleton.teeth.values() for tooth in _teeth(row)]
     return [copy for tube in whole for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])]

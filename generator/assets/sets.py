@@ -45,7 +45,10 @@ def set_folder(name: str) -> Path:
 
 
 def asset_names(assets: str) -> list[str]:
-    """Names of the meshes of a set, sorted. Raises UserError, with the command that installs it, where there is none."""
+    """Names of the meshes of a set, sorted.
+
+    Raises UserError, with the command that installs it, where there is none.
+    """
     if assets == BUILTIN:
         from generator.assets.animals import animal_names
 
@@ -149,7 +152,9 @@ _ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32
 
 
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is replaced."""
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is
+    replaced.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     file = io.BytesIO()
     np.savez_compressed(file, **{key: np.asarray(getattr(mesh, key), kind) for key, kind in _ARRAYS})
@@ -216,14 +221,17 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
     """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
 
-    `used` names the meshes of asset sets that the world uses; None where there are none. Raises UserError where one is not
-    installed.
+    `used` names the meshes of asset sets that the world uses; None where there are none. Raises UserError where one is
+    not installed.
     """
     if not used:
         return None
     return {
-        "set": assets, "meshes": list(used), "digest": asset_digest(assets, used), "licences": asset_licences(assets, used),
-    }  # fmt: skip
+        "set": assets,
+        "meshes": list(used),
+        "digest": asset_digest(assets, used),
+        "licences": asset_licences(assets, used),
+    }
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
@@ -236,6 +244,7 @@ def check_assets(recorded: Mapping[str, Any] | None) -> None:
     if (found := asset_digest(assets, used)) != recorded["digest"]:
         source = "the version of Jackalope" if assets == BUILTIN else "the files"
         raise UserError(
-            f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, expected "
+            f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, "
+            "expected "
             f"{recorded['digest'][:12]}); take {source} from which those were made."
         )

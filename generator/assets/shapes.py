@@ -36,7 +36,9 @@ HALF_WIDTH = {"clevr-cube": 1.0}
 
 
 class UnitMesh(NamedTuple):
-    """Vertices (x, y, z), the unit normal at each vertex, and faces as lists of vertex numbers, counter-clockwise from outside."""
+    """Vertices (x, y, z), the unit normal at each vertex, and faces as lists of vertex numbers, counter-clockwise from
+    outside.
+    """
 
     vertices: list[Vector]
     normals: list[Vector]
@@ -47,9 +49,9 @@ def unit_mesh(shape: str) -> UnitMesh:
     """Build one of `SHAPES`; any other name is a KeyError.
 
     The mesh stands on z = 0 with its vertical axis through the origin, the centre of the circle around its footprint.
-    No vertex lies farther than 1 from that axis or higher than 2, and one of these limits is met: the sphere has
-    radius 1, the cube a half-side of about 1 / sqrt(2). CLEVR's cube alone is larger: its half-side is 1, as published,
-    so that its corners lie `reach` from the axis. Star, heart, cross, arch and crescent show their front towards +X. The
+    No vertex lies farther than 1 from that axis or higher than 2, and one of these limits is met: the sphere has radius
+    1, the cube a half-side of about 1 / sqrt(2). CLEVR's cube alone is larger: its half-side is 1, as published, so
+    that its corners lie `reach` from the axis. Star, heart, cross, arch and crescent show their front towards +X. The
     mesh is closed and the same every time.
     """
     skin, faces = _skin(SHAPES[shape]())
@@ -68,7 +70,10 @@ def reach(mesh: str) -> float:
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
-    """Join each ring to the next. Equal first and last rings become one; other end rings are closed by a lid or a pole."""
+    """Join each ring to the next.
+
+    Equal first and last rings become one; other end rings are closed by a lid or a pole.
+    """
     numbers: dict[Vector, int] = {}
     vertices: Ring = []
     stack: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Installs the animals of the free game 0 A.D. as the asset set `0ad`, from its public.zip or a folder of its meshes."""
+"""Installs the animals of the game 0 A.D. as the asset set `0ad`, from its public.zip or a folder of its meshes."""
 
 import hashlib
 import struct
@@ -46,16 +46,13 @@ _STEMS = {
 _MOST_BYTES = 32 << 20
 _HEADER = struct.Struct("<4sII")  # magic, version, bytes that follow
 _VERSIONS = (3, 4)
-_MAX_UV_SETS = 16
-# Bytes of a vertex: position and normal (y up, z ahead, x to the right), texture coordinates, bones and their weights.
-_POSITION, _UV, _BONES = 6 * 4, 2 * 4, 4 + 4 * 4
 
 
 def install(source: Path | None) -> tuple[list[str], list[str]]:
     """Install the animals found in `source`, by default in Debian's package of the game.
 
-    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no source,
-    where it holds no animal, or where a mesh is damaged; the set stays as it was then.
+    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no
+    source, where it holds no animal, or where a mesh is damaged; the set stays as it was then.
     """
     files, licence = _read(source or _default_source())
     if not files:
@@ -82,7 +79,8 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
 def _default_source() -> Path:
     if not DEFAULT_SOURCE.exists():
         raise UserError(
-            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a folder "
+            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a "
+            "folder "
             f"of its .pmd files with --from PATH."
         )
     return DEFAULT_SOURCE
@@ -131,16 +129,19 @@ def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise UserError(
-            f"{source} has a member '{place}' of more than {_MOST_BYTES >> 20} MB, which no mesh of 0 A.D. has; give the "
+            f"{source} has a member '{place}' of more than {_MOST_BYTES >> 20} MB, which no mesh of 0 A.D. has; give "
+            "the "
             f"game's own file."
         )
     return data
 
 
 def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices float64 [n, 3] (x ahead, y to the left, z up) and triangles int32 [m, 3] of a mesh in its bind pose.
+    """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
 
-    Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are damaged.
+    Returns vertices float64 [n, 3] (x ahead, y to the left, z up) and triangles int32 [m, 3] of the mesh in its bind
+    pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
+    damaged.
     """
     if len(data) < _HEADER.size:
         raise _damaged("it is cut short")
@@ -153,31 +154,23 @@ def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
         )
     if size != len(data) - _HEADER.size:
         raise _damaged(f"{len(data) - _HEADER.size:,} bytes follow the header, expected {size:,}")
-    n, at = _number(data, _HEADER.size)
-    sets, at = _number(data, at) if version == 4 else (1, at)
-    if sets > _MAX_UV_SETS:
-        raise _damaged(f"{sets:,} sets of texture coordinates")
-    stride = _POSITION + sets * _UV + _BONES
-    block = _slice(data, at, n * stride, f"{n:,} vertices")
-    places = np.frombuffer(block, np.uint8).reshape(n, stride)[:, :12].copy().view("<f4").astype(np.float64)
-    m, at = _number(data, at + n * stride)
-    faces = np.frombuffer(_slice(data, at, m * 6, f"{m:,} faces"), "<u2").reshape(m, 3).astype(np.int32)
+    try:
+        at = _HEADER.size
+        n, uv_sets = struct.unpack_from("<II", data, at) if version == 4 else (*struct.unpack_from("<I", data, at), 1)
+        at += 8 if version == 4 else 4
+        # position and normal (y up, z ahead, x to the right), texture coordinates, bones and their weights
+        vertex = np.dtype([("position", "<f4", 3), ("normal", "<f4", 3), ("uv", "<f4", (uv_sets, 2)), ("bones", "V20")])
+        positions = np.frombuffer(data, vertex, n, at)["position"].astype(np.float64)
+        at += n * vertex.itemsize
+        (m,) = struct.unpack_from("<I", data, at)
+        faces = np.frombuffer(data, "<u2", 3 * m, at + 4).reshape(m, 3).astype(np.int32)
+    except (struct.error, ValueError) as error:
+        raise _damaged(str(error)) from None
     if m == 0:
         raise UserError("it has no faces, so there is nothing to show: take it from 0 A.D. again.")
     if faces.max() >= n:
         raise _damaged(f"a face has vertex {faces.max():,} of {n:,}")
-    return places[:, [2, 0, 1]] * (1, -1, 1), faces
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    """The count at an offset, and the offset behind it."""
-    return struct.unpack("<I", _slice(data, at, 4, "a count"))[0], at + 4
-
-
-def _slice(data: bytes, at: int, size: int, what: str) -> memoryview:
-    if at + size > len(data):
-        raise _damaged(f"{what} do not fit into it")
-    return memoryview(data)[at : at + size]
+    return positions[:, [2, 0, 1]] * (1, -1, 1), faces
 
 
 def _damaged(why: str) -> UserError:

@@ -62,7 +62,10 @@ class AnsweringProcess:
             pass  # the process has ended, which the end of its stdout shows
 
     def answer(self, timeout: float) -> dict[str, Any]:
-        """Wait for the next answer. Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass."""
+        """Wait for the next answer.
+
+        Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass.
+        """
         watch = Timer(timeout, self._kill_hung)
         watch.start()
         line = self._output.readline()

@@ -83,7 +83,8 @@ def import_(
     if not licence:
         say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
     say(
-        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add --replace and --facing."
+        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add "
+        "--replace and --facing."
     )
     data = {"mesh": str(done.path), "picture": str(done.picture), "mended": done.mended}
     result(data, as_json, str(done.picture))
@@ -92,9 +93,11 @@ def import_(
 @assets.command()
 @click.argument("name", type=click.Choice(["0ad"]))
 @click.option(
-    "--from", "source", type=click.Path(path_type=Path),
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
     help="The game's public.zip, or a folder of its .pmd files.  [default: the place of Debian's package 0ad-data]",
-)  # fmt: skip
+)
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
     """Install the asset set NAME: 0ad is the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
@@ -105,7 +108,8 @@ def install(name: str, source: Path | None, as_json: bool) -> None:
     found, missing = install_0ad(source)
     say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
     say(
-        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the licence."
+        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the "
+        "licence."
     )
     folder = str(set_folder(name))
     result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)

@@ -21,8 +21,7 @@ def export() -> None:
 def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
     """Write DATASET as Parquet files with images and texts for Hugging Face's `datasets.load_dataset`."""
     from generator.dataset.reader import Dataset
-    from generator.exports.hf import export_hf
-    from generator.exports.samples import Samples
+    from generator.exports.training import Samples, export_hf
 
     opened = Dataset.open(dataset)
     chosen = opened.benchmark(benchmark)
@@ -38,8 +37,7 @@ def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
 def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_json: bool) -> None:
     """Write DATASET as tars of images and captions, one folder per split, for the webdataset library."""
     from generator.dataset.reader import Dataset
-    from generator.exports.samples import Samples
-    from generator.exports.webdataset import export_webdataset
+    from generator.exports.training import Samples, export_webdataset
     from generator.render.shards import parse_size
 
     opened = Dataset.open(dataset)

@@ -17,7 +17,8 @@ from generator.cli.render import print_made
 def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
     """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
 
-    The files are the same as those of one `gen render` without --shard. They are hard links where the file system allows it.
+    The files are the same as those of one `gen render` without --shard. They are hard links where the file system
+    allows it.
     """
     from generator.api import write_first_benchmarks
     from generator.dataset.reader import Dataset

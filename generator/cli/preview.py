@@ -28,8 +28,7 @@ def preview(
     out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw a contact sheet of DATASET: images of every split with their captions."""
-    from generator.inspection.sheets.contact_sheet import draw_preview
-    from generator.inspection.sheets.grid import draw_grid
+    from generator.inspection.sheets import draw_grid, draw_preview
 
     if grid and {"splits", "number", "seed"} & set(given(context)):
         raise UserError("--grid chooses its images from all splits; leave --split, --n and --seed out.")

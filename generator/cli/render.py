@@ -26,13 +26,16 @@ _WITH_FROM = frozenset(
     "--from",
     "source",
     type=DatasetFolder(),
-    help="Render the scenes of this dataset again, with another --resolution, --quality or --with, and copy its benchmarks.",
+    help="Render the scenes of this dataset again, with another --resolution, --quality or --with, and copy its "
+    "benchmarks.",
 )
 @click.option(
     "--quality",
     default="standard",
-    help="draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast as CLEVR's "
-    "own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); docs/engines.md.",
+    help="draft: slightly blurred edges, for images up to 128 pixels (40.6 dB at worst, a hundred times as fast "
+    "as CLEVR's "
+    "own settings); standard: for most benchmarks (42.5 dB); reference: CLEVR's own 512 samples (47.4 dB); "
+    "docs/engines.md.",
 )
 @click.option(
     "--device",
@@ -70,8 +73,8 @@ def render(
 ) -> None:
     """Render a world and write a benchmark for each holdout.
 
-    Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options. If the
-    command is stopped, run it again to continue.
+    Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options.
+    If the command is stopped, run it again to continue.
     """
     from generator import api
 

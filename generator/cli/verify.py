@@ -11,7 +11,7 @@ from generator.base.errors import UserError
 from generator.cli.options import FILE, JSON
 
 if TYPE_CHECKING:
-    from generator.inspection.images.examine import Examination
+    from generator.inspection.examination import Examination
 
 
 @click.command()
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @click.option(
     "--columns",
     multiple=True,
-    help="Which column of the file has which role, as split=fold,label=caption or first=animal,first.color=paint,second=...  "
+    help="Which column of the file has which role, as split=fold,label=caption or "
+    "first=animal,first.color=paint,second=...  "
     "[default: columns named like their role]",
 )
 @click.option("--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]")
@@ -55,25 +56,37 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(min=0), help="With --images N, which are drawn.  [default: at random]")
 @JSON
 def verify(
-    dataset: Path | None, benchmark: str | None, labels: Path | None, columns: tuple[str, ...], task: str | None,
-    train: tuple[str, ...], familiar: tuple[str, ...], images: str | None, again: bool | None, reproduce: bool, seed: int | None,
+    dataset: Path | None,
+    benchmark: str | None,
+    labels: Path | None,
+    columns: tuple[str, ...],
+    task: str | None,
+    train: tuple[str, ...],
+    familiar: tuple[str, ...],
+    images: str | None,
+    again: bool | None,
+    reproduce: bool,
+    seed: int | None,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
-    With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same words, in
-    another order, or by converse), values that an object's position gives away, true negatives and unequal familiarity.
+    With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same
+    words, in another order, or by converse), values that an object's position gives away, true negatives and unequal
+    familiarity.
 
-    Plans, recorded relations, texts, items and cards are also made again, and every byte compared; a dataset that another
-    version of the code made, or other code, is judged alone. The certificate says which was done.
+    Plans, recorded relations, texts, items and cards are also made again, and every byte compared; a dataset that
+    another version of the code made, or other code, is judged alone. The certificate says which was done.
 
-    With --images, also check that images show what their records say: the color, outline and box of every object. With Blender,
-    render them again and compare. The certificate names the level that was reached: records, sampled images or all images.
+    With --images, also check that images show what their records say: the color, outline and box of every object.
+    With Blender, render them again and compare. The certificate names the level that was reached: records, sampled
+    images or all images.
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
+
     """
     from generator.inspection.reproduction import Reproduction
-    from generator.judge.foreign.label_tables import SplitRoles
+    from generator.judge.foreign.tables import SplitRoles
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 
@@ -91,7 +104,8 @@ def verify(
         )
     else:
         raise UserError(
-            "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE (--columns, --task, --train and --familiar are "
+            "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE (--columns, "
+            "--task, --train and --familiar are "
             "optional); give one of the two."
         )
     for line in report(found):
@@ -102,7 +116,7 @@ def verify(
 
 
 def _examination(spec: str, again: bool | None, seed: int | None) -> "Examination":
-    from generator.inspection.images.examine import Examination, blender_here, parse_images
+    from generator.inspection.examination import Examination, blender_here, parse_images
 
     render = blender_here() is not None if again is None else again
     number = parse_images(spec)

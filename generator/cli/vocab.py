@@ -25,7 +25,7 @@ def check(family: str, as_json: bool) -> None:
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
-    from generator.inspection.family.check import check_family
+    from generator.inspection.family_check import check_family
 
     found = check_family(family)
     for each in found:
@@ -44,7 +44,7 @@ def check(family: str, as_json: bool) -> None:
 @JSON
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
     """Render a labelled sheet of FAMILY: every attribute value on one object, every object, every texture on each."""
-    from generator.inspection.sheets.swatches import draw_swatches
+    from generator.inspection.swatches import draw_swatches
     from generator.render.farm.pool import default_workers
 
     path = draw_swatches(family, out or Path(f"{Path(family).stem}-swatches.png"), workers or default_workers())

@@ -13,7 +13,7 @@ from typing import Any
 from generator.assets.sets import mesh_height
 from generator.base.errors import UserError, did_you_mean
 from generator.dataset.reader import Benchmark, World
-from generator.exports.samples import whole_folder
+from generator.exports.training import whole_folder
 from generator.scene.projection import project
 from generator.scene.relations import ground_directions
 from generator.scene.scene import Camera, Point, Scene, SceneObject

@@ -55,7 +55,7 @@ class Reproduction:
     progress: Progress = field(default=SILENT)
 
     def __call__(self, root: Path, names: Sequence[str]) -> dict[str, Reproduced]:
-        """What differs when the world and the benchmarks `names` of the dataset in `root` are made again, by benchmark."""
+        """What differs when the world and the benchmarks `names` of a dataset are made again, by benchmark."""
         with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
             again = Path(folder) / "dataset"
             world = _attempt(lambda: self._world(root, again), root / "world", again / "world")
@@ -179,14 +179,24 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
             f"its manifest asks for {planned:,} scenes of {least} to {most} objects, and it has {n_scenes:,}"
         )
     job = Job(
-        vocabulary.name, specs, scenes, size["width"], size["height"], request["seed"], seeds, (least, most),
-        request["pairs"], request["design"], opposites,
-    )  # fmt: skip
+        vocabulary.name,
+        specs,
+        scenes,
+        size["width"],
+        size["height"],
+        request["seed"],
+        seeds,
+        (least, most),
+        request["pairs"],
+        request["design"],
+        opposites,
+    )
     return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
 
 
 def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than planned."""
+    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than
+    planned."""
     rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
     base: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
@@ -322,9 +332,13 @@ def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
             continue
         for row, due in zip_longest(*(part.to_pylist() for part in parts)):
             if row is None or due is None:
-                yield ("no more rows" if each is None else f"the row {[*each.values()][0]}" for each in (row, due))  # type: ignore[misc]
+                yield _row(row), _row(due)
                 return
             for name in row:
                 if row[name] != due[name]:
                     yield f"{name} {row[name]!r} in the row {[*row.values()][0]}", repr(due[name])
                     return
+
+
+def _row(row: Mapping[str, Any] | None) -> str:
+    return "no more rows" if row is None else f"the row {[*row.values()][0]}"

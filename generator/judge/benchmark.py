@@ -27,8 +27,8 @@ TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 class Candidates:
     """The columns of candidates.parquet as arrays of one length.
 
-    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if there
-    is no such row. `truth`: bool. `slot`: strings.
+    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if
+    there is no such row. `truth`: bool. `slot`: strings.
     """
 
     item: np.ndarray
@@ -117,7 +117,8 @@ class Benchmark:
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if unreadable."""
+        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if
+        unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)

@@ -26,8 +26,8 @@ class Level(StrEnum):
 class Images:
     """What a look at the images of a world found.
 
-    `level`: how many were looked at. `facts`: numbers for the certificate, by name. `sentence`: what was compared, for its
-    sentence; empty at the level of records.
+    `level`: how many were looked at. `facts`: numbers for the certificate, by name. `sentence`: what was compared,
+    for its sentence; empty at the level of records.
     """
 
     level: Level = Level.RECORDS
@@ -63,11 +63,12 @@ def certificate(
     images: Images,
     again: Reproduced,
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings` ({fault,
-    what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (what the look at images counted), and the
-    digests `world` and `benchmark`.
+    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
+    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (what the look at images
+    counted), and the digests `world` and `benchmark`.
 
     `tables`: those that could be read. `world`: digest of the world that was judged.
+
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
     faults = dict(sorted(findings.counts.items()))
@@ -102,7 +103,8 @@ def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[st
     symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
     strange = f"the design '{manifest.get('design')}' in its author's words, "
     return (
-        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every positive is "
+        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; "
+        "every positive is "
         f"true, every negative false, {exposed}{symmetric}"
         f"{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
     )

@@ -6,7 +6,7 @@ from generator.judge.geometry import Decided, Masks, SceneGeometry
 from generator.judge.meaning import Link, Meaning
 
 Tie = tuple[int, int, Masks, Masks]
-"""A relation between two mentions: their places, the objects that fit the second for each first object, and vice versa."""
+"""A relation between two mentions: their places, the objects that fit the second for each first, and vice versa."""
 
 
 def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:

@@ -12,10 +12,11 @@ _CAPTIONS = ("c", "n", "p")  # slots whose texts are compared with each other; e
 
 
 def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items, or questions of an item, with unequally familiar texts; none if the manifest says `"equal_familiarity": false`.
+    """Items, or questions of an item, with unequally familiar texts; none if the manifest says `"equal_familiarity":
+    false`.
 
-    Texts are equally familiar if they name as many held-out bindings, as many held-out triples, and both or neither an atom
-    that training lacks.
+    Texts are equally familiar if they name as many held-out bindings, as many held-out triples, and both or neither
+    an atom that training lacks.
     """
     if benchmark.manifest.get("equal_familiarity") is False:
         return
@@ -45,7 +46,8 @@ def _unequal(
         true, false = ({benchmark.named[row] for row in text[own & which].tolist()} for which in (truth, ~truth))
         yield finding(
             "asymmetric familiarity",
-            f"item {benchmark.item_id(n // groups)}: its true texts name {_in_words(true)}, its false ones {_in_words(false)}",
+            f"item {benchmark.item_id(n // groups)}: its true texts name {_in_words(true)}, its false ones "
+            f"{_in_words(false)}",
         )
 
 

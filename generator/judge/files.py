@@ -22,17 +22,27 @@ Report = Callable[[Finding], None]
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {
-    "status", "objects", "scene", "split", "pool_id", "protocol", "kind", "width", "height",
-}  # fmt: skip
+    "status",
+    "objects",
+    "scene",
+    "split",
+    "pool_id",
+    "protocol",
+    "kind",
+    "width",
+    "height",
+}
 
 
 def file_faults(
     folder: Path, digest: str | None, images: bool, progress: Progress = SILENT, size: Size | None = None
 ) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they should be.
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they
+    should be.
 
     `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files are decoded too. `size`: width and
     height of the images, if known.
+
     """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
         yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
@@ -73,8 +83,8 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where none is
-    allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where
+    none is allowed.
     """
     found = read_schema(path).names
     if missing := set(schema.names) - {*found, *_OPTIONAL}:

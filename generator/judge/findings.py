@@ -14,9 +14,18 @@ _LISTED = 20  # findings of one fault that are listed one by one
 logger = logging.getLogger(__name__)
 
 DAMAGE = (
-    UserError, OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
-    pa.ArrowException, tarfile.TarError,
-)  # fmt: skip
+    UserError,
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    pa.ArrowException,
+    tarfile.TarError,
+)
 """What reading a file raises when it holds other data than its format has."""
 
 Finding = dict[str, str]

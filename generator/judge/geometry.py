@@ -43,9 +43,10 @@ class Rule(NamedTuple):
 class Terms:
     """What a vocabulary says about scenes.
 
-    `category`: its word for categories. `relations`: the rule of each relation. `tops`: (height, radius) of the flat top of
-    a category; `scales`: of a (kind, value); their products are metres. `values`: those of each attribute kind; `categories`,
-    `environments`: all names. `met`: objects seen so far, so that equal ones are held in memory once.
+    `category`: its word for categories. `relations`: the rule of each relation. `tops`: (height, radius) of the flat
+    top of a category; `scales`: of a (kind, value); their products are metres. `values`: those of each attribute
+    kind; `categories`, `environments`: all names. `met`: objects seen so far, so that equal ones are held in memory
+    once.
     """
 
     category: str
@@ -93,7 +94,7 @@ class Terms:
         )
 
     def unknown(self, category: str, values: dict[str, str]) -> str | None:
-        """What an object is or has that the vocabulary does not know, or lacks that every object has; None for nothing."""
+        """What an object has that the vocabulary does not know, or lacks that every object has; None for nothing."""
         if category not in self.categories:
             return f"the {self.category} '{category}', which the vocabulary does not have"
         if values.keys() != self.values.keys():
@@ -114,9 +115,9 @@ class Terms:
 class SceneGeometry:
     """A scene, from its record.
 
-    `objects`: category, and values by kind. `along`: for each object the metres to the right and away from the camera, from
-    an arbitrary origin. `feet`: the height on which it stands; `tops`: height and radius of its flat top; metres.
-    `environment`: its name, if known.
+    `objects`: category, and values by kind. `along`: for each object the metres to the right and away from the
+    camera, from an arbitrary origin. `feet`: the height on which it stands; `tops`: height and radius of its flat
+    top; metres. `environment`: its name, if known.
     """
 
     objects: list[tuple[str, dict[str, str]]]
@@ -195,7 +196,8 @@ class SceneGeometry:
         return margins
 
     def resting(self, upper: int, lower: int) -> float:
-        """How far inside the rim of the lower object's flat top the upper one stands, in metres; at most 0 if it does not."""
+        """How far inside the rim of the lower object's flat top the upper one stands, in metres; at most 0 if it does
+        not."""
         stands = self.stands()
         return float(margin(Rule("on", 0.0, 0.0), stands[upper], stands[lower]))
 
@@ -214,8 +216,8 @@ class SceneGeometry:
 
 
 class Stand(NamedTuple):
-    """Position and flat top of an object, in metres, or arrays of several: metres to the right and away from the camera,
-    height of the foot, height and radius of the flat top."""
+    """Position and flat top of an object, in metres, or arrays of several: metres to the right and away from the
+    camera, height of the foot, height and radius of the flat top."""
 
     right: Any
     away: Any
@@ -225,7 +227,7 @@ class Stand(NamedTuple):
 
 
 def margin(rule: Rule, first: Stand, second: Stand) -> Any:
-    """The signed margin in metres of a relation from the first to the second (docs/vocabularies.md, "Rules of space")."""
+    """The signed margin in metres from the first to the second (docs/vocabularies.md, "Rules of space")."""
     return RULES[rule.name](first, second, rule.distance)
 
 
@@ -266,8 +268,8 @@ CONVERSES = {**OPPOSITES, "near": "near", "far": "far"}
 
 
 def read_scene(record: str, terms: Terms) -> SceneGeometry:
-    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed, repeats a key, or has a
-    number that is not finite."""
+    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed, repeats a key, or
+    has a number that is not finite."""
     data = parse_json(record)
     if not all(map(math.isfinite, _numbers(data))):
         raise ValueError("it has a number that is not finite")

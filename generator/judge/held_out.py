@@ -21,7 +21,8 @@ DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
 
 
 class Named(NamedTuple):
-    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent atom."""
+    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent
+    atom."""
 
     bindings: int = 0
     triples: int = 0

@@ -18,8 +18,8 @@ _PIXELS = b"IHDR", b"IDAT", b"IEND"
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
     """What is wrong with the bytes of a PNG file; None if nothing is.
 
-    `path`: within the world, such as images/000017.png; images are 8-bit RGB, masks 8-bit grayscale. `size`: expected width
-    and height in pixels. Neither is checked where it is not given.
+    `path`: within the world, such as images/000017.png; images are 8-bit RGB, masks 8-bit grayscale. `size`:
+    expected width and height in pixels. Neither is checked where it is not given.
     """
     try:
         chunks = dict[bytes, bytes]()

@@ -25,9 +25,10 @@ class Lexicon:
     """The words of a vocabulary and what they mean.
 
     A word with two meanings, or one that the grammar itself uses, is left out, so texts with it cannot be read.
-    `values`: words before a noun. `phrases`: phrases after it. `articles`: those that a noun, or a value that declares one,
-    takes. `rank`: the order of attribute kinds around a noun. `openings`: environments' phrases as a sentence begins with
-    them. `longer`: words of several words, by their first. `unsure`: those that begin with another word.
+    `values`: words before a noun. `phrases`: phrases after it. `articles`: those that a noun, or a value that
+    declares one, takes. `rank`: the order of attribute kinds around a noun. `openings`: environments' phrases as a
+    sentence begins with them. `longer`: words of several words, by their first. `unsure`: those that begin with
+    another word.
     """
 
     values: dict[str, Pair]
@@ -95,8 +96,8 @@ class Lexicon:
     def divide(self, text: str) -> Iterator[list[str]]:
         """Every division of a text into words; phrases of the vocabulary and punctuation are words.
 
-        The first division takes the longest words. Raises UnreadableError if spaces are missing or too many, or if there are
-        more than 64 divisions.
+        The first division takes the longest words. Raises UnreadableError if spaces are missing or too many, or if
+        there are more than 64 divisions.
         """
         words = _spaced(text).split(" ")
         if "" in words:

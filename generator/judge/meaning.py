@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
 Link = tuple[int, str, int, bool]
-"""A relation: index of the subject's mention, name, index of the object's mention, whether it is asserted (not denied)."""
+"""A relation: index of the subject's mention, name, index of the object's, whether it is asserted (not denied)."""
 
 
 class Thing(NamedTuple):
     """A mentioned object.
 
-    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that is denied of
-    it. `number`: how many of them, 0 for "no cube".
+    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that is
+    denied of it. `number`: how many of them, 0 for "no cube".
     """
 
     category: str | None

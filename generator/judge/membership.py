@@ -77,7 +77,8 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
         told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]
         yield finding(
             "wrong split",
-            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out relations and "
+            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out "
+            "relations and "
             f"{len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
         )
 
@@ -101,8 +102,8 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items of protocol train outside split train, items of other protocols inside it, and their candidates over scenes of
-    another split. What reads training data may then go by protocol, by split or by scene, and reads the same."""
+    """Items of protocol train outside split train, items of other protocols inside it, and their candidates over scenes
+    of another split. What reads training data may then go by protocol, by split or by scene, and reads the same."""
     protocols = benchmark.protocols
     by_protocol, by_split = protocols == TRAIN, benchmark.item_split == TRAIN
     for item in np.flatnonzero(by_protocol != by_split).tolist():

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from generator.judge.lexicon import COUNTS, IN_IMAGE, ORDINALS, Lexicon, UnreadableError, article_of
 from generator.judge.meaning import Link, Meaning, Pair, Thing
-
-_Way = Callable[[str, list[str], Lexicon], Meaning]
 
 
 def read_text(text: str, lexicon: Lexicon) -> Meaning:
@@ -14,9 +13,10 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
     found: Meaning | None = None
     fault: UnreadableError | None = None
     for words in lexicon.divide(text):
+        reader = SentenceReader if words[-1] == "." else FragmentReader
         for read in _ways(words):
             try:
-                meaning = read(text, words, lexicon)
+                meaning = read(reader(text, words, lexicon))
             except UnreadableError as error:
                 fault = fault or error.with_traceback(None)  # which would hold this frame, and the frame it
                 continue
@@ -28,33 +28,15 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
     return found
 
 
-def _sentences(text: str, words: list[str], lexicon: Lexicon) -> Meaning:
-    return SentenceReader(text, words, lexicon).sentences()
-
-
-def _phrases(text: str, words: list[str], lexicon: Lexicon) -> Meaning:
-    return FragmentReader(text, words, lexicon).phrases()
-
-
-def _photo(text: str, words: list[str], lexicon: Lexicon) -> Meaning:
-    return FragmentReader(text, words, lexicon).photo()
-
-
-def _spare(text: str, words: list[str], lexicon: Lexicon) -> Meaning:
-    return FragmentReader(text, words, lexicon).spare()
-
-
-def _crepe(text: str, words: list[str], lexicon: Lexicon) -> Meaning:
-    return FragmentReader(text, words, lexicon).crepe()
-
-
-def _ways(words: list[str]) -> tuple[_Way, ...]:
-    """The readers to try, by how the text begins and ends."""
+def _ways(words: list[str]) -> tuple[Callable[[Any], Meaning], ...]:
+    """The ways of reading to try, by how the text begins and ends."""
     if words[-1] == ".":
-        return (_sentences,)
+        return (SentenceReader.sentences,)
     if words[0] in ("a", "an", "no"):
-        return (_photo, _phrases) if words[1:3] == ["photo", "of"] else (_phrases,)
-    return (_phrases, _spare, _crepe) if words[0] in COUNTS else (_spare, _crepe)
+        photo = words[1:3] == ["photo", "of"]
+        return (FragmentReader.photo, FragmentReader.phrases) if photo else (FragmentReader.phrases,)
+    spare = (FragmentReader.spare, FragmentReader.crepe)
+    return (FragmentReader.phrases, *spare) if words[0] in COUNTS else spare
 
 
 Key = tuple[str | None, Pair | int | None]
@@ -72,8 +54,8 @@ _MISSING = "\0"  # no category
 class Reader:
     """A text being read: its words, the current position `at`, and what was read so far.
 
-    `words` end in empty ones, so that looking ahead never runs out. `things`: mentions so far. `links`: relations so far. `named`:
-    those of them that are joined to the one before and name their object.
+    `words` end in empty ones, so that looking ahead never runs out. `things`: mentions so far. `links`: relations so
+    far. `named`: those of them that are joined to the one before and name their object.
     """
 
     def __init__(self, text: str, words: list[str], lexicon: Lexicon):
@@ -258,7 +240,8 @@ class Reader:
         return words[self.at] in relations or (words[self.at] == "not" and words[self.at + 1] in relations)
 
     def relation(self, subject: Reference, definite: bool = False, joined: bool = False) -> None:
-        """Read a relation, with "not" or without, and its object: "it" if that is the one of the relation that it is `joined` to."""
+        """Read a relation, with "not" or without, and its object: "it" if that is the one of the relation that it is
+        `joined` to."""
         holds = not self.comes("not")
         name = self.lexicon.relations.get(self.words[self.at])
         if name is None:
@@ -291,8 +274,8 @@ class Reader:
     def joins(self, place: int) -> bool:
         """Whether "and" may join a relation to the one before it if they share their subject.
 
-        Not after "that is not …", and not an asserted relation after a denied one: "not behind a cone and in front of a cube"
-        would have two readings.
+        Not after "that is not …", and not an asserted relation after a denied one: "not behind a cone and in front
+        of a cube" would have two readings.
         """
         _, _, thing, held = self.links[place - 1]
         if isinstance(thing, int) and self.things[thing].without is not None:
@@ -354,14 +337,15 @@ class Reader:
             category, mark = key
             told = "" if mark is None else f" told by {mark[1]}" if isinstance(mark, tuple) else f" by place {mark}"
             raise UnreadableError(
-                f"'{self.text}': expected a definite phrase to take up one object that was mentioned before, in the shortest "
+                f"'{self.text}': expected a definite phrase to take up one object that was mentioned before, in "
+                "the shortest "
                 f"way that tells it from the others; got '{category or 'object'}'{told}"
             )
         return place
 
 
 def definite_keys(things: list[Thing], rank: dict[str, int]) -> dict[Key, int]:
-    """The index of each mention by its definite phrase: category alone, else with a value of its own, else an ordinal."""
+    """The index of each mention by its definite phrase: category, else with a value of its own, else an ordinal."""
     groups: dict[str | None, list[int]] = {}
     for place, thing in enumerate(things):
         groups.setdefault(thing.category, []).append(place)
@@ -439,8 +423,9 @@ _CAPITALS = {"There": "there", "A": "a", "An": "an", "The": "the"}
 class SentenceReader(Reader):
     """Reads sentences. The way they continue shows which template they follow.
 
-    `trail`: mentions in order: the index of a new mention, ~index for one that has its own sentence "There is …", and the
-    definite phrase of one that is taken up again. `rows`: the index of each sentence's first relation; None if it has none.
+    `trail`: mentions in order: the index of a new mention, ~index for one that has its own sentence "There is …",
+    and the definite phrase of one that is taken up again. `rows`: the index of each sentence's first relation; None
+    if it has none.
     """
 
     def __init__(self, text: str, words: list[str], lexicon: Lexicon):

@@ -1,4 +1,4 @@
-"""Checks the truth of every candidate, decided again from the words and the recorded poses, and that texts can be read."""
+"""Checks that texts can be read, and the truth of every candidate from its words and the recorded poses."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """Verify a dataset from its files alone and write certificates.
 
-A check takes a Benchmark and yields what it finds wrong; to add one, add it to CHECKS. Nothing here imports the code that
-plans, splits or writes captions (a contract in pyproject.toml).
+A check takes a Benchmark and yields what it finds wrong; to add one, add it to CHECKS. Nothing here imports the code
+that plans, splits or writes captions (a contract in pyproject.toml).
 """
 
 import gc
@@ -63,10 +63,10 @@ def verify_dataset(
 ) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again; None
-    leaves it to the judge alone. Returns the certificates by benchmark name
-    (certificate.py); where the folder cannot be written, they are returned all the same. Raises UserError if there is no
-    dataset, no finished world or no benchmark, and if a file of it is a link, a pipe or a device.
+    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again;
+    None leaves it to the judge alone. Returns the certificates by benchmark name (certificate.py); where the folder
+    cannot be written, they are returned all the same. Raises UserError if there is no dataset, no finished world or
+    no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
     fetch_all(root)
@@ -96,7 +96,7 @@ def verify_dataset(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them over and over."""
+    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them often."""
     collecting = gc.isenabled()
     gc.disable()
     try:

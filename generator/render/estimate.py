@@ -52,6 +52,7 @@ def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
     free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
-            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, choose "
+            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, "
+            "choose "
             f"another --out, or render fewer or smaller scenes."
         )

@@ -26,8 +26,8 @@ _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from
 class Changes:
     """What to change when a world is rendered again; None keeps what the world has.
 
-    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth, normals, boxes.
-    `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
+    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth,
+    normals, boxes. `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
     """
 
     device: str
@@ -67,8 +67,10 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     width, height = _size(source, changes)
     if width * before["height"] != height * before["width"]:
         raise UserError(
-            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for which the scenes "
-            f"of {source.root} were placed; take a multiple or a fraction of that, such as {2 * before['width']}x{2 * before['height']}."
+            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for "
+            "which the scenes "
+            f"of {source.root} were placed; take a multiple or a fraction of that, such as "
+            f"{2 * before['width']}x{2 * before['height']}."
         )
     rendering = Rendering(
         changes.quality or before["quality"]["name"],

@@ -91,8 +91,8 @@ def render_work(
 ) -> World:
     """Render the scenes that are missing in `root` and finish the world.
 
-    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed and
-    not rendered. Raises UserError as Farm.render does, and if the disk has no room.
+    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed
+    and not rendered. Raises UserError as Farm.render does, and if the disk has no room.
     """
     check_space(root, len(work.scenes), work.request)
     with WorldWriter(root, work.request) as writer:

@@ -1,7 +1,7 @@
 """Where an image needs the most samples: in rectangles around its objects.
 
-Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is smooth, so a few samples
-and denoising are enough (docs/engines.md has the figures).
+Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is smooth, so a few
+samples and denoising are enough (docs/engines.md has the figures).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ _RENDER_COST = 6000  # cost of starting one more render, in samples of one pixel
 
 
 class SamplePass(NamedTuple):
-    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated noise is below `noise`."""
+    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated noise is below
+    `noise`.
+    """
 
     parts: list[Box]
     most: int
@@ -34,7 +36,8 @@ def sample_passes(
 ) -> list[SamplePass]:
     """The passes that together render an image. The last one covers the whole image; the others add samples to it.
 
-    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples away from the objects.
+    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples away from the
+    objects.
     """
     whole: Box = (0, 0, width, height)
     whole_image = [SamplePass([whole], quality.samples, quality.noise)]
@@ -58,8 +61,8 @@ def sample_passes(
 def join_boxes(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
     """Rectangles that cover every box and a margin, joined while that is cheaper.
 
-    `more`: how many samples their pixels take beyond those of the rest of the image. If the rectangles would cost as much
-    as the whole image, the only rectangle is the whole image.
+    `more`: how many samples their pixels take beyond those of the rest of the image. If the rectangles would cost as
+    much as the whole image, the only rectangle is the whole image.
     """
     margin = max(width, height) // 480  # contact shadows are broader in larger images
     parts = [_grown(box, margin, width, height) for box in boxes]

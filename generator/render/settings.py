@@ -23,8 +23,8 @@ class Quality(BaseModel):
     `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first multiple of 16 where the
     estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene has only a floor,
     `landscape` samples if it has more; 0 means `samples`. Around objects without metal a pixel takes `matt` samples if
-    that is more than elsewhere in the image; 0 treats them like metal. `denoise`: the mode of OpenImageDenoise, or none.
-    `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
+    that is more than elsewhere in the image; 0 treats them like metal. `denoise`: the mode of OpenImageDenoise, or
+    none. `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +69,8 @@ def find_device(device: str) -> str:
     if device.upper() not in found:
         names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
         raise UserError(
-            f"--device {device}: Blender finds no such device here ({found.get('broken') or names or 'it finds none'}); "
+            f"--device {device}: Blender finds no such device here "
+            f"({found.get('broken') or names or 'it finds none'}); "
             f"install the GPU's driver or use --device cpu."
         )
     return device

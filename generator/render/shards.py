@@ -23,8 +23,10 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 @dataclass(frozen=True)
 class Storage:
-    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar; None
-    writes one file per image."""
+    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all.
+
+    `tar_bytes`: the largest size of a tar; None writes one file per image.
+    """
 
     shard: tuple[int, int] | None = None
     tar_bytes: int | None = None

@@ -1,4 +1,5 @@
-"""Small real files, damaged: bytes cut, flipped and added; values of JSON, TOML and Parquet of other types, sizes and depths."""
+"""Small real files, damaged: bytes cut, flipped and added; values of JSON, TOML and Parquet of other types, sizes and
+depths."""
 
 import io
 import json
@@ -184,10 +185,17 @@ def _inner_json(table: pa.Table) -> st.SearchStrategy[pa.Table]:
 def _types(table: pa.Table) -> st.SearchStrategy[pa.Table]:
     n = len(table)
     columns = [
-        pa.array(range(n)), pa.nulls(n), pa.array([b"\xff"] * n, pa.binary()), pa.array([[]] * n, pa.list_(pa.int8())), pa.array([1e300] * n),
-        pa.array([{"a": None}] * n), pa.array(["x"] * n).dictionary_encode(), pa.array([b"\xff"] * n, pa.binary()).view(pa.string()),
-        pa.array([True] * n), pa.array([""] * n, pa.large_string()),
-    ]  # fmt: skip
+        pa.array(range(n)),
+        pa.nulls(n),
+        pa.array([b"\xff"] * n, pa.binary()),
+        pa.array([[]] * n, pa.list_(pa.int8())),
+        pa.array([1e300] * n),
+        pa.array([{"a": None}] * n),
+        pa.array(["x"] * n).dictionary_encode(),
+        pa.array([b"\xff"] * n, pa.binary()).view(pa.string()),
+        pa.array([True] * n),
+        pa.array([""] * n, pa.large_string()),
+    ]
     return st.builds(
         lambda name, column: _with(table, name, column), st.sampled_from(table.column_names), st.sampled_from(columns)
     )

@@ -50,8 +50,8 @@ Read = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Reader:
-    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made again, as
-    whoever sends a damaged file would."""
+    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made
+    again, as whoever sends a damaged file would."""
 
     files: tuple[str, ...]
     read: Read
@@ -209,22 +209,46 @@ def _items(name: str) -> Read:
 CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
 READERS: dict[str, Reader] = {
     "tables": Reader(
-        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)), _read_dataset, seal=True
+        ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)),
+        _read_dataset,
+        seal=True,
     ),
     "manifests": Reader(
-        ("world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json", "benchmarks/NAME/SHA256SUMS",
-         "benchmarks/NAME/verify.json"), _read_dataset
+        (
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+            "benchmarks/NAME/SHA256SUMS",
+            "benchmarks/NAME/verify.json",
+        ),
+        _read_dataset,
     ),
     "files of a component": Reader(
         ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"), _read_dataset, seal=True
     ),
     "plan": Reader(("world/plan.parquet",), _read_plan),
     "judge": Reader(
-        ("world/scenes.parquet", "world/plan.parquet", "world/vocabulary.toml", "benchmarks/NAME/holdout.json",
-         *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES), "world/images/000001.png"), _judge, seal=True
+        (
+            "world/scenes.parquet",
+            "world/plan.parquet",
+            "world/vocabulary.toml",
+            "benchmarks/NAME/holdout.json",
+            *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES),
+            "world/images/000001.png",
+        ),
+        _judge,
+        seal=True,
     ),
     "judge, indices": Reader(
-        ("dataset.json", "README.md", "croissant.json", "world/manifest.json", "world/SHA256SUMS", "benchmarks/NAME/manifest.json"), _judge
+        (
+            "dataset.json",
+            "README.md",
+            "croissant.json",
+            "world/manifest.json",
+            "world/SHA256SUMS",
+            "benchmarks/NAME/manifest.json",
+        ),
+        _judge,
     ),
     "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
@@ -258,7 +282,7 @@ READERS: dict[str, Reader] = {
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
-}  # fmt: skip
+}
 
 
 def make_files(folder: Path) -> None:

@@ -64,7 +64,9 @@ class Made:
 
 def make_paper(paper: Paper, given: Given) -> Made:
     """The tables and figures of a paper. Tables without a line are left out."""
-    tables, figures, lacking = {}, {}, []
+    tables: dict[str, Table] = {}
+    figures: dict[str, bytes] = {}
+    lacking: list[str] = []
     for each in paper.tables:
         table = replace(each.make(given), name=f"Table {each.number}", title=each.title)
         if table.lines:
@@ -119,14 +121,15 @@ def load(count: str) -> Statistic:
     """The skill load of a count (COMPASS, equation 4) on the items of these labels."""
 
     def of_count(label: Label, labels: Labels) -> Cell:
-        row, entry = label.find(labels)
-        if row is None:
+        found, entry = label.find(labels)
+        if found is None:
             return Cell(reason=label.why_missing(labels))
-        names: Any = ("split", "level", "skill")
+        row: Any = found
+        names = ("split", "level", "skill")
         fit = next(fit for fit in entry["fits"] if all(fit[name] == row[name] for name in names))
         if count not in fit["coefficients"]:
             return Cell(reason=fit["reason"] or "this count does not vary", of=entry)
-        sizes: Any = (*_SIZES, "ties")
+        sizes = (*_SIZES, "ties")
         return load_cell({**{name: row[name] for name in sizes}, "chance": None, **fit["coefficients"][count]}, entry)
 
     return of_count
@@ -139,16 +142,11 @@ def minus(first: Labels, second: Labels) -> Statistic:
         (a, entry), (b, _) = (label.find({**labels, **each}) for each in (first, second))
         if a is None or b is None or a["value"] is None or b["value"] is None:
             return result(label, {**labels, **(first if a is None or a["value"] is None else second)})
-        kept: Any = ("protocol", "items", "clusters", "ties", "unscored")
+        kept = ("protocol", "items", "clusters", "ties", "unscored")
         chance = None if a["chance"] is None or b["chance"] is None else a["chance"] - b["chance"]
-        numbers: Any = {
-            "unit": "difference",
-            "value": a["value"] - b["value"],
-            "chance": chance,
-            "sd": None,
-            "low": None,
-        }
-        return result_cell({**{name: a[name] for name in kept}, **numbers}, entry)
+        both: Any = {name: value for name, value in a.items() if name in kept}
+        both |= {"unit": "difference", "value": a["value"] - b["value"], "chance": chance, "sd": None, "low": None}
+        return result_cell(both, entry)
 
     return of_both
 

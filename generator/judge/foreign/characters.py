@@ -1,23 +1,37 @@
-"""Characters that make two labels look equal and differ: invisible ones, look-alikes, and several ways to write one letter."""
+"""Characters that make two labels look equal and differ: invisible ones, look-alikes, and several ways to write one
+letter."""
 
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator
 
 from generator.judge.findings import Finding, finding
-from generator.judge.foreign.task import Task
+from generator.judge.foreign.tables import Task
 
 _KEPT = "\t\n\r"
 _INVISIBLE = {"Cf", "Co", "Cs", "Cn", "Cc"}  # format, private, surrogate, unassigned and control characters
 # Ranges of letters, marks and signs that are drawn as nothing (Unicode's Default_Ignorable_Code_Point, and blanks).
 _DRAWN_AS_NOTHING = (
-    (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164),
-    (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF),
-)  # fmt: skip
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+)
 # Latin letters that no orthography of labels needs and that look like others: phonetic ones, dotless i and j.
 _PHONETIC = (
-    (0x0131, 0x0131), (0x0237, 0x0237), (0x0250, 0x02AF), (0x1D00, 0x1DBF), (0x2C60, 0x2C7F), (0xA720, 0xA7FF), (0xAB30, 0xAB6F),
-)  # fmt: skip
+    (0x0131, 0x0131),
+    (0x0237, 0x0237),
+    (0x0250, 0x02AF),
+    (0x1D00, 0x1DBF),
+    (0x2C60, 0x2C7F),
+    (0xA720, 0xA7FF),
+    (0xAB30, 0xAB6F),
+)
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"})
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\u00b4`"), "'")
 

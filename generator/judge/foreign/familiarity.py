@@ -8,7 +8,7 @@ import numpy as np
 
 from generator.judge.findings import Finding, finding
 from generator.judge.foreign.labels import arrangement, attributes
-from generator.judge.foreign.task import Task, first_rows
+from generator.judge.foreign.tables import Task, first_rows
 from generator.judge.meaning import Meaning, Thing
 
 Binding = tuple[str, str, str]
@@ -67,15 +67,17 @@ class Familiarity:
                     if counts[label] != counts[negative]:
                         yield finding(
                             "asymmetric familiarity",
-                            f"{task.quoted(label, row)} has {counts[label]} {name} that training never shows, its negative "
+                            f"{task.quoted(label, row)} has {counts[label]} {name} that training never shows, "
+                            "its negative "
                             f'"{task.words[negative]}" {counts[negative]}',
                         )
 
     def table(self, kind: str) -> list[dict[str, Any]]:
-        """Numbers of rows by how many of their bindings of a kind training never shows: one entry per split, no split, all.
+        """Numbers of rows by how many of their bindings of a kind training never shows: one entry per split, no split,
+        all.
 
-        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` and so on count those of them whose swap (the values of
-        their two objects exchanged) has another number. Rows without such a binding are not counted.
+        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` and so on count those of them whose swap (the
+        values of their two objects exchanged) has another number. Rows without such a binding are not counted.
         """
         task = self.task
         states = self._states(kind)[task.label]
@@ -106,7 +108,7 @@ class Familiarity:
         return self._known_states[kind]
 
     def _state(self, label: int, kind: str) -> tuple[int, int]:
-        """0 seen, 1 partial, 2 unseen, -1 no binding; and 1 if the swap is unequal, 0 if equal, -1 if there is no swap."""
+        """0 seen, 1 partial, 2 unseen, -1 no binding; and 1 if the swap is unequal, 0 if equal, -1 without a swap."""
         own = [pair for pair in self.of[label] if pair[0] == kind]
         if not own:
             return -1, -1

@@ -15,9 +15,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, check_file, read_text
 from generator.judge.foreign.characters import normal
-from generator.judge.foreign.column_roles import Columns, choose_columns
-from generator.judge.foreign.label_tables import SplitRoles, listed_task, table_task
-from generator.judge.foreign.task import Task
+from generator.judge.foreign.tables import Columns, SplitRoles, Task, choose_columns, listed_task, table_task
 
 _MOST_HEADER = 1 << 20
 _SHAPE = 'a list of rows, or labels by split such as {"train": ["red cube"], "test": [...]}, or several such by task'
@@ -136,7 +134,8 @@ def _table(rows: list[dict[str, Any]], named: Sequence[tuple[str, str]], path: P
 def _cell(value: Any, name: str, path: Path) -> str | None:
     if isinstance(value, list | dict):
         raise UserError(
-            f"{path}: expected a text in the field '{name}', got {json.dumps(value)[:60]}; write one label a field, several "
+            f"{path}: expected a text in the field '{name}', got {json.dumps(value)[:60]}; write one label a "
+            "field, several "
             f"negatives as several fields."
         )
     return None if value is None or value == "" else str(value)

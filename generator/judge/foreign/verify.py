@@ -8,15 +8,18 @@ import numpy as np
 
 from generator.judge.findings import Findings
 from generator.judge.foreign.characters import character_findings
-from generator.judge.foreign.column_roles import parse_columns
+from generator.judge.foreign.checks import (
+    arrangement_leaks,
+    exposed_bindings,
+    image_leaks,
+    shared_groups,
+    shortcut_findings,
+    true_negatives,
+)
 from generator.judge.foreign.familiarity import Familiarity
-from generator.judge.foreign.label_tables import SplitRoles
-from generator.judge.foreign.leaks import arrangement_leaks, exposed_bindings, image_leaks, shared_groups
-from generator.judge.foreign.negatives import true_negatives
-from generator.judge.foreign.positional_shortcuts import shortcut_findings
+from generator.judge.foreign.labels import CONVERSE
 from generator.judge.foreign.reader import read_tasks
-from generator.judge.foreign.relations import CONVERSE
-from generator.judge.foreign.task import Task
+from generator.judge.foreign.tables import SplitRoles, Task, parse_columns
 
 
 def verify_splits(
@@ -24,9 +27,10 @@ def verify_splits(
 ) -> dict[str, dict[str, Any]]:
     """Judge a file of labels; returns the results by task.
 
-    A result has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty of each fault), `faults`
-    (numbers by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split), `familiarity` (by attribute kind, one row
-    per split) and `places` (every value tested for its place). Raises UserError if the file cannot be judged.
+    A result has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty of each fault),
+    `faults` (numbers by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split), `familiarity` (by
+    attribute kind, one row per split) and `places` (every value tested for its place). Raises UserError if the file
+    cannot be judged.
     """
     return {each.name: judge(each) for each in read_tasks(path, parse_columns(columns), task, roles or SplitRoles())}
 
@@ -69,16 +73,26 @@ def _notes(task: Task, familiarity: Familiarity, kinds: list[str]) -> Iterator[s
     if unknown:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
-        yield f"There is one split ({task.splits[0]}), so that nothing can be shared between splits; name its column with --columns split=COLUMN."
+        yield (
+            f"There is one split ({task.splits[0]}), so that nothing can be shared between splits; name its column "
+            "with --columns split=COLUMN."
+        )
     elif not familiarity.known:
-        yield f"No split trains (there are {', '.join(task.splits)}), so that familiarity is not judged; name it with --train."
+        yield (
+            f"No split trains (there are {', '.join(task.splits)}), so that familiarity is not judged; name it with "
+            "--train."
+        )
     n, example = shared_groups(task)
     if n:
-        yield f"{n:,} groups of the same objects and values are paired otherwise in another split, such as {example}: they are no independent facts."
+        yield (
+            f"{n:,} groups of the same objects and values are paired otherwise in another split, such as {example}: "
+            "they are no independent facts."
+        )
     for kind in kinds:
         for split, rows, first in familiarity.unequal_swaps(kind):
             yield (
-                f"{split}: asked against a caption with its {kind}s exchanged, {rows:,} rows would not be equally familiar "
+                f"{split}: asked against a caption with its {kind}s exchanged, {rows:,} rows would not be "
+                "equally familiar "
                 f"(another number of bindings that training never shows), the first {first}."
             )
 
@@ -99,4 +113,7 @@ def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
     if task.negatives.size:
         proven.append("no negative is true" + (" or differs from its label in familiarity" if known else ""))
     rows, arrangements = data["rows"], data["arrangements"]
-    return f"clean: {rows:,} rows ({arrangements:,} arrangements) in {len(task.splits)} split{'s' * (len(task.splits) > 1)}: {'; '.join(proven) or 'nothing to compare'}."
+    return (
+        f"clean: {rows:,} rows ({arrangements:,} arrangements) in {len(task.splits)} "
+        f"split{'s' * (len(task.splits) > 1)}: {'; '.join(proven) or 'nothing to compare'}."
+    )

@@ -2,11 +2,12 @@
 
 Each line on stdin is a request in JSON; a line of JSON answers it:
 
-- {"read": file, "facing", "up", "out": npz}: reads a mesh file, cleans the mesh, writes it; answers {"mended": [sentences]}
+- {"read": file, "facing", "up", "out": npz}: reads a mesh file, cleans the mesh, writes it; answers {"mended":
+  [sentences]}
 - {"show": names, "assets", "side", "out": png}: draws meshes of an asset set from eight sides; answers {}
 
-A request that cannot be met is answered by {"refused": sentence}. Blender is loaded only for the files that it alone reads,
-and to draw.
+A request that cannot be met is answered by {"refused": sentence}. Blender is loaded only for the files that it alone
+reads, and to draw.
 """
 
 import json
@@ -66,8 +67,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def read_file(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Read all meshes of a file, joined where they stand in its scene, with z up.
 
-    Returns vertices float [n, 3], triangles int [m, 3], and a sentence for anything skipped that the user should know of.
-    Raises UserError where the file is not of the format of its suffix, or has no faces or more than MAX_FACES.
+    Returns vertices float [n, 3], triangles int [m, 3], and a sentence for anything skipped that the user should know
+    of. Raises UserError where the file is not of the format of its suffix, or has no faces or more than MAX_FACES.
     """
     suffix = path.suffix.lower()
     try:

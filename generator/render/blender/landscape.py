@@ -105,7 +105,9 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: 
 
 
 def _world_from_view(x: float, y: float) -> Matrix:
-    """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit direction to the camera."""
+    """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit direction to the
+    camera.
+    """
     return Matrix(((-y, -x, 0.0, 0.0), (x, -y, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
 
 
@@ -191,7 +193,9 @@ def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:
 
 
 def _profile(wall: WallSpec) -> list[tuple[float, float]]:
-    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to the wall, the wall."""
+    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to the wall, the
+    wall.
+    """
     bend = [step / _STEPS for step in range(_STEPS + 1)]
     curve = [(wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t) for t in bend]
     return [(-_SIDE / 2, 0.0), *curve, (wall.distance, wall.rise + wall.height)]

@@ -12,7 +12,8 @@ from generator.base.streams import Stream
 
 
 def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
-    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`) with its own normals, without material.
+    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`) with its own normals, without
+    material.
 
     No object uses it yet; the caller links or removes it. Raises UserError where the set has no such mesh.
     """
@@ -72,7 +73,8 @@ Vector = tuple[float, float, float]
 def revolved(
     profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tuple[float, float]] = ()
 ) -> PolygonMesh:
-    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the vertical axis, with a lid.
+    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the vertical axis, with a
+    lid.
 
     `lean` moves each ring aside by (x, y).
     """

@@ -1,4 +1,5 @@
-"""What the centre of each pixel shows: which object, at what depth, with what normal; and from that each object's boxes.
+"""What the centre of each pixel shows: which object, at what depth, with what normal; and from that each object's
+boxes.
 
 Rays are cast on the meshes that are rendered. The engine's own passes blend neighbouring surfaces at every edge, and
 differ between engines, qualities and devices.
@@ -92,7 +93,9 @@ def estimate_visibility(objects: Sequence[PosedMesh], size: tuple[int, int]) -> 
 
 
 def _estimate(i: int, objects: Sequence[PosedMesh], bounds: Sequence[_Bounds], size: tuple[int, int]) -> Visibility:
-    """Cast rays in a grid over the object's bounds; where one meets the object, ask the others whether they are nearer."""
+    """Cast rays in a grid over the object's bounds; where one meets the object, ask the others whether they are
+    nearer.
+    """
     box = amodal_box(bounds[i], size)
     if box[0] >= box[2] or box[1] >= box[3]:
         return Visibility(box, 0.0, 0.0)

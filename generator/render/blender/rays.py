@@ -1,8 +1,9 @@
 """Rays from the camera through points of the image: what they meet, how far away, and how the surface is turned there.
 
-`visibility.py` casts some hundred rays an object, `passes.py` one through every pixel; both ask the meshes here.
+`passes.py` casts some hundred rays an object before it is rendered, and one through every pixel for masks and depth.
 """
 
+import cmath
 import math
 from collections.abc import Callable, Mapping
 
@@ -38,8 +39,10 @@ class RayMesh:
         self._normals = _read(mesh.corner_normals, "vector", np.float32)[_read(triangles, "loops", np.int32)]
 
     def distances(self, origin: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """How far rays from `origin` [3] along `directions` [n, 3] go until they meet the mesh: float64 [n], to single
-        precision, in units of the mesh; infinite for a miss."""
+        """How far rays from `origin` [3] along `directions` [n, 3] go until they meet the mesh: float64 [n].
+
+        To single precision, in units of the mesh; infinite for a miss. Four fifths of the time of `hits`.
+        """
         cast, start = self.tree.ray_cast, Vector(origin)
         found = [cast(start, direction)[3] for direction in directions.tolist()]
         return np.array([math.inf if distance is None else distance for distance in found])
@@ -74,8 +77,8 @@ class PosedMesh:
     """A mesh where it stands in a scene, for rays from the scene's camera.
 
     `size` is the image's width and height in pixels. The mesh is scaled, turned about the vertical by `heading`
-    (radians, counter-clockwise seen from above), and moved to `position` (metres). Points of the image are float [n, 2],
-    column and row in pixels.
+    (radians, counter-clockwise seen from above), and moved to `position` (metres). Points of the image are float [n,
+    2], column and row in pixels.
     """
 
     def __init__(
@@ -108,8 +111,8 @@ class PosedMesh:
         return column, row
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        """Metres from the camera to the mesh along the rays through points of the image: float64 [n], to single precision;
-        infinite for a miss."""
+        """Metres from the camera to the mesh along the rays through points of the image: float64 [n], to single
+        precision; infinite for a miss."""
         return self._mesh.distances(self._origin, self._directions(points)) * self._scale
 
     def hits(self, points: np.ndarray) -> Hits:
@@ -159,8 +162,8 @@ class RayCaster:
 
 
 def amodal_box(bounds: tuple[float, float, float, float], size: tuple[int, int]) -> Box:
-    """Whole pixels left, top, right, bottom (the last two exclusive) around the bounds of an outline, clipped to an image
-    of that width and height; of no width or height where the outline lies outside.
+    """Whole pixels left, top, right, bottom (the last two exclusive) around the bounds of an outline, clipped to an
+    image of that width and height; of no width or height where the outline lies outside.
 
     >>> amodal_box((-3.2, 10.5, 20.0, 30.1), (64, 48))
     (0, 10, 20, 31)
@@ -200,36 +203,39 @@ _RINGS, _SPOKES = 6, 24
 def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> None:
     """Cast vertical rays over the declared discs of each unit mesh.
 
-    Raises UserError where a declared top is not the flat, highest part of the mesh, or where no part of the mesh touches
-    the ground within a declared foot.
+    Raises UserError where a declared top is not the flat, highest part of the mesh, or where no part of the mesh
+    touches the ground within a declared foot.
     """
     for name, declared in vocabulary.objects.items():
         mesh = meshes[name]
         if declared.top is not None:
             highest = float(mesh.vertices[:, 2].max())
-            heights = _heights(mesh, declared.top.radius, downwards=True)
+            heights = _heights(mesh, declared.top.radius, 10.0)
             if max(abs(height - declared.top.height) for height in (highest, *heights)) > _TOLERANCE:
                 raise UserError(
-                    f"objects.{name}.top: height = {declared.top.height} and radius = {declared.top.radius}, where the mesh "
-                    f"is {highest:.5f} high and within that radius as low as {min(heights):.5f}; declare the disc on which "
+                    f"objects.{name}.top: height = {declared.top.height} and radius = {declared.top.radius}, where the "
+                    "mesh "
+                    f"is {highest:.5f} high and within that radius as low as {min(heights):.5f}; declare the disc on "
+                    "which "
                     f"it is flat, or no top."
                 )
-        if declared.foot is not None and min(_heights(mesh, declared.foot, downwards=False)) > 10 * _TOLERANCE:
+        if declared.foot is not None and min(_heights(mesh, declared.foot, -10.0)) > 10 * _TOLERANCE:
             raise UserError(
-                f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within that radius of its axis; "
+                f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within that radius of its "
+                "axis; "
                 f"declare a larger one, or no foot."
             )
 
 
-def _heights(mesh: RayMesh, radius: float, downwards: bool) -> list[float]:
-    """Heights at which vertical rays over a disc about the axis meet a mesh; -10 or 10, beyond it, for a miss."""
-    start, direction = (10.0, Vector((0.0, 0.0, -1.0))) if downwards else (-10.0, Vector((0.0, 0.0, 1.0)))
-    found = []
-    for ring in range(_RINGS + 1):
-        for spoke in range(_SPOKES):
-            angle, distance = 2 * math.pi * spoke / _SPOKES, radius * ring / _RINGS
-            place = mesh.tree.ray_cast(
-                Vector((distance * math.cos(angle), distance * math.sin(angle), start)), direction
-            )[0]
-            found.append(-start if place is None else place.z)
-    return found
+def _heights(mesh: RayMesh, radius: float, start: float) -> list[float]:
+    """Heights at which vertical rays from the height `start` over a disc about the axis meet a mesh; -start for a
+    miss.
+    """
+    way = Vector((0.0, 0.0, -math.copysign(1, start)))
+    places = [
+        cmath.rect(radius * ring / _RINGS, 2 * math.pi * spoke / _SPOKES)
+        for ring in range(_RINGS + 1)
+        for spoke in range(_SPOKES)
+    ]
+    found = [mesh.tree.ray_cast(Vector((place.real, place.imag, start)), way)[0] for place in places]
+    return [-start if hit is None else hit.z for hit in found]

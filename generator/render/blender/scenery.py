@@ -1,4 +1,6 @@
-"""Builds the props of a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the origin."""
+"""Builds the props of a landscape, such as rocks, plants and crates: each about 1 metre high, standing at the
+origin.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -148,7 +150,9 @@ _STRIP = (0.85, 0.95, 1.0)
 def build_room(
     room: RoomSpec, behind: float, stream: Stream
 ) -> Iterator[tuple[PolygonMesh, tuple[float, float, float]]]:
-    """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind` it."""
+    """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind`
+    it.
+    """
     dark, light = (color_of(color) for color in room.colors)
     half, height = room.breadth / 2, room.height
     length = room.distance + behind

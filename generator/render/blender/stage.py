@@ -93,8 +93,8 @@ class Stage:
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
         """The image of the posed scene, RGB.
 
-        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is the
-        path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
+        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is
+        the path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
         """
         rim = self._rim
         wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes]
@@ -118,7 +118,9 @@ class Stage:
             self._canvas.add_part(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
-        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has taken."""
+        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has
+        taken.
+        """
         if not self._primed:
             set_samples(self._scene, self._quality.samples)
             self._shoot(draft, (0, 0, 4, 4))
@@ -158,7 +160,9 @@ def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
 
 
 def world_from_camera(position: Point, target: Point) -> Matrix:
-    """The 4x4 matrix of what stands at `position` and looks at `target` (metres): columns right, up, backward, position."""
+    """The 4x4 matrix of what stands at `position` and looks at `target` (metres): columns right, up, backward,
+    position.
+    """
     right, up, back = axes(position, target)
     return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
 

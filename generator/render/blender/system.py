@@ -1,4 +1,7 @@
-"""What Blender finds on this machine; run as a process, it prints the devices as a line of JSON. Imports bpy when asked."""
+"""What Blender finds on this machine; run as a process, it prints the devices as a line of JSON.
+
+Imports bpy when asked.
+"""
 
 import json
 import os

@@ -17,7 +17,8 @@ _OCTAVES = 5
 
 
 class Terrain:
-    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera looks.
+    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera
+    looks.
 
     `distance` is that of the camera from the origin, metres.
     """

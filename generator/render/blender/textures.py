@@ -65,7 +65,10 @@ class Nodes:
         return node.outputs[0]
 
     def mix(self, share: object, under: object, over: object, how: str = "MIX") -> Socket:
-        """Blend colour `over` onto colour `under` by a share 0..1, in Blender's mode `how`. Colours are sockets or RGB."""
+        """Blend colour `over` onto colour `under` by a share 0..1, in Blender's mode `how`.
+
+        Colours are sockets or RGB.
+        """
         node = self.add("Mix")
         node.data_type, node.blend_type = "RGBA", how
         for target, value in zip((node.inputs[0], node.inputs[6], node.inputs[7]), (share, under, over), strict=True):

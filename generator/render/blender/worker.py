@@ -1,9 +1,9 @@
 """A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final" where
-another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input, so it
-outlives its parent by one image at most.
+planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final"
+where another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input,
+so it outlives its parent by one image at most.
 """
 
 import errno
@@ -62,8 +62,8 @@ class Renderer:
     def render(self, planned: Planned) -> dict[str, Any]:
         """Place and render a scene and write its files, each whole or not at all.
 
-        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path. Raises
-        UserError where no placement shows every object.
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path.
+        Raises UserError where no placement shows every object.
         """
         scene, visibility = self._place(planned)
         files = self._write(planned.scene_id, scene, [each.amodal_box for each in visibility])

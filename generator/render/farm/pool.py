@@ -34,8 +34,8 @@ class Farm:
         """Render `number` scenes; yields one answer per scene, in the order in which they finish.
 
         `setup` is what each process is sent first (run.worker_setup). An answer is {"scene": record} or {"scene_id",
-        "cluster_id", "twin_of", "failed": reason}. Raises UserError if nothing can be rendered at all, as when Blender does
-        not load or the disk is full.
+        "cluster_id", "twin_of", "failed": reason}. Raises UserError if nothing can be rendered at all, as when Blender
+        does not load or the disk is full.
         """
         workers, limits = min(self.workers, number), limits or Limits()
         if self.ray and workers:
@@ -48,7 +48,9 @@ class Farm:
 
 
 def cores_of_workers(workers: int) -> list[list[int]]:
-    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread on every core it sees."""
+    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread on every core it
+    sees.
+    """
     cores = sorted(os.sched_getaffinity(0))
     return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
 
@@ -59,7 +61,9 @@ class _Worker(Protocol):
 
 
 def _answers(jobs: Iterable[Planned], workers: Sequence[_Worker]) -> Iterator[Answer]:
-    """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are needed."""
+    """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are
+    needed.
+    """
     rest, idle = iter(jobs), SimpleQueue[_Worker]()
     for worker in workers:
         idle.put(worker)

@@ -20,8 +20,8 @@ Answer = dict[str, Any]
 class Limits:
     """Limits of a render process.
 
-    `timeout`: seconds after which a process without an answer counts as hung. `scenes`: how many it renders before a new
-    process replaces it, because Blender's memory grows.
+    `timeout`: seconds after which a process without an answer counts as hung. `scenes`: how many it renders before a
+    new process replaces it, because Blender's memory grows.
     """
 
     timeout: float = 600.0
@@ -31,7 +31,8 @@ class Limits:
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process that fails a scene, crashes or hangs is replaced. `setup`: what a process is sent first (run.worker_setup).
+    A process that fails a scene, crashes or hangs is replaced. `setup`: what a process is sent first
+    (run.worker_setup).
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], limits: Limits):
@@ -42,8 +43,8 @@ class Worker:
     def render(self, job: Planned) -> Answer:
         """The answer for a scene: {"scene": record}, or that of `given_up` after a second failure.
 
-        A process that was killed from outside is forgiven more often: it may be no fault of the scene. Raises UserError if
-        nothing can be rendered at all, as when Blender does not load or the disk is full.
+        A process that was killed from outside is forgiven more often: it may be no fault of the scene. Raises UserError
+        if nothing can be rendered at all, as when Blender does not load or the disk is full.
         """
         tries: Counter[bool] = Counter()
         while True:

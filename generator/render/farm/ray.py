@@ -36,7 +36,10 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 class RayWorker:
-    """Renders scenes on one core of a cluster, and writes their files here. A node that is lost is replaced by another."""
+    """Renders scenes on one core of a cluster, and writes their files here.
+
+    A node that is lost is replaced by another.
+    """
 
     def __init__(self, setup: dict[str, Any], limits: Limits):
         self._folder = Path(setup["folder"])
@@ -107,7 +110,9 @@ def _last_line(error: Exception) -> str:
 
 
 def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor uses, if any is free: the denoiser starts a thread on every core it sees."""
+    """A core of this node that no other actor uses, if any is free: the denoiser starts a thread on every core it
+    sees.
+    """
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         with suppress(Timeout):

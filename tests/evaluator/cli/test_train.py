@@ -2,21 +2,16 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluator.training import finetune, labclip, scratch
-from evaluator.training.data import read_training_data
-from evaluator.training.presets import PRESETS
-from evaluator.training.recipe import Recipe
-from generator.base.commands import Bar
+from evaluator.training import session
+from evaluator.training.methods import METHODS, Labclip, Method, Scratch
+from evaluator.training.source import read_training_data
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
 
@@ -30,9 +25,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
         asked.append(arguments)
         return {"losses": [3.5]}
 
-    monkeypatch.setattr(scratch, "train_scratch", train)
-    monkeypatch.setattr(labclip, "train_labclip", train)
-    monkeypatch.setattr(finetune, "finetune", train)
+    monkeypatch.setattr(session, "train", train)
     return asked
 
 
@@ -41,16 +34,27 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     assert done.exit_code == 0, done.stderr
-    ((source, recipe, out, device, progress, *network),) = trained
-    expected = Recipe(
-        epochs=1, seed=4, texts="graded", negatives="", positives="swap,replace", batch=8, rate=0.5, images_per_class=3
-    )
-    assert (recipe, out, device) == (expected, tmp_path / "m", None)
+    ((recipe, source, out, model, device, *_),) = trained
+    kinds = {"texts": "graded", "negatives": "none", "positives": "swap,replace"}
+    numbers = {"epochs": 1, "seed": 4, "batch": 8, "rate": 0.5, "images_per_class": 3}
+    assert recipe == Scratch(**kinds, **numbers, architecture="dual-vit", size="small")
+    assert (out, model, device) == (tmp_path / "m", "", None)
     assert source.record["name"]
-    assert network == ["dual-vit", "small", ()]
-    assert isinstance(progress, Bar)
     assert done.stdout == f"{tmp_path / 'm'}\n"
     assert f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}" in done.stderr
+    done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
+    assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
+    assert trained[1][0] == Scratch()
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+def test_a_command_has_the_options_of_its_method(method: type[Method]) -> None:
+    known = {each.name for each in fields(method)}
+    assert set(method.options) <= known
+    shown = score_command("train", method.name, "--help").stdout
+    for name in method.options:
+        assert f"--{name.replace('_', '-')}" in shown
+    assert ("--preset" in shown) is method.further
 
 
 def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
@@ -58,20 +62,18 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
 ) -> None:
     done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "m", "--batch", "8")
     assert done.exit_code == 0, done.stderr
-    assert (
-        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Chosen here: images per class, "
-        "positives. Given by you: batch.\n" in done.stderr
-    )
-    assert trained[0][0] == "open_clip:a@b"
-    assert trained[0][2] == Recipe(**{**PRESETS["labclip-pug"].recipe.__dict__, "batch": 8})
+    said = "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Given by you: batch.\n"
+    assert said in done.stderr
+    assert trained[0][0] == Labclip(epochs=50, batch=8, rate=1e-2)
+    assert trained[0][3] == "open_clip:a@b"
 
 
 def test_the_record_says_where_each_hyperparameter_comes_from(
     drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    given = ("--epochs", "1", "--batch", "32", "--device", "cpu", "--lora", "none", "--negative-weight", "0.5")
-    done = score_command("train", "finetune", base, drawn, "--out", tmp_path / "m", *given, "--search", "rate=1e-6")
+    given = (*SHORT_TRAINING, "--lora", "none", "--negative-weight", "0.5", "--rate", "1e-6")
+    done = score_command("train", "finetune", base, drawn, "--out", tmp_path / "m", *given)
     assert done.exit_code == 0, done.stderr
     assert json.loads((tmp_path / "m" / "jackalope.json").read_text())["origin"] == {
         "preset": "bindsplit2026",
@@ -80,53 +82,6 @@ def test_the_record_says_where_each_hyperparameter_comes_from(
         "chosen": ["decay", "images_per_class", "positives"],
         "given": ["batch", "epochs", "lora", "negative_weight", "rate"],
     }
-
-
-def test_several_weights_train_one_model_each(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    preset = ("--preset", "hard-positives2024", "--negative-weight", "0,0.25,1")
-    done = score_command("train", "finetune", "open_clip:a@b", drawn, "--out", tmp_path / "m", *preset)
-    assert done.exit_code == 0, done.stderr
-    assert [each[2].negative_weight for each in trained] == [0, 0.25, 1]
-    assert [each[3].name for each in trained] == ["negatives-0", "negatives-0.25", "negatives-1"]
-    assert {each[2].positive_loss for each in trained} == {"analogy"}
-    control = ("--negatives", "none", "--positives", "none", "--gradient-checkpointing")
-    done = score_command("train", "finetune", "open_clip:a@b", drawn, "--out", tmp_path / "m", *control)
-    assert done.exit_code == 0, done.stderr
-    assert (trained[-1][2].negatives, trained[-1][2].positives, trained[-1][3]) == ("", "", tmp_path / "m")
-    assert trained[-1][5:7] == (None, True)
-
-
-@pytest.mark.full
-def test_weights_that_are_finished_when_a_command_is_stopped_are_not_trained_again(
-    drawn: Path, tmp_path: Path, little: None
-) -> None:
-    """Ended by SIGTERM while the second of three trains."""
-    base, out = tmp_path / "base", tmp_path / "m"
-    few = ("--batch", "16", "--device", "cpu", "--precision", "float32")
-    assert score_command("train", "scratch", drawn, "--out", base, "--epochs", "1", *few).exit_code == 0
-    given = ("train", "finetune", f"jackalope:{base}", drawn, "--epochs", "4", *few, "--negative-weight")
-    command = [sys.executable, "-c", "from evaluator.cli.main import main; main()", *map(str, given), "0,0.5,1"]
-    stopped = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    while not (out / ".negatives-0.5.training").exists():
-        assert stopped.poll() is None, stopped.communicate()[0]
-        time.sleep(0.01)
-    stopped.terminate()
-    stopped.communicate()
-    assert stopped.returncode == -signal.SIGTERM
-    assert not (out / "negatives-0.5").exists()
-    first = {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()}
-    done = score_command(*given, "0,0.5,1", "--out", out)
-    assert done.exit_code == 0, done.stderr
-    assert f"{out / 'negatives-0'} is finished: it holds the result of this training." in done.stderr
-    assert "Continuing after step " in done.stderr
-    assert {path.name: path.stat().st_mtime_ns for path in (out / "negatives-0").iterdir()} == first
-    assert score_command(*given, "0.5", "--out", tmp_path / "alone").exit_code == 0
-    for name in ("open_clip_model.safetensors", "jackalope.json"):
-        assert (out / "negatives-0.5" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
-    assert json.loads((out / "negatives-1" / "jackalope.json").read_text())["recipe"]["negative_weight"] == 1
-    other = score_command(*given, "0", "--rate", "1", "--out", out / "negatives-0")
-    assert other.exit_code == 2
-    assert "negatives-0 is not empty; choose another --out." in other.stderr
 
 
 def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
@@ -192,7 +147,7 @@ def test_options_that_a_corpus_cannot_have_are_refused(
     )
     assert not trained
     assert score_command(*scratch, "--architecture", "diffusion").exit_code == 0
-    assert trained[0][1].negatives == ""
+    assert trained[0][0].negatives == "none"
 
 
 def test_what_comes_next_names_the_benchmark(trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path) -> None:
@@ -261,19 +216,14 @@ def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, l
     assert {row["split"] for row in rows if row["metric"] == "GZSL"} == {"id_val", "id_test", "ood_val", "ood_test"}
 
 
-def test_the_result_for_machines_has_the_losses(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
-    assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
-    assert trained[0][1] == Recipe()
-
-
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "m")
     assert_one_sentence(score_command("train", "scratch", drawn, *out, "--benchmark", "nope"), "nope")
     finetuned = ("train", "finetune", "blind:length", drawn, *out)
-    assert_one_sentence(score_command(*finetuned, "--negative-weight", "a"), "Expected --negative-weight to be numbers")
+    assert score_command(*finetuned, "--negative-weight", "nan").exit_code == 2
     assert_one_sentence(
-        score_command(*finetuned, "--lora", "x"), "Expected --lora to be rank/alpha such as 16/32, got 'x'"
+        score_command(*finetuned, "--lora", "x"),
+        "Expected --lora to be rank/alpha such as 16/32, both above 0, got 'x'",
     )
     assert_one_sentence(score_command(*finetuned, "--preset", "x"), "Unknown preset 'x' of `score train finetune`")
     done = score_command("train", "finetune", "open_clip:nope", tmp_path / "no.jsonl", *out)

@@ -22,8 +22,8 @@ from evaluator.provenance.contamination import (
     training_said,
 )
 from evaluator.provenance.exposure import Exposure, scene_names
-from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import train_scratch
+from evaluator.training.methods import Scratch
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.describe.benchmark import describe
@@ -46,9 +46,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
         holdout = draw_block("3x3", vocabulary, 5)
         describe(root, dataset.world, holdout, OTHER, first_request(holdout))
-        recipe = Recipe(epochs=1, batch=24)
-        train_scratch(
-            benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), recipe, folder / "model", "cpu"
+        recipe = Scratch(epochs=1, batch=24)
+        train(
+            recipe, benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), folder / "model", device="cpu"
         )
 
     return once(tmp_path_factory, "two", make)
@@ -158,10 +158,8 @@ def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path
     describe(root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True))
     benchmark = Dataset.open(root).benchmark("exposed")
     for negatives in ("swap", ""):
-        recipe = Recipe(epochs=1, batch=24, negatives=negatives)
-        train_scratch(
-            benchmark_source(dataset.world, benchmark, recipe), recipe, tmp_path / f"model-{negatives}", "cpu"
-        )
+        recipe = Scratch(epochs=1, batch=24, negatives=negatives)
+        train(recipe, benchmark_source(dataset.world, benchmark, recipe), tmp_path / f"model-{negatives}", device="cpu")
         model = load_model(f"jackalope:{tmp_path / f'model-{negatives}'}", "cpu")
         training = training_of(model, dataset.world, benchmark, [])
         assert training["status"] == (CONTAMINATED if negatives else CLEAN)

@@ -12,10 +12,10 @@ from evaluator import evaluate
 from evaluator.cli.run import run
 from evaluator.protocols.records import split_of
 from evaluator.runs.tracking import TRACKERS, log_results
-from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import train_scratch
+from evaluator.training.contrastive import Towers
+from evaluator.training.methods import Scratch
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
-from evaluator.training.towers import Towers
 from generator.base.files import read_json
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -61,11 +61,11 @@ def test_a_training_that_goes_on_logs_each_step_once(
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    recipe = Recipe(epochs=3, batch=24, rate=1e-3)
+    recipe = Scratch(epochs=3, batch=24, rate=1e-3)
 
     def logged(name: str) -> dict[str, list[tuple[int, float]]]:
-        train_scratch(
-            benchmark_source(world, benchmark, recipe), recipe, tmp_path / name, "cpu", trackers=("tensorboard",)
+        train(
+            recipe, benchmark_source(world, benchmark, recipe), tmp_path / name, device="cpu", trackers=("tensorboard",)
         )
         events = EventAccumulator(str(tmp_path / f"{name}.tensorboard")).Reload()
         return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in events.Tags()["scalars"]}

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.training.data import TrainingData, read_training_data
+from evaluator.training.data import TrainingData
+from evaluator.training.source import read_training_data
 from generator.dataset.reader import Benchmark, World
 
 T = TypeVar("T")

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from evaluator.training import session
-from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import train_scratch
+from evaluator.training.fit import Checkpoint
+from evaluator.training.methods import Scratch
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
-QUICK = Recipe(epochs=3, batch=24, seed=0)
+QUICK = Scratch(epochs=3, batch=24, seed=0)
 
 
 class _StopError(Exception):
@@ -39,7 +39,7 @@ def _stopped(world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.
     with monkeypatch.context() as patched:
         patched.setattr(Checkpoint, "keep", stop)
         with pytest.raises(_StopError):
-            train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, out, "cpu")
+            train(QUICK, benchmark_source(world, benchmark, QUICK), out, device="cpu")
 
 
 def test_a_training_that_was_stopped_ends_in_the_same_model(
@@ -49,10 +49,10 @@ def test_a_training_that_was_stopped_ends_in_the_same_model(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    whole = train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "whole", "cpu")
+    whole = train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "whole", device="cpu")
     _stopped(world, benchmark, tmp_path / "model", monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name) == [".model.training"]
-    again = train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "model", "cpu")
+    again = train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "model", device="cpu")
     assert "Continuing after step 8 of 12." in caplog.text
     assert again == whole
     for name in ("open_clip_model.safetensors", "jackalope.json", "open_clip_config.json"):
@@ -66,14 +66,14 @@ def test_the_state_of_another_training_and_a_damaged_one_are_refused(
     _stopped(world, benchmark, tmp_path / "model", monkeypatch, epochs=1)
     path = tmp_path / ".model.training"
     state = path.read_bytes()
-    recipe = Recipe(epochs=3, batch=24, seed=1)
+    recipe = Scratch(epochs=3, batch=24, seed=1)
     with pytest.raises(UserError, match=r"\.model\.training is the state of another training .*choose another --out"):
-        train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "model", "cpu")
+        train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "model", device="cpu")
     assert path.read_bytes() == state
     for damaged in (b"", state[: len(state) // 2], b"\0" * len(state)):
         path.write_bytes(damaged)
         with pytest.raises(UserError, match=r"The state .* is damaged .*remove it to train anew"):
-            train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "model", "cpu")
+            train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "model", device="cpu")
 
 
 def test_two_trainings_into_one_folder_do_not_meet(
@@ -83,12 +83,12 @@ def test_two_trainings_into_one_folder_do_not_meet(
 
     def meanwhile(self: Checkpoint, *state: object) -> None:
         with pytest.raises(UserError, match="Another command is training into"):
-            train_scratch(benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "model", "cpu")
+            train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "model", device="cpu")
         keep(self, *state)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Checkpoint, "keep", meanwhile)
-    recipe = Recipe(epochs=1, batch=24)
-    train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "model", "cpu")
+    recipe = Scratch(epochs=1, batch=24)
+    train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "model", device="cpu")
     assert (tmp_path / "model" / "jackalope.json").exists()
 
 
@@ -122,7 +122,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
     writing: str,
 ) -> None:
     """The disk fills after the training began: after the first epoch, or before the model is written."""
-    train = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
+    command = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
     owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
     inner, calls = getattr(owner, name), []
 
@@ -135,17 +135,17 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
 
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, fill_first)
-        done = score_command(*train)
+        done = score_command(*command)
     assert done.exit_code == 2, done.output
     last = done.stderr.strip().splitlines()[-1]
     assert "no space is left there" in last
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
-    again = score_command(*train)
+    again = score_command(*command)
     assert again.exit_code == 0, again.output
     assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
-    recipe = Recipe(epochs=2)
-    train_scratch(benchmark_source(world, benchmark, recipe), recipe, tmp_path / "whole", "cpu")
+    recipe = Scratch(epochs=2)
+    train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "whole", device="cpu")
     name = "open_clip_model.safetensors"
     assert (disk / "model" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -9,9 +9,8 @@ import pytest
 from PIL import Image
 
 from evaluator.training.corpus import corpus_source
-from evaluator.training.facts import Facts
+from evaluator.training.data import Facts, Steps
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Steps
 from generator.base.errors import UserError
 
 PLAIN = Recipe(negatives="")
@@ -119,14 +118,14 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "Line 2 of .* is no JSON"),
-        ("[]", "Line 2 of .* lacks `image` or `caption`"),
-        ({"image": "b.jpg"}, "lacks `image` or `caption`"),
-        ({"image": "b.jpg", "caption": ""}, "lacks `image` or `caption`"),
-        ({**LINES[0], "text": "x"}, "has the unknown key 'text'"),
-        ({**LINES[0], "negatives": ["x"]}, "has negatives that are no lists of texts by kind"),
-        ({**LINES[0], "positives": {"swap": [1]}}, "has positives that are no lists of texts by kind"),
-        ({**LINES[0], "negatives": {"swop": ["x"]}}, "has negatives of the kind 'swop'; did you mean 'swap'"),
+        ("{", r"Line 2 of .* is no line of a corpus \(it: Invalid JSON"),
+        ("[]", "Line 2 of .* is no line of a corpus"),
+        ({"image": "b.jpg"}, "caption: Field required"),
+        ({"image": "b.jpg", "caption": ""}, "caption: String should have at least 1"),
+        ({**LINES[0], "text": "x"}, "text: Extra inputs are not permitted"),
+        ({**LINES[0], "negatives": ["x"]}, "negatives: Input should be"),
+        ({**LINES[0], "positives": {"swap": [1]}}, "positives.swap.0: Input should be a valid string"),
+        ({**LINES[0], "negatives": {"swop": ["x"]}}, "negatives.swop.*Input should be 'swap', 'replace'"),
         ({**LINES[0], "image": "../b.jpg"}, "which is no path within that folder"),
         ({**LINES[0], "image": "c.jpg"}, "which does not exist"),
     ],

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.training.data import TrainingData, default_kinds, read_training_data, says_where
+from evaluator.training.data import TrainingData
+from evaluator.training.source import default_kinds, read_training_data, says_where
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.generator.judge.datasets import Rows, edit

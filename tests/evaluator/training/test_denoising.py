@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training.data import TrainingData
+from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Step, Steps
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from tests.evaluator import diffusers_folders

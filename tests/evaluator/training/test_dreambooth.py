@@ -1,26 +1,19 @@
 """DreamBooth: from a pipeline to an ordinary member of its family."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
-import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training import new_diffusion
 from evaluator.training.corpus import corpus_source
-from evaluator.training.denoising import Denoising
-from evaluator.training.dreambooth import dreambooth, preset_of
-from evaluator.training.presets import PRESETS
-from evaluator.training.steps import Step
+from evaluator.training.presets import from_preset
+from evaluator.training.session import train
 from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import scored
-from tests.evaluator.training.test_new_diffusion import TINY
 
 
 @pytest.fixture
@@ -68,75 +61,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     assert moved == [text_encoder, False]
 
 
-@pytest.mark.full
-def test_a_search_scores_by_the_preset_of_the_base(
-    class_lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(diffusers_folders, "WORDS", [*diffusers_folders.WORDS, "purple", "pyramid"])
-    assert preset_of("diffusion:a/b@fixed,samples=2") == "@fixed,samples=2"
-    assert preset_of(f"jackalope:{tmp_path}@pearson2025") == "@pearson2025"
-    assert preset_of("diffusion:a/b") == "@fixed"
-    base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}@fixed,samples=2"
-    given = (
-        "train",
-        "dreambooth",
-        base,
-        class_lists,
-        "--benchmark",
-        "gzsl-single-b0",
-        "--steps",
-        "1",
-        "--device",
-        "cpu",
-    )
-    done = score_command(*given, "--search", "rate=1e-6,1e-3", "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.stderr
-    record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
-    assert [row["rate"] for row in record["search"]["candidates"]] == [1e-6, 1e-3]
-    run = json.loads((tmp_path / "out.search" / "rate-0.001.run" / "run.json").read_text())
-    assert run["info"]["preset"] == "fixed,samples=2"
-
-
 def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
-    recipe = PRESETS["pearson2025-dreambooth"].recipe
+    recipe = from_preset("dreambooth", {})[0]
     with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
-        dreambooth("blind:length", corpus_source(corpus, recipe), recipe, tmp_path / "out", "cpu")
-
-
-def test_a_search_is_scored_by_few_items(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the pool of retrieval, each of whose texts is a pass over each image."""
-    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
-    new = ("train", "scratch", drawn, "--architecture", "diffusion", "--epochs", "1", "--out", tmp_path / "new")
-    assert score_command(*new, "--device", "cpu").exit_code == 0
-    base = f"jackalope:{tmp_path / 'new'}@fixed,samples=1"
-    given = ("train", "dreambooth", base, drawn, "--steps", "1", "--device", "cpu", "--out", tmp_path / "m")
-    done = score_command(*given, "--search", "rate=1e-6,1e-5", "--protocol", "binary", "--limit", "2")
-    assert done.exit_code == 0, done.stderr
-    search = json.loads((tmp_path / "m" / "jackalope.json").read_text())["search"]
-    assert (search["protocols"], search["limit"], len(search["candidates"])) == (["binary"], 2, 2)
-    for run in (tmp_path / "m.search").glob("*.run"):
-        assert pq.read_metadata(run / "scores.parquet").num_rows <= 2 * 4
-
-
-def test_a_stopped_training_ends_in_the_same_model(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
-    recipe = replace(PRESETS["pearson2025-dreambooth"].recipe, steps=3, rate=1e-3)
-    base, source = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", corpus_source(corpus, recipe)
-    dreambooth(base, source, recipe, tmp_path / "whole", "cpu")
-    inner, calls = Denoising.loss, []
-
-    def stopped(self: Denoising, step: Step, number: int) -> torch.Tensor:
-        calls.append(number)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return inner(self, step, number)
-
-    monkeypatch.setattr(Denoising, "loss", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
-    dreambooth(base, source, recipe, tmp_path / "stopped", "cpu")
-    assert calls == [0, 1, 2, 1, 2]
-    one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
-    assert one.info["weights_sha256"] == other.info["weights_sha256"]
+        train(recipe, corpus_source(corpus, recipe), tmp_path / "out", "blind:length", "cpu")

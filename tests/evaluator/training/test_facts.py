@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from evaluator.training.data import TrainingData
-from evaluator.training.facts import ByWords, Facts
+from evaluator.training.data import Facts, TrainingData
 
 
 def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
@@ -18,4 +17,4 @@ def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
     data = TrainingData(texts, np.array([[0], [3]]), none, none, np.array([[0, 1], [3, -1]]), [], True)
     rows = np.arange(5)
     assert Facts(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
-    assert ByWords(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]
+    assert Facts(data, bags=True).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]

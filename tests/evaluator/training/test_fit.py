@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from evaluator.training.checkpoint import Checkpoint
 from evaluator.training.contrastive import Contrastive
-from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.fit import DivergedError, fit
+from evaluator.training.data import Steps, TrainingData
+from evaluator.training.fit import Checkpoint, DivergedError, fit
 from evaluator.training.recipe import Recipe
-from evaluator.training.steps import Steps
+from evaluator.training.source import read_training_data
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.training.conftest import Fixed
 

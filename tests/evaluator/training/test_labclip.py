@@ -10,9 +10,10 @@ import torch
 from torch import nn
 
 from evaluator.models.registry import load_model
-from evaluator.training.labclip import Alignment, text_head, train_labclip
-from evaluator.training.losses import contrastive
-from evaluator.training.presets import PRESETS
+from evaluator.training.contrastive import contrastive
+from evaluator.training.labclip import Alignment, text_head
+from evaluator.training.presets import from_preset
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
@@ -20,7 +21,7 @@ from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 
 TEXTS = ["a red cube and a blue cone", "a blue cube and a red cone", "a cube"]
-QUICK = replace(PRESETS["labclip-pug"].recipe, epochs=2, batch=32)
+QUICK = from_preset("labclip", {"epochs": 2, "batch": 32})[0]
 
 
 def _unit(seed: int, n: int, d: int) -> np.ndarray:
@@ -55,7 +56,7 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
 ) -> None:
     spec = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
     recipe = replace(QUICK, epochs=1, batch=96, rate=1e-2)
-    train_labclip(spec, benchmark_source(world, benchmark, recipe), recipe, tmp_path / "out", "cpu")
+    train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", spec, "cpu")
     before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
     heads = [text_head(each.network, "").detach().double() for each in (before, after)]  # type: ignore[union-attr]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
@@ -74,7 +75,7 @@ def test_the_result_is_the_model_with_its_texts_after_w(
     made: list[Alignment] = []
     give = Alignment.give_to
     monkeypatch.setattr(Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of)))
-    record = train_labclip(spec, benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu")
+    record = train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "out", spec, "cpu")
     assert record["losses"][1] < record["losses"][0]
     before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
     assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))  # type: ignore[union-attr]
@@ -89,7 +90,7 @@ def test_no_step_of_training_is_no_change(
     world: World, benchmark: Benchmark, tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     spec, recipe = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", replace(QUICK, rate=0.0)
-    train_labclip(spec, benchmark_source(world, benchmark, recipe), recipe, tmp_path / "out", "cpu")
+    train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", spec, "cpu")
     before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
     assert after.encode_texts(TEXTS) == pytest.approx(before.encode_texts(TEXTS), abs=1e-6)  # type: ignore[union-attr]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck
 
-from evaluator.training.losses import contrastive, hard_negative, hard_positive
+from evaluator.training.contrastive import contrastive, hard_negative, hard_positive
 
 N, ADDED = 4, 3
 

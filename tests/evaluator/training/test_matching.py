@@ -13,23 +13,18 @@ import torch
 from PIL import Image
 
 from evaluator.models.registry import load_model
-from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.finetune import finetune
-from evaluator.training.fit import fit
-from evaluator.training.lora import Lora
+from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.matching import Matching
-from evaluator.training.presets import PRESETS
+from evaluator.training.methods import Finetune, Scratch
 from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import train_scratch
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
-from evaluator.training.steps import Step, Steps
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_vilt, scored
 
-QUICK = Recipe(epochs=1, batch=24, rate=1e-3, warmup=0.0, decay=0.0)
+QUICK = Finetune(epochs=1, batch=24, rate=1e-3, warmup=0.0, decay=0.0)
 
 
 class Table(torch.nn.Module):
@@ -119,52 +114,20 @@ def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingD
     assert again.tolist() == drawn[2]
 
 
-def test_an_image_of_which_all_captions_are_true_has_no_other() -> None:
-    data, model = _toy()
-    true = np.tile(np.arange(4), (4, 1))
-    assert len(Matching(model, replace(data, true=true), Recipe()).pairs(STEP, 0)[1]) == 4 + 3
-
-
-def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
-    kinds = ("plain", "relations", "graded", "synonyms")
-    data = read_training_data(world, benchmark, kinds, ("swap", "replace", "flip", "neg"), ("swap",), True)
-    numbered = replace(
-        data,
-        images=[
-            (SimpleNamespace(image=lambda _, i=i: Image.new("RGB", (1, 1), (i, 0, 0))), name)  # type: ignore[misc]
-            for i, name in enumerate(data.scenes)
-        ],
-    )
-    model, recipe = Table(len(data), list(data.texts)), replace(QUICK, epochs=10)
-    fit(Matching(model, numbered, recipe), numbered, recipe, Checkpoint(tmp_path / "state", {}))
-    assert benchmark.holdout is not None
-    held = {tuple(binding) for binding in benchmark.holdout["bindings"]}
-    objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
-    shown = {
-        (dict(thing["attributes"])["color"], thing["category"])
-        for image, _ in model.asked for thing in objects[data.scenes[image]]
-    }  # fmt: skip
-    said = {text for _, text in model.asked}
-    assert shown
-    assert not shown & held
-    assert len(said) > 500
-    assert not [text for text in said if any(f"{value} {thing}" in text for value, thing in held)]
-
-
 @pytest.fixture
 def vilt(tmp_path: Path) -> str:
     """A tiny ViLT that reads all words as unknown ones, and 60 of them."""
     return f"vilt:{make_vilt(tmp_path / 'vilt', max_position_embeddings=60)}"
 
 
-@pytest.mark.parametrize("lora", [None, Lora(2, 4)])
+@pytest.mark.parametrize("lora", [None, "2/4"])
 def test_vilt_is_trained_whole_and_by_lora(
-    world: World, benchmark: Benchmark, vilt: str, tmp_path: Path, lora: Lora | None
+    world: World, benchmark: Benchmark, vilt: str, tmp_path: Path, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
-    recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap")
-    record = finetune(vilt, benchmark_source(world, benchmark, recipe), recipe, tmp_path / "out", "cpu", lora)
+    recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap", lora=lora or "none")
+    record = train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", vilt, "cpu")
     assert record["losses"][1] < record["losses"][0]
     assert record["base"]["weights_sha256"] == load_model(vilt, "cpu").info["weights_sha256"]
     before, after, plain = (
@@ -183,15 +146,15 @@ def test_vilt_is_trained_whole_and_by_lora(
 def test_a_caption_that_would_be_cut_is_refused(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
     with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
-        finetune(short, benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu")
+        train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "out", short, "cpu")
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluator.training import new_cross_encoder
+    from evaluator.training import networks
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setitem(new_cross_encoder.NETWORKS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
+    monkeypatch.setitem(networks._VILTS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
 
 
 def test_a_new_cross_encoder_is_an_ordinary_vilt(
@@ -200,8 +163,11 @@ def test_a_new_cross_encoder_is_an_ordinary_vilt(
     """Its scores are those of the library's own loop."""
     from transformers import ViltForImageAndTextRetrieval, ViltImageProcessorFast, ViltProcessor  # noqa: F401
 
-    record = train_scratch(
-        benchmark_source(world, benchmark, QUICK), QUICK, tmp_path / "out", "cpu", architecture="cross"
+    record = train(
+        Scratch(epochs=1, batch=24, architecture="cross"),
+        benchmark_source(world, benchmark, QUICK),
+        tmp_path / "out",
+        device="cpu",
     )
     assert record["recipe"]["architecture"] == "cross"
     model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
@@ -228,7 +194,7 @@ def test_a_stopped_training_ends_in_the_same_model(
 ) -> None:
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
     source = benchmark_source(world, benchmark, QUICK)
-    finetune(vilt, source, QUICK, tmp_path / "whole", "cpu")
+    train(QUICK, source, tmp_path / "whole", vilt, "cpu")
     inner, calls = Matching.loss, []
 
     def stopped(self: Matching, step: Step, number: int) -> torch.Tensor:
@@ -239,8 +205,8 @@ def test_a_stopped_training_ends_in_the_same_model(
 
     monkeypatch.setattr(Matching, "loss", stopped)
     with pytest.raises(KeyboardInterrupt):
-        finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
-    finetune(vilt, source, QUICK, tmp_path / "stopped", "cpu")
+        train(QUICK, source, tmp_path / "stopped", vilt, "cpu")
+    train(QUICK, source, tmp_path / "stopped", vilt, "cpu")
     assert calls == [0, 1, 2, 1, 2, 3]
     one, other = (load_model(f"jackalope:{tmp_path / name}", "cpu") for name in ("whole", "stopped"))
     assert one.info["weights_sha256"] == other.info["weights_sha256"]
@@ -252,20 +218,13 @@ def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, 
     done = score_command(*given, "--images-per-class", "1")
     assert done.exit_code == 0, done.stderr
     assert (
-        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
+        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, negatives, "
         in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
-    assert record["recipe"]["lora"] == [16, 32]
+    assert record["recipe"]["lora"] == "16/32"
     assert (record["recipe"]["rate"], record["recipe"]["batch"]) == (1e-5, 16)
     refused = score_command(*given, "--preset", "bindsplit2026")
     assert refused.exit_code == 2
     assert "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders" in refused.stderr
     assert "neither --negative-loss nor" in score_command(*given, "--negative-loss", "svlc").stderr
-
-
-def test_presets_are_the_papers() -> None:
-    single, relational = (PRESETS[f"pearson2025-vilt{name}"] for name in ("", "-relational"))
-    assert (single.recipe.rate, single.lora, single.recipe.images_per_class) == (1e-5, "16/32", 80)
-    assert (relational.recipe.rate, relational.lora, relational.recipe.images_per_class) == (1e-6, "8/16", 40)
-    assert single.origin(single.recipe, [])["chosen"][:2] == ["epochs", "batch"]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.training import prepared
-from evaluator.training.data import TrainingData
-from evaluator.training.prepared import PreparedImages
+from evaluator.training import data as prepared
+from evaluator.training.data import PreparedImages, TrainingData
 
 
 @pytest.mark.parametrize(("room", "read"), [(1 << 20, [2, 2]), (0, [2, 4])])

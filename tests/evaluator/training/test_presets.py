@@ -1,62 +1,74 @@
-"""What papers publish and what is chosen here: each field is one of the two."""
-
-from dataclasses import replace
+"""What papers publish and what is chosen here; recipes refuse what they cannot be."""
 
 import pytest
 
-from evaluator.training.presets import PRESETS, find_preset, origin_said
+from evaluator.training.methods import METHODS, Dreambooth, Scratch
+from evaluator.training.presets import PRESETS, from_preset, origin_said
+from evaluator.training.recipe import Recipe, parse_lora
 from generator.base.errors import UserError
 
 
 def test_published_hyperparameters_are_those_of_the_papers() -> None:
-    """LABCLIP: Adam 1e-2, 50 epochs, batch 512 (PUG) or 128 (CLEVR); 1e-3, 10, 1024 (COCO). Pearson et al. 2025, appendix A: CLIP."""
+    """LABCLIP: Adam 1e-2, 50 epochs, batch 512 (PUG) or 128 (CLEVR); 1e-3, 10, 1024 (COCO). Pearson et al. 2025, appendix A."""
     plain = {
-        name: (p.recipe.rate, p.recipe.epochs, p.recipe.batch, p.recipe.images_per_class) for name, p in PRESETS.items()
+        name: (recipe.rate, recipe.epochs, recipe.batch, recipe.images_per_class)
+        for name, preset in PRESETS.items()
+        for recipe in [from_preset(preset.method, {}, name, preset.matching)[0]]
     }
     assert plain["labclip-pug"] == (1e-2, 50, 512, None)
     assert plain["labclip-clevr"] == (1e-2, 50, 128, None)
     assert plain["labclip-coco"] == (1e-3, 10, 1024, None)
     assert plain["pearson2025"] == (1e-6, 30, 16, 40)
     assert plain["pearson2025-relational"] == (1e-6, 50, 16, 20)
-    assert PRESETS["hard-positives2024"].recipe.epochs == 5
-    for preset in PRESETS.values():
-        assert (preset.recipe.decay, preset.recipe.warmup, preset.recipe.flip, preset.recipe.shift) == (0, 0, False, 0)
-
-
-def test_what_is_not_published_is_said_to_be_chosen() -> None:
-    preset = find_preset("hard-positives2024", "finetune")
-    origin = preset.origin(preset.recipe, [])
-    assert {"rate", "batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])
-    assert origin_said(origin).startswith(
-        "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negatives, negative loss, positives. "
-        "Chosen here: batch, rate,"
-    )
-    for name, each in PRESETS.items():
-        origin = each.origin(each.recipe, [])
-        assert (origin["preset"], set(origin["published"]), origin["given"]) == (name, set(each.published), [])
-        assert not set(origin["published"]) & set(origin["chosen"])
-        length = "steps" if each.method == "dreambooth" else "epochs"
-        assert {length, "batch", "rate"} <= {*origin["published"], *origin["chosen"]}
-
-
-def test_what_options_change_is_neither_published_nor_chosen() -> None:
-    """And a loss of negatives matters only where there are some."""
-    preset = find_preset("bindsplit2026", "finetune")
-    origin = preset.origin(replace(preset.recipe, negatives="", rate=1e-3), ["negatives", "rate"])
-    assert origin["published"] == []
-    assert origin["given"] == ["negatives", "rate"]
-    assert origin["chosen"] == ["epochs", "batch", "decay", "images_per_class", "positives"]
-    assert origin_said(origin).endswith(" images per class, positives. Given by you: negatives, rate.")
-    labclip = find_preset("labclip-pug", "labclip")
-    assert "negative_loss" in labclip.origin(replace(labclip.recipe, negatives="swap"), ["negatives"])["chosen"]
-
-
-def test_the_paper_gives_no_images_of_a_class_for_vilt_on_two_objects() -> None:
+    assert plain["pearson2025-vilt"] == (1e-5, 30, 16, 80)
+    assert plain["pearson2025-vilt-relational"] == (1e-6, 50, 16, 40)
+    assert plain["hard-positives2024"][1] == 5
+    booth = from_preset("dreambooth", {}, "pearson2025-dreambooth-relational")[0]
+    assert isinstance(booth, Dreambooth)
+    assert (booth.steps, booth.batch, booth.rate, booth.images_per_class) == (5000, 1, 5e-6, 40)
     published = [PRESETS[f"pearson2025-vilt{name}"].published for name in ("", "-two-object", "-relational")]
     assert ["images_per_class" in each for each in published] == [True, False, True]
-    assert PRESETS["pearson2025-vilt"].source.endswith("single objects")
+    for name, preset in PRESETS.items():
+        recipe = from_preset(preset.method, {}, name, preset.matching)[0]
+        assert (recipe.decay, recipe.warmup, recipe.flip, recipe.shift) == (0, 0, False, 0)
+        assert {"steps" if preset.method == "dreambooth" else "epochs", "batch", "rate"} <= {
+            *preset.published,
+            *preset.chosen,
+        }
 
 
-def test_a_preset_of_another_method_is_refused() -> None:
+def test_the_first_preset_of_a_method_is_its_default() -> None:
+    found = [from_preset("finetune", {}, None, matching)[1]["preset"] for matching in (False, True)]
+    assert [*found, from_preset("labclip", {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
     with pytest.raises(UserError, match="Unknown preset 'pearson2025' of `score train labclip`"):
-        find_preset("pearson2025", "labclip")
+        from_preset("labclip", {}, "pearson2025")
+
+
+def test_each_value_is_published_chosen_or_given() -> None:
+    recipe, origin = from_preset("finetune", {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
+    assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
+    assert origin["published"] == ["epochs", "negative_loss", "positives"]
+    assert {"batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])
+    assert not {*origin["chosen"], *origin["published"]} & {"negatives", "rate"}
+    assert origin_said(origin).startswith(
+        "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negative loss, positives. "
+        "Chosen here: batch, decay,"
+    )
+    assert origin_said(origin).endswith("Given by you: negatives, rate.")
+
+
+def test_impossible_values_are_refused() -> None:
+    with pytest.raises(UserError, match="Unknown negative loss 'svcl'; did you mean 'svlc'"):
+        Recipe(negative_loss="svcl")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="Unknown architecture 'dual-vt'; did you mean 'dual-vit'"):
+        Scratch(architecture="dual-vt")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="A diffusion model learns from captions"):
+        Scratch(architecture="diffusion", negatives="swap")
+    for name in ("rate", "negative_weight", "positive_weight"):
+        for value in (-1.0, float("nan"), float("inf")):
+            with pytest.raises(UserError, match=f"Expected the {name.replace('_', ' ')} to be a number from 0"):
+                Recipe(**{name: value})  # type: ignore[arg-type]
+    for given in ("a", "1/b", "0/2", "2/0", "-1", "2/nan", "2/2/2"):
+        with pytest.raises(UserError, match="Expected --lora to be rank/alpha"):
+            METHODS["finetune"](lora=given)  # type: ignore[call-arg]
+    assert (parse_lora("8"), parse_lora("none")) == ((8, 16.0), None)

@@ -8,8 +8,9 @@ import pytest
 from evaluator import evaluate
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import CONTAMINATED, training_of
-from evaluator.training.pretrain import pretrain, whole_source
-from evaluator.training.recipe import Recipe
+from evaluator.training.methods import Pretrain
+from evaluator.training.pretrain import whole_source
+from evaluator.training.session import train
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import build_dataset
 
@@ -45,7 +46,7 @@ def test_an_image_is_described_by_its_words_in_any_arrangement(world: World, ben
 def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     world: World, benchmark: Benchmark, tmp_path: Path, little: None
 ) -> None:
-    record = pretrain([(world, benchmark)], Recipe(epochs=2, batch=34), tmp_path / "model", "cpu")
+    record = train(Pretrain(epochs=2, batch=34), whole_source([(world, benchmark)]), tmp_path / "model", device="cpu")
     assert record["method"] == "pretrain"
     assert record["losses"][1] < record["losses"][0]
     assert record["images"] == 136
@@ -77,8 +78,7 @@ def test_the_stand_in_names_the_words_of_a_scene_and_does_not_bind_them(tmp_path
     """Of unseen pairs too: the words of over 60% of images are the top text's, and which binding is chance."""
     scenes = {"train": 480, "val": 4, "seen": 60, "partial": 60, "unseen": 36}
     seen, asked = (build_dataset(tmp_path / str(seed), scenes, seed) for seed in (11, 3))
-    opened = Dataset.open(seen)
-    pretrain([(opened.world, opened.benchmark())], Recipe(epochs=12, batch=48), tmp_path / "model", "cpu")
+    train(Pretrain(epochs=12, batch=48), Pretrain().source([seen]), tmp_path / "model", device="cpu")
     rows = evaluate(
         f"jackalope:{tmp_path / 'model'}",
         asked,

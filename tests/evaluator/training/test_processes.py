@@ -18,14 +18,13 @@ from torch import Tensor, nn
 
 from evaluator.models.weights import weights_digest
 from evaluator.provenance.exposure import RECORD
-from evaluator.training import new_cross_encoder, new_diffusion
-from evaluator.training.checkpoint import Checkpoint
-from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.fit import Learner, fit
+from evaluator.training import networks
+from evaluator.training.data import TrainingData
+from evaluator.training.fit import Checkpoint, fit
+from evaluator.training.networks import new_model
 from evaluator.training.processes import _share, average_gradients, check_same, gather, join, share
 from evaluator.training.recipe import Recipe
-from evaluator.training.scratch import New, new_denoiser, new_dual_encoder
-from evaluator.training.scratch import new_cross_encoder as new_cross
+from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.training.conftest import together
@@ -73,18 +72,15 @@ def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, little: None) -> None:
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setitem(new_cross_encoder.NETWORKS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
-    monkeypatch.setitem(new_diffusion.NETWORKS, "tiny", TINY)
+    monkeypatch.setitem(networks._VILTS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
+    monkeypatch.setitem(networks._UNETS, "tiny", TINY)
 
 
-def _transformer(data: TrainingData, recipe: Recipe, device: torch.device) -> tuple[Any, Learner]:
-    return new_dual_encoder(data, recipe, device, "dual-vit")
-
-
-def _trained(new: New, data: TrainingData, state: Path, steps: int = 4) -> tuple[list[float], str, list[Tensor]]:
+def _trained(
+    architecture: str, data: TrainingData, state: Path, steps: int = 4
+) -> tuple[list[float], str, list[Tensor]]:
     """The loss of each step that is done, a digest of the weights and the weights."""
-    torch.manual_seed(0)
-    _, learner = new(data, RECIPE, CPU)
+    _, learner = new_model(architecture, "tiny", data, RECIPE, "cpu")
     join(learner.network, CPU, RECIPE.batch)
     losses: list[float] = []
 
@@ -98,9 +94,9 @@ def _trained(new: New, data: TrainingData, state: Path, steps: int = 4) -> tuple
     return losses, weights_digest(learner.network), [each.detach() for each in learner.network.parameters()]
 
 
-@pytest.mark.parametrize("new", [_transformer, new_cross, pytest.param(new_denoiser, marks=pytest.mark.full)])
+@pytest.mark.parametrize("new", ["dual-vit", "cross", pytest.param("diffusion", marks=pytest.mark.full)])
 def test_two_processes_train_what_one_trains(
-    world: World, benchmark: Benchmark, tmp_path: Path, small: None, new: New
+    world: World, benchmark: Benchmark, tmp_path: Path, small: None, new: str
 ) -> None:
     data = read_training_data(world, benchmark, ("plain",), ("swap",))
     alone = _trained(new, data, tmp_path / "alone")
@@ -119,11 +115,11 @@ def test_a_training_goes_on_with_another_number_of_processes(
     """Begun by one and continued by two, and the other way round."""
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
     data = read_training_data(world, benchmark, ("plain",), ("swap",))
-    alone = _trained(_transformer, data, tmp_path / "alone")
-    _trained(_transformer, data, tmp_path / "by-one", 3)
-    by_two = together(2, lambda rank: _trained(_transformer, data, tmp_path / "by-one"))[1]
-    together(2, lambda rank: _trained(_transformer, data, tmp_path / "by-two", 3))
-    by_one = _trained(_transformer, data, tmp_path / "by-two")
+    alone = _trained("dual-vit", data, tmp_path / "alone")
+    _trained("dual-vit", data, tmp_path / "by-one", 3)
+    by_two = together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-one"))[1]
+    together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-two", 3))
+    by_one = _trained("dual-vit", data, tmp_path / "by-two")
     for found in (by_two, by_one):
         assert found[0] == pytest.approx(alone[0][2:], rel=1e-3)
         for weight, expected in zip(found[2], alone[2], strict=True):
@@ -142,9 +138,6 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch)
         join(normalised, CPU, 4)
     with pytest.raises(UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"):
         join(plain, torch.device("cuda", 7), 4)
-    monkeypatch.setattr("generator.base.extras.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"install it with: pip install 'jackalope\[distributed\]'"):
-        join(plain, CPU, 4)
 
 
 def test_processes_that_do_not_share_a_disk_are_told() -> None:

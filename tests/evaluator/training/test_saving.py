@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training.saving import check_savable, new_open_clip, save_model
+from evaluator.training.networks import new_open_clip
+from evaluator.training.session import check_savable, save_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures

@@ -14,17 +14,16 @@ from evaluator import evaluate
 from evaluator.models.registry import load_model
 from evaluator.training import session
 from evaluator.training.contrastive import Contrastive
-from evaluator.training.finetune import finetune
+from evaluator.training.data import Step
 from evaluator.training.fit import DivergedError
-from evaluator.training.recipe import Recipe
+from evaluator.training.methods import Finetune
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
-from evaluator.training.steps import Step
-from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny, score_command
 from tests.evaluator.training.conftest import together
 
-QUICK = Recipe(epochs=1, batch=16, rate=1e-4, decay=0.0, warmup=0.0, negatives="", flip=False, shift=0)
+QUICK = Finetune(epochs=1, batch=16, rate=1e-4)
 
 
 @pytest.fixture
@@ -35,9 +34,9 @@ def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
 def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
     world: World, benchmark: Benchmark, base: str, tmp_path: Path
 ) -> None:
-    recipe = Recipe(**{**QUICK.__dict__, "images_per_class": 1})
+    recipe = replace(QUICK, images_per_class=1)
     source = benchmark_source(world, benchmark, recipe)
-    record = finetune(base, source, recipe, tmp_path / "out", "cpu")
+    record = train(recipe, source, tmp_path / "out", base, "cpu")
     chosen = source.data.of_each_class(1, 0)
     assert record["images"] == len(chosen) < 96
     written: dict[str, Any] = json.loads((tmp_path / "out" / "jackalope.json").read_text())
@@ -57,9 +56,9 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_but_the_state(
     with monkeypatch.context() as patched:
         patched.setattr(session, "save_model", fail)
         with pytest.raises(OSError, match="no"):
-            finetune(base, source, QUICK, tmp_path / "out", "cpu")
+            train(QUICK, source, tmp_path / "out", base, "cpu")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.training"]
-    finetune(base, source, QUICK, tmp_path / "out", "cpu")
+    train(QUICK, source, tmp_path / "out", base, "cpu")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
 
 
@@ -68,10 +67,10 @@ def test_a_training_that_has_ended_is_not_repeated_by_any_process(
 ) -> None:
     """And the state goes that a kill after the model was written left."""
     source, out, state = benchmark_source(world, benchmark, QUICK), tmp_path / "out", tmp_path / ".out.training"
-    record = finetune(base, source, QUICK, out, "cpu")
+    record = train(QUICK, source, out, base, "cpu")
     written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
     state.write_bytes(b"left")
-    assert together(2, lambda rank: finetune(base, source, QUICK, out, "cpu")) == [record, record]
+    assert together(2, lambda rank: train(QUICK, source, out, base, "cpu")) == [record, record]
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == written
     assert not state.exists()
 
@@ -94,9 +93,9 @@ def test_a_training_that_diverges_leaves_the_last_good_model(
                 DivergedError,
                 match=r"diverged at step 8 of 9: .* The model after step 6 is in .*out\.step-6; choose a lower --rate and another --out\.",
             ):
-                finetune(base, source, recipe, out, "cpu")
+                train(recipe, source, out, base, "cpu")
     stopped = tmp_path / "out.step-6"
-    ended = finetune(base, source, replace(recipe, epochs=2), tmp_path / "two", "cpu")
+    ended = train(replace(recipe, epochs=2), source, tmp_path / "two", base, "cpu")
     record = json.loads((stopped / "jackalope.json").read_text())
     assert record["losses"] == ended["losses"]
     assert record["exposure"] == ended["exposure"]
@@ -117,16 +116,3 @@ def test_a_training_that_diverges_at_once_says_that_nothing_is_kept(base: str, d
     assert done.stderr.strip().endswith("No good step was kept before; choose a lower --rate.")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
     assert score_command(*given, "--epochs", "1").exit_code == 0
-
-
-def test_a_state_of_another_base_is_refused(
-    world: World, benchmark: Benchmark, base: str, tiny: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
-    source = benchmark_source(world, benchmark, QUICK)
-    with monkeypatch.context() as patched:
-        patched.setattr(session, "save_model", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            finetune(base, source, QUICK, tmp_path / "out", "cpu")
-    other = f"open_clip:other@{tiny('other', width=64).save(tmp_path / 'other.pt')}"
-    with pytest.raises(UserError, match="is the state of another training"):
-        finetune(other, source, QUICK, tmp_path / "out", "cpu")

@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.provenance.exposure import Exposure
 from evaluator.training.recipe import Recipe
-from evaluator.training.source import benchmark_source, describe, known
+from evaluator.training.source import benchmark_source, describe
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
-
-ONE, OTHER = Exposure(frozenset({("color", "red", "cube")})), Exposure(frozenset({("color", "blue", "cone")}))
 
 
 def _certify(root: Path, status: str) -> Dataset:
@@ -39,14 +36,3 @@ def test_a_benchmark_is_named_with_its_digests(world: World, benchmark: Benchmar
     assert exposure is not None
     assert exposure.complete
     assert len(exposure.scenes) >= 96
-
-
-def test_what_is_known_adds_up() -> None:
-    class Base:
-        exposure: Exposure | None = OTHER
-
-    assert known(ONE, None) == ONE
-    assert known(ONE, Base()) == Exposure(ONE.objects | OTHER.objects)
-    Base.exposure = None
-    assert known(ONE, Base()) == Exposure(ONE.objects, complete=False)
-    assert known(None, Base()) is None

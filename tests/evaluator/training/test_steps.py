@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evaluator.training.data import TrainingData, read_training_data
-from evaluator.training.steps import Steps
+from evaluator.training.data import Steps, TrainingData
+from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 

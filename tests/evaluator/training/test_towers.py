@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training import prepared
+from evaluator.training import data as prepared
+from evaluator.training.contrastive import Towers
 from evaluator.training.data import TrainingData
-from evaluator.training.towers import Towers
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_blip, make_clip

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
-from evaluator.training.words import word_tokenizer
+from evaluator.training.networks import word_tokenizer
 
 TEXTS = ["A red cube, and a blue cone.", "a x-ray"]
 

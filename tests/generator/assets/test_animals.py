@@ -25,7 +25,9 @@ BUILT = Path(__file__).with_name("built_animals.json")
 
 
 def mesh_sum(name):
-    """SHA-256 of a built mesh, its vertices rounded to a thousandth: the same on machines that differ in the last bits."""
+    """SHA-256 of a built mesh, its vertices rounded to a thousandth: the same on machines that differ in the last
+    bits.
+    """
     mesh = build_animal(name)
     vertices = np.rint(np.array(mesh.vertices) * 1000).astype("<i4")
     return hashlib.sha256(vertices.tobytes() + np.array(mesh.faces, "<i4").tobytes()).hexdigest()
@@ -76,12 +78,15 @@ def test_a_change_of_the_built_meshes_raises_the_version_of_the_builder(name):
     recorded = json.loads(BUILT.read_text())[name]
 
     assert animal_digest(name) == recorded["digest"], (
-        f"The declaration of {name} or BUILDER_VERSION changed: run `python -m tests.generator.assets.test_animals` to record "
+        f"The declaration of {name} or BUILDER_VERSION changed: run `python -m tests.generator.assets.test_animals` to "
+        "record "
         "the meshes that are built now."
     )
     assert mesh_sum(name) == recorded["mesh"], (
-        f"The code builds another mesh of {name} than before: raise BUILDER_VERSION in generator/assets/animals.py, so that "
-        "recorded worlds are not rendered again from other meshes; then run `python -m tests.generator.assets.test_animals`."
+        f"The code builds another mesh of {name} than before: raise BUILDER_VERSION in generator/assets/animals.py, so "
+        "that "
+        "recorded worlds are not rendered again from other meshes; then run `python -m "
+        "tests.generator.assets.test_animals`."
     )
 
 

@@ -115,7 +115,8 @@ def obj(path: Path, vertices: list, faces: list) -> Path:
 
 def ply(path: Path, vertices: np.ndarray, faces: np.ndarray) -> Path:
     """A binary PLY file of triangles."""
-    head = f"ply\nformat binary_little_endian 1.0\nelement vertex {len(vertices)}\nproperty float x\nproperty float y\nproperty float z\n"
+    head = f"ply\nformat binary_little_endian 1.0\nelement vertex {len(vertices)}\n"
+    head += "property float x\nproperty float y\nproperty float z\n"
     head += f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header\n"
     rows = np.empty(len(faces), [("n", "u1"), ("corners", "<i4", 3)])
     rows["n"], rows["corners"] = 3, faces
@@ -166,8 +167,9 @@ def test_facing_and_up_turn_it(
 
 
 @pytest.mark.parametrize(
-    ("top", "up"), [((0, 1, 0), "z"), ((0, 0, 1), "-y"), ((0, 0, -1), "y"), ((0, -1, 0), "-z"), ((1, 0, 0), "x"), ((-1, 0, 0), "-x")]
-)  # fmt: skip
+    ("top", "up"),
+    [((0, 1, 0), "z"), ((0, 0, 1), "-y"), ((0, 0, -1), "y"), ((0, -1, 0), "-z"), ((1, 0, 0), "x"), ((-1, 0, 0), "-x")],
+)
 def test_an_obj_stands_upright_whichever_way_it_was_written(
     worker: AssetWorker, tmp_path: Path, top: tuple[int, int, int], up: str
 ) -> None:

@@ -164,9 +164,11 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
     assert recorded == {
-        "set": "toys", "meshes": ["spare", "wedge"], "digest": asset_digest("toys", ["spare", "wedge"]),
+        "set": "toys",
+        "meshes": ["spare", "wedge"],
+        "digest": asset_digest("toys", ["spare", "wedge"]),
         "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
-    }  # fmt: skip
+    }
     again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
     done = run_command(*again)
     assert done.returncode == 0, done.stderr
@@ -214,8 +216,9 @@ WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0
 
 
 @pytest.mark.parametrize(
-    "mesh", [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)]
-)  # fmt: skip
+    "mesh",
+    [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)],
+)
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
     write_asset(tmp_path, "wedge", mesh, {})
     with pytest.raises(UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"):

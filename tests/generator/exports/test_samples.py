@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.exports.hf import export_hf
-from generator.exports.samples import Samples
-from generator.exports.webdataset import export_webdataset
+from generator.exports.training import Samples, export_hf, export_webdataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit
 

@@ -12,7 +12,7 @@ from generator.scene.projection import project
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from tests.conftest import FEWEST, render_into
-from tests.generator.inspection.images.scenes import CLEVR, SIZE, scene, thing
+from tests.generator.inspection.scenes import CLEVR, SIZE, scene, thing
 
 
 @pytest.mark.full

@@ -100,8 +100,15 @@ left = { phrase = "to the left of", margin = 0.2 }
 """
 
 HELD = [["red", "cube"], ["red", "sphere"]]
-BLOCK = {"design": "bindsplit", "kind": "color", "category": "shape", "values": ["red"], "objects": ["cube", "sphere"],
-         "bindings": HELD, "block_seed": 0}  # fmt: skip
+BLOCK = {
+    "design": "bindsplit",
+    "kind": "color",
+    "category": "shape",
+    "values": ["red"],
+    "objects": ["cube", "sphere"],
+    "bindings": HELD,
+    "block_seed": 0,
+}
 
 
 def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tables: Rows) -> Path:
@@ -116,17 +123,28 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
     rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
     tables["splits"] = [
-        {"scene_id": each, "split": split, "held_out_triples": [],
-         "held_out_bindings": [words for words in scenes.get(each, ()) if words.split() in HELD]}
+        {
+            "scene_id": each,
+            "split": split,
+            "held_out_triples": [],
+            "held_out_bindings": [words for words in scenes.get(each, ()) if words.split() in HELD],
+        }
         for each, split in splits.items()
-    ]  # fmt: skip
+    ]
     for name, schema in BENCHMARK_TABLES.items():
         pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
     write_json(folders[1] / "holdout.json", BLOCK)
     items = Counter(f"{row.get('protocol')} {row.get('kind')}" for row in tables.get("items", []))
-    declared = {"design": "bindsplit", "held_out": "color red with shape cube, sphere", "holdout": BLOCK,
-                "exposed_negatives": False, "equal_familiarity": True, "declared_leaks": [],
-                "scenes": Counter(splits.values()), "texts": {"items": items}}  # fmt: skip
+    declared = {
+        "design": "bindsplit",
+        "held_out": "color red with shape cube, sphere",
+        "holdout": BLOCK,
+        "exposed_negatives": False,
+        "equal_familiarity": True,
+        "declared_leaks": [],
+        "scenes": Counter(splits.values()),
+        "texts": {"items": items},
+    }
     request = {"width": 1, "height": 1, "vocabulary": VOCABULARY, "holdouts": [BLOCK]}
     write_json(folders[1] / "manifest.json", {"format": FORMAT, "name": BENCHMARK, "sums": "", **declared})
     write_json(
@@ -150,12 +168,21 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
         "status": "ok",
         "width": 1,
         "height": 1,
-        "objects": [{"index": i, "amodal_box": [0, 0, 1, 1], "visible_fraction_estimate": 1.0, **thing, "attributes": list(thing["attributes"].items())} for i, thing in enumerate(things)],
+        "objects": [
+            {
+                "index": i,
+                "amodal_box": [0, 0, 1, 1],
+                "visible_fraction_estimate": 1.0,
+                **thing,
+                "attributes": list(thing["attributes"].items()),
+            }
+            for i, thing in enumerate(things)
+        ],
         "relations": [
             {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
         ],
         "scene": json.dumps({"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}),
-    }  # fmt: skip
+    }
 
 
 SPLITS = {"000000": "seen", "000001": "partial", "000002": "unseen", "000003": "val"}
@@ -170,9 +197,14 @@ CROWDS = {
 def text_row(text: str) -> dict[str, Any]:
     said = read_text(text, Lexicon.of(VOCABULARY))
     return {
-        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": said.to_json(),
-        "level": said.level, "n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links),
-    }  # fmt: skip
+        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "text": text,
+        "form": said.to_json(),
+        "level": said.level,
+        "n_objects": said.n_objects,
+        "n_attributes": said.n_attributes,
+        "n_relations": len(said.links),
+    }
 
 
 def ask(root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Rows = [], **item: Any) -> Path:  # noqa: B006

@@ -146,8 +146,11 @@ def test_a_leaked_text(copied: Path, benchmark: Path, truth: bool) -> None:
 def test_a_leaked_text_of_any_template(copied: Path, benchmark: Path, template: str) -> None:
     value, thing = held_out(benchmark)
     if thing in ("sphere", "arch", "hourglass"):
-        value, thing = next(pair for pair in read_json(benchmark / "holdout.json")["bindings"] if pair[1] not in
-                            ("sphere", "arch", "hourglass"))  # fmt: skip
+        value, thing = next(
+            pair
+            for pair in read_json(benchmark / "holdout.json")["bindings"]
+            if pair[1] not in ("sphere", "arch", "hourglass")
+        )
     text = template.format(value=value, thing=thing)
     text_id = add_text(benchmark, text)
 
@@ -248,8 +251,14 @@ def test_a_pool_with_relations(tmp_path: Path) -> None:
     certificate = judged(ask(tmp_path / "b", "partial", {"c": listed[:2]}, pool))
     assert "3 texts of the pool are true, 2 are listed" in said(certificate, "wrong pool truth")
     pool.append({"text": "two cubes and a red object"})
-    certificate = judged(ask(tmp_path / "c", "unseen", {"c": [("a cube that is to the left of a sphere", True),
-                                                             ("a sphere that is to the left of a cube", True)]}, pool))  # fmt: skip
+    certificate = judged(
+        ask(
+            tmp_path / "c",
+            "unseen",
+            {"c": [("a cube that is to the left of a sphere", True), ("a sphere that is to the left of a cube", True)]},
+            pool,
+        )
+    )
     assert certificate["faults"] == {"undecided text": 1}
 
 
@@ -328,16 +337,23 @@ def test_a_text_that_cannot_be_read_has_no_meaning(tmp_path: Path) -> None:
 
 
 HOLDOUT = {
-    "kind": "color", "category": "shape", "design": "bindsplit", "bindings": [["red", "cube"], ["blue", "cone"]],
-    "triples": [["cube", "left", "cone"]], "absent_values": ["gray"],
-}  # fmt: skip
+    "kind": "color",
+    "category": "shape",
+    "design": "bindsplit",
+    "bindings": [["red", "cube"], ["blue", "cone"]],
+    "triples": [["cube", "left", "cone"]],
+    "absent_values": ["gray"],
+}
 HELD_OUT = HeldOut.of(HOLDOUT, CLEVR)
 
 
 def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
     assert HELD_OUT.triples == {
-        ("cube", "left", "cone"), ("cone", "right", "cube"), ("cube", "right", "cone"), ("cone", "left", "cube"),
-    }  # fmt: skip
+        ("cube", "left", "cone"),
+        ("cone", "right", "cube"),
+        ("cube", "right", "cone"),
+        ("cone", "left", "cube"),
+    }
     alone = HeldOut.of({**HOLDOUT, "opposites": False}, CLEVR)
     assert alone.triples == {("cube", "left", "cone"), ("cone", "right", "cube")}
     assert [finding["fault"] for finding in alone.findings()] == ["open holdout"]

@@ -21,11 +21,14 @@ from tests.generator.judge.hand_made_scenes import CLEVR, FARM, FARM_LEXICON, LE
         ("a black and white guinea pig and an emu", [("guinea pig", {"coat": "black and white"}), ("emu", {})]),
         ("a pale grey piebald cavy", [("guinea pig", {"coat": "black and white", "shade": "pale grey"})]),
         ("black and white pig and pig", [("pig", {"coat": "black and white"}), ("pig", {})]),
-        ("dark and black and white pig and an emu", [("pig", {"coat": "black and white", "shade": "dark"}), ("emu", {})]),
+        (
+            "dark and black and white pig and an emu",
+            [("pig", {"coat": "black and white", "shade": "dark"}), ("emu", {})],
+        ),
         ("a unicorn and an orange thing", [("unicorn", {}), (None, {"coat": "orange"})]),
         ("two guinea pigs and three cavies", [("guinea pig", {}), ("guinea pig", {})]),
     ],
-)  # fmt: skip
+)
 def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
     said = read_text(text, FARM_LEXICON)
     assert [(each.category, dict(each.attributes)) for each in said.things] == things

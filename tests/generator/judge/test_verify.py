@@ -125,7 +125,8 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
         (
             {},
             "clean",
-            "every file whole; not made again, since nobody asked for it; at the level of records: no pixel was compared.",
+            "every file whole; not made again, since nobody asked for it; at the level of records: no pixel was "
+            "compared.",
         ),
     ],
 )

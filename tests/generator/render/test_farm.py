@@ -1,4 +1,6 @@
-"""Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python instead of Blender."""
+"""Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python instead of
+Blender.
+"""
 
 import ast
 import os

@@ -1,4 +1,7 @@
-"""What a night of rendering meets: kills at any moment, a full disk, a missing file. The finished files are always the same."""
+"""What a night of rendering meets: kills at any moment, a full disk, a missing file.
+
+The finished files are always the same.
+"""
 
 import os
 import random
@@ -32,7 +35,9 @@ def children(process: int) -> list[int]:
 
 
 def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kills: int, pause: float) -> int:
-    """Render, killing a worker or the parent at random moments, so many times at most; returns how many times it did."""
+    """Render, killing a worker or the parent at random moments, so many times at most; returns how many times it
+    did.
+    """
     killed = 0
     while True:
         process = start(*render_arguments(root, *arguments))

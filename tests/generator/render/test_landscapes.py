@@ -1,4 +1,6 @@
-"""The family pug: landscapes that leave no trace in one another, colours that read as themselves, animals seen from the side."""
+"""The family pug: landscapes that leave no trace in one another, colours that read as themselves, animals seen from the
+side.
+"""
 
 import hashlib
 import math
@@ -40,9 +42,15 @@ def render(
 ) -> None:
     """Render scenes one after another in one worker."""
     setup: dict[str, Any] = {
-        "vocabulary": vocabulary.toml(), "seed": 0, "width": side, "height": side, "folder": str(folder), "outputs": outputs,
-        "quality": read_quality("draft").model_dump(), "device": "cpu",
-    }  # fmt: skip
+        "vocabulary": vocabulary.toml(),
+        "seed": 0,
+        "width": side,
+        "height": side,
+        "folder": str(folder),
+        "outputs": outputs,
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
     answers = list(Farm(1).render(scenes, len(scenes), setup))
     assert all("scene" in answer for answer in answers), answers
 
@@ -132,14 +140,18 @@ def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
         ('"rock", count', '"rok", count', "environments.desert.props.rocks.type"),
         ("full = 45.0", "full = 4.0", "full = 4.0 should be farther than begins = 9.0"),
         ("size = [0.2, 0.9]", "size = [0.9, 0.2]", "size = [0.9, 0.2] should have the lesser number first"),
-        ("haze = 400 }\nground", "haze = 400 }\nlamps.son = { type = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground", "did you mean 'sun'?"),
+        (
+            "haze = 400 }\nground",
+            "haze = 400 }\nlamps.son = { type = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground",
+            "did you mean 'sun'?",
+        ),
         ('ground = { colors = ["#d9b57c", "#c79d63"], grain = 0.8, bumps = 0.6 }\n', "", "reliefs needs a ground"),
         ('paints = ["color", "texture"]', "", "'color' would not be seen"),
         ('pattern = "blades"', 'pattern = "blade"', "attributes.texture.grass.texture.pattern"),
         ("relief = 0.8", "releif = 0.8", "did you mean 'relief'?"),
         (', colors = ["#2f5a1c", "#5c9a35", "#9ac75a"]', "", "give them to all or none"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_worlds_and_textures_are_named(old: str, new: str, said: str) -> None:
     text = vocabulary_text("pug")
     assert old in text

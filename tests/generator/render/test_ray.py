@@ -106,7 +106,8 @@ def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
 def test_workers_import_nothing_from_the_working_directory(tmp_path: Path) -> None:
     trace = make_hostile(tmp_path)
     code = (
-        "import ray\nfrom generator.base.extras import connecting\nwith connecting(None):\n    ray.init(log_to_driver=False)\n"
+        "import ray\nfrom generator.base.extras import connecting\nwith connecting(None):\n    "
+        "ray.init(log_to_driver=False)\n"
         "remote = ray.remote(num_cpus=1)(lambda: __import__('generator').__file__)\nprint(ray.get(remote.remote()))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -17,8 +17,23 @@ from tests.conftest import run_command
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("again") / "source"
-    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "64x48",
-                       "--quality", "draft", "--pairs", "--device", "cpu", "--workers", "1", "--out", root)  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--scenes",
+        "train=2,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "64x48",
+        "--quality",
+        "draft",
+        "--pairs",
+        "--device",
+        "cpu",
+        "--workers",
+        "1",
+        "--out",
+        root,
+    )
     assert done.returncode == 0, done.stderr
     assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
     return root

@@ -22,7 +22,6 @@ from generator.render.farm.pool import Farm
 from generator.render.farm.process import Limits
 from generator.render.run import Rendering, worker_setup
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import SHAPES
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 from tests.generator.render.digests import files
 
@@ -137,12 +136,6 @@ def test_a_torn_image_is_rendered_again(undisturbed: Path, tmp_path: Path) -> No
     assert files(root) == files(undisturbed)
 
 
-def test_every_shape_that_a_family_may_name_can_be_built() -> None:
-    code = "from generator.render.blender.meshes import build_mesh; from generator.assets.shapes import SHAPES; print(sorted(SHAPES)); [build_mesh(s) for s in SHAPES]"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == str(sorted(SHAPES))
-
-
 RENDER_FROM_ROW = """
 import sys
 from generator.render.blender.stage import Stage
@@ -182,7 +175,9 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
 
 
 def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
-    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's box."""
+    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's
+    box.
+    """
     world, checked = Dataset.open(rendered).world, 0
     for row in world.scenes.to_pylist():
         boxes = [o["amodal_box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
@@ -222,9 +217,14 @@ def test_a_worker_that_cannot_start_is_explained(tmp_path: Path) -> None:
 
 def request(family: str = "clevr", size: int = 64, **more: Any) -> dict[str, Any]:
     return {
-        "vocabulary": vocabulary_text(family), "quality": {"name": "standard"}, "width": size, "height": size,
-        "outputs": [], "objects": (2, 2), **more,
-    }  # fmt: skip
+        "vocabulary": vocabulary_text(family),
+        "quality": {"name": "standard"},
+        "width": size,
+        "height": size,
+        "outputs": [],
+        "objects": (2, 2),
+        **more,
+    }
 
 
 def test_landscapes_take_longer_and_no_image_is_free() -> None:

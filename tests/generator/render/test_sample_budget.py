@@ -40,9 +40,7 @@ def test_every_object_lies_in_one_rectangle_with_a_margin(image: tuple[list[Box]
     boxes, width, height = image
     parts, margin = join_boxes(boxes, width, height, more), max(width, height) // 480
     for left, top, right, bottom in boxes:
-        wanted = (
-            max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height)
-        )  # fmt: skip
+        wanted = (max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height))
         assert any(p[0] <= wanted[0] and p[1] <= wanted[1] and p[2] >= wanted[2] and p[3] >= wanted[3] for p in parts)
     assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
 
@@ -75,15 +73,18 @@ METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
 
 def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floor() -> None:
     assert sample_passes([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
-        SamplePass([MATT], 4, 0.0, 2), SamplePass([METAL], 64, 0.1, 2), SamplePass([(0, 0, 320, 240)], 2)
-    ]  # fmt: skip
+        SamplePass([MATT], 4, 0.0, 2),
+        SamplePass([METAL], 64, 0.1, 2),
+        SamplePass([(0, 0, 320, 240)], 2),
+    ]
 
 
 def test_where_matt_objects_fill_the_image_all_of_it_takes_their_samples() -> None:
     full = (0, 0, 320, 240)
     assert sample_passes([METAL, full], [True, False], 320, 240, FEW, 2) == [
-        SamplePass([METAL], 64, 0.1, 4), SamplePass([(0, 0, 320, 240)], 4)
-    ]  # fmt: skip
+        SamplePass([METAL], 64, 0.1, 4),
+        SamplePass([(0, 0, 320, 240)], 4),
+    ]
     assert sample_passes([full], [False], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 4)]
 
 
@@ -117,7 +118,8 @@ for width, height in sizes:
         found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
         stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
 standard = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2)
-shiny = Planned("1", "", (("sphere", {"color": "red", "material": "metal", "size": "large"}),), (0,), "studio", (None,), (0,))
+ball = ("sphere", {"color": "red", "material": "metal", "size": "large"})
+shiny = Planned("1", "", (ball,), (0,), "studio", (None,), (0,))
 for name, order in {"one": (0, 1), "two": (1, 0)}.items():
     for width, height, box in ((48, 36, (4, 4, 44, 34)), (160, 120, (60, 40, 100, 80))):
         stage = Stage(family, standard, width, height, 2)
@@ -136,8 +138,9 @@ with open(out + "/samples.json", "w") as file:
     json.dump(taken, file)
 canvas = Canvas(bpy.context.scene, 12, 6, "")
 ones = np.ones((2, 3), np.float32)
-passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones, "Denoising Albedo.R": ones, "Denoising Albedo.G": ones,
-    "Denoising Albedo.B": ones, "Denoising Normal.X": -ones, "Denoising Normal.Y": 0 * ones, "Denoising Normal.Z": ones / 2,
+passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
+    **{f"Denoising Albedo.{channel}": ones for channel in "RGB"},
+    "Denoising Normal.X": -ones, "Denoising Normal.Y": 0 * ones, "Denoising Normal.Z": ones / 2,
     "Debug Sample Count.X": np.float32([[0.25, 0.25, 1], [0.25, 0.25, 0.25]])}
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
 canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 16, 4)

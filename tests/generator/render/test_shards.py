@@ -12,7 +12,7 @@ import pytest
 import webdataset
 from PIL import Image
 
-from evaluator.training.data import read_training_data
+from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard, parse_size

@@ -10,7 +10,7 @@ import torch
 
 from evaluator.audits.generation import draw_image, seen_image
 from evaluator.models.diffusion.loading import load_diffusion
-from evaluator.training.new_diffusion import new_diffusion
+from evaluator.training.networks import new_diffusion
 from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 
 KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux")

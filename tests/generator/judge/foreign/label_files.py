@@ -20,9 +20,15 @@ PEARSON = SHARED / "pearson2025" / "splits.json"
 
 LEAKING = {
     "train": ["cube left sphere", "cylinder left sphere", "cone right sphere", "cone right cylinder"],
-    "ood_val": ["cube left cone", "sphere left cylinder", "sphere right cylinder", "cone right cube", "cube right cone"],
+    "ood_val": [
+        "cube left cone",
+        "sphere left cylinder",
+        "sphere right cylinder",
+        "cone right cube",
+        "cube right cone",
+    ],
     "ood_test": ["cone left cube", "cylinder right sphere", "cylinder right cube"],
-}  # fmt: skip
+}
 
 THREE = [
     '"cylinder left sphere" (train, label 2) = "sphere right cylinder" (ood_val, label 3)',
@@ -111,4 +117,6 @@ def spar(paint: list[tuple[str, str]]) -> str:
     return rows("character,character2,texture,texture2,pos,pos2", *lines)
 
 
-SPAR = ("first=character,second=character2,first.texture=texture,second.texture=texture2,first.position=pos,second.position=pos2",)  # fmt: skip
+SPAR = (
+    "first=character,second=character2,first.texture=texture,second.texture=texture2,first.position=pos,second.position=pos2",
+)

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from generator.base.errors import UserError
 from generator.judge.foreign.characters import normal
-from generator.judge.foreign.column_roles import choose_columns, parse_columns
-from generator.judge.foreign.label_tables import SplitRoles, listed_task
 from generator.judge.foreign.labels import arrangement, read_label
-from generator.judge.foreign.task import first_rows, numbered
+from generator.judge.foreign.tables import SplitRoles, choose_columns, first_rows, listed_task, numbered, parse_columns
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import judged, rows, said
 
@@ -188,13 +186,28 @@ def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str |
 @pytest.mark.parametrize(
     ("name", "text", "columns", "expected"),
     [
-        ("a.csv", "animal,fold\nfox,train\n", ["split=fold"], "has no column 'label' or 'first'; name yours with --columns"),
-        ("a.csv", "animal,fold\nfox,train\n", ["label=name"], "has no column 'name' for --columns label=name; its columns are: animal, fold"),
+        (
+            "a.csv",
+            "animal,fold\nfox,train\n",
+            ["split=fold"],
+            "has no column 'label' or 'first'; name yours with --columns",
+        ),
+        (
+            "a.csv",
+            "animal,fold\nfox,train\n",
+            ["label=name"],
+            "has no column 'name' for --columns label=name; its columns are: animal, fold",
+        ),
         ("a.csv", "animal,fold\nfox,train\n", ["first=animal,frist.color=fold"], "unknown role 'frist.color'"),
         ("a.csv", "animal,fold\nfox,train\n", ["label"], "Expected --columns to be ROLE=COLUMN"),
         ("a.csv", "animal,fold\nfox,train\n", ["first=animal,first=fold"], "names the role 'first' twice"),
         ("a.csv", "animal,fold\nfox,train\n", ["second=animal"], "names a second object and no first one"),
-        ("a.csv", "animal,fold\nfox,train\n", ["second.color=animal,first=fold"], "no column names that object; add second=COLUMN"),
+        (
+            "a.csv",
+            "animal,fold\nfox,train\n",
+            ["second.color=animal,first=fold"],
+            "no column names that object; add second=COLUMN",
+        ),
         ("a.csv", "label,split\nfox,train,3\n", [], "is not a CSV file in UTF-8"),
         ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
@@ -204,7 +217,7 @@ def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str |
         ("a.json", '[{"label": ["fox"]}]', [], "expected a text in the field 'label'"),
         ("b.csv", None, [], "b.csv cannot be read: "),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_one_sentence(
     tmp_path: Path, name: str, text: str | None, columns: list[str], expected: str
 ) -> None:

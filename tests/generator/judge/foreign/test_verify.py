@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from generator.judge.foreign.label_tables import SplitRoles
-from generator.judge.foreign.positional_shortcuts import sign_test
-from generator.judge.foreign.relations import CONVERSE, FIRST, PHRASE, relation_name
+from generator.judge.foreign.checks import sign_test
+from generator.judge.foreign.labels import CONVERSE, FIRST, PHRASE, relation_name
+from generator.judge.foreign.tables import SplitRoles
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import (
     LEAKING,
@@ -46,8 +46,10 @@ def test_the_published_class_lists_leak_three_arrangements() -> None:
     found = verify_splits(PEARSON)
     assert list(found) == ["single", "two_object_ordered_pairs", "relational"]
     assert {name: each["faults"] for name, each in found.items()} == {
-        "single": {}, "two_object_ordered_pairs": {}, "relational": {"converse leak": 3},
-    }  # fmt: skip
+        "single": {},
+        "two_object_ordered_pairs": {},
+        "relational": {"converse leak": 3},
+    }
     leaks = [what.replace(", label", "").split(" = ") for what in said(found["relational"], "converse leak")]
     named = {tuple(part[1 : part.index('" (')] for part in leak) for leak in leaks}
     assert named == {
@@ -71,8 +73,10 @@ def test_generated_blocks_over_a_grid_are_clean(tmp_path: Path, seed: int) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_generated_blocks_over_the_labels_of_spare_are_clean(tmp_path: Path, seed: int) -> None:
     with SPARE.open(encoding="utf-8") as file:
-        scenes = [(row["character_name"], row["character2_name"], row["character_texture"], row["character2_texture"])
-                  for row in csv.DictReader(file)]  # fmt: skip
+        scenes = [
+            (row["character_name"], row["character2_name"], row["character_texture"], row["character2_texture"])
+            for row in csv.DictReader(file)
+        ]
     colors, animals = (sorted({scene[n] for scene in scenes}) for n in (2, 0))
     check_block(split_by_block(scenes, vocabulary(colors, animals), seed, tmp_path / "labels.csv"))
 
@@ -87,8 +91,13 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
 
 
 def test_unequal_familiarity_and_exposed_bindings(tmp_path: Path) -> None:
-    table = rows("label,wrong,split", "red cube and blue cone,blue cube and red cone,train", "green cone,green cube,train",
-                 "green cube and blue cone,blue cube and green cone,test", "red cube and green cone,red cone and green cube,test")  # fmt: skip
+    table = rows(
+        "label,wrong,split",
+        "red cube and blue cone,blue cube and red cone,train",
+        "green cone,green cube,train",
+        "green cube and blue cone,blue cube and green cone,test",
+        "red cube and green cone,red cone and green cube,test",
+    )
     found = judged(tmp_path / "a.csv", table, "negative=wrong")
     assert said(found, "asymmetric familiarity") == [
         '"red cube and green cone" (test, line 5) has 0 bindings that training never shows, its negative '
@@ -138,8 +147,14 @@ def test_a_split_over_ordered_pairs_leaks(tmp_path: Path) -> None:
 
 
 def test_the_same_words_and_the_same_image_in_two_splits(tmp_path: Path) -> None:
-    table = rows("caption,split,filename", "a red cube,train,1.png", "Red  cube,test,2.png", "a blue cube,test,1.png",
-                 "a photo of a green cone,train,3.png", "a green cone,train,3.png")  # fmt: skip
+    table = rows(
+        "caption,split,filename",
+        "a red cube,train,1.png",
+        "Red  cube,test,2.png",
+        "a blue cube,test,1.png",
+        "a photo of a green cone,train,3.png",
+        "a green cone,train,3.png",
+    )
     found = judged(tmp_path / "a.csv", table)
     assert said(found, "shared arrangement") == ['"a red cube" (train, line 2) = "red cube" (test, line 3)']
     assert said(found, "shared image") == ["1.png (train, line 2; test, line 4)"]

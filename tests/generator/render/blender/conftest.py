@@ -1,4 +1,6 @@
-"""One Blender process for all tests of this folder: a test hands it a function of its own file and asserts what it returns."""
+"""One Blender process for all tests of this folder: a test hands it a function of its own file and asserts what it
+returns.
+"""
 
 import importlib
 import json
@@ -23,9 +25,13 @@ def in_blender() -> Iterator[Callable[..., Any]]:
     """
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
             cwd=CHECKOUT,
-        )  # fmt: skip
+        )
         assert process.stdin is not None
         assert process.stdout is not None
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from generator.assets.shapes import unit_mesh
+from generator.assets.shapes import SHAPES, unit_mesh
 from generator.vocabulary.materials import Pattern
 
 
@@ -18,7 +18,7 @@ def built(name: str) -> list[Any]:
     return [[list(v.co) for v in mesh.vertices], corners, len(mesh.polygons), len(mesh.materials)]
 
 
-@pytest.mark.parametrize("name", ["cone", "pyramid"])
+@pytest.mark.parametrize("name", SHAPES)
 def test_vertices_and_normals_are_those_of_the_unit_mesh(in_blender: Any, name: str) -> None:
     vertices, corners, faces, materials = in_blender(built, name)
     mesh = unit_mesh(name)

@@ -88,10 +88,11 @@ def shapes() -> dict[str, Any]:
     from generator.render.blender.meshes import box, lump, moved, revolved
 
     return {
-        "box": box((1.0, 2.0, 3.0), (2.0, 4.0, 6.0)), "lump": lump(Stream("a"), (0, 0, 1), (1.0, 2.0, 0.5), 0.2),
+        "box": box((1.0, 2.0, 3.0), (2.0, 4.0, 6.0)),
+        "lump": lump(Stream("a"), (0, 0, 1), (1.0, 2.0, 0.5), 0.2),
         "cone": revolved([(1.0, 0.0), (0.5, 2.0)], 8, [(0.0, 0.0), (0.3, 0.0)]),
         "moved": moved(box((1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), (5.0, 6.0, 7.0), 2.0, np.pi / 2),
-    }  # fmt: skip
+    }
 
 
 def test_primitives_are_where_they_should_be(in_blender: Any) -> None:

@@ -29,8 +29,17 @@ def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
     values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
     objects = tuple((name, values) for name in list(FAMILY.objects)[:2])
     worker._PLACEMENTS = 3
-    setup = {"vocabulary": text, "seed": 0, "width": 48, "height": 36, "folder": folder, "cores": [0], "outputs": ["boxes"],
-             "quality": read_quality("draft").model_dump(), "device": "cpu"}  # fmt: skip
+    setup = {
+        "vocabulary": text,
+        "seed": 0,
+        "width": 48,
+        "height": 36,
+        "folder": folder,
+        "cores": [0],
+        "outputs": ["boxes"],
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
     try:
         return worker.Renderer(setup).render(Planned("7", "c", objects, (0, 1), next(iter(FAMILY.environments))))
     except UserError as error:
@@ -75,9 +84,11 @@ def posed(counts: list[int]) -> dict[str, Any]:
     shown = [each for each in bpy.data.objects if each.name.startswith("object") and not each.hide_render]
     camera = bpy.context.scene.camera
     return {
-        "places": [[round(x, 4) for x in each.location] for each in shown], "camera": [round(x, 4) for x in camera.location],
-        "meshes": [each.data.name for each in shown], "kinds": sorted(stage.meshes),
-    }  # fmt: skip
+        "places": [[round(x, 4) for x in each.location] for each in shown],
+        "camera": [round(x, 4) for x in camera.location],
+        "meshes": [each.data.name for each in shown],
+        "kinds": sorted(stage.meshes),
+    }
 
 
 def test_a_scene_is_posed_whole_and_nothing_of_an_earlier_one_is_left(in_blender: Any) -> None:
@@ -140,7 +151,10 @@ except (ImportError, MemoryError) as error:
     print(load_fault(error))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)),
-    )  # fmt: skip
+    )
     assert done.stdout.startswith("There is not enough memory to load Blender"), done.stderr

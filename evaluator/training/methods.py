@@ -1,0 +1,237 @@
+"""The methods of `score train`: each is a recipe with its options, and begins a training. The command line is made from
+them.
+
+Nothing here imports torch before a training begins, so that `score --help` is fast.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from evaluator.runs.request import option
+from evaluator.training.recipe import DIFFUSION, NEGATIVES, Recipe, parse_lora
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from evaluator.training.data import TrainingData
+    from evaluator.training.fit import Learner
+    from evaluator.training.source import Source
+
+_SIZE = "tiny is made for a CPU, small for a GPU."
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that can begin. model: what is saved, with its `network` and `info`. learner: what is trained. finish:
+    called after the last step, brings what was trained into `model`.
+    """
+
+    model: Any
+    learner: "Learner"
+    finish: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Method(Recipe):
+    """A recipe of `score train NAME`. options: the fields that the command takes. further: whether it starts from a
+    model, and from a preset (evaluator.training.presets). The docstring of a method is the help of its command.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[tuple[str, ...]]
+    further: ClassVar[bool] = True
+
+    def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
+        """The train split of the one dataset, or the corpus in the one file. Raises UserError as either does."""
+        from evaluator.training.corpus import corpus_source
+        from evaluator.training.source import benchmark_source
+        from generator.dataset.reader import Dataset
+
+        (dataset,) = datasets
+        if not dataset.is_file():
+            opened = Dataset.open(dataset)
+            return benchmark_source(opened.world, opened.benchmark(benchmark), self)
+        if benchmark is not None:
+            raise UserError(f"{dataset} is a corpus, which has no benchmarks; leave --benchmark out.")
+        return corpus_source(dataset, self)
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """Load or make the model, and its learner. Raises UserError for a model that cannot be trained so."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Scratch(Method):
+    """Train a new model from scratch on the train split of DATASET.
+
+    The model sees no other data, so held-out combinations are certainly unseen. DATASET is a dataset, or a file of JSON
+    lines (docs/training.md).
+    """
+
+    architecture: Literal["dual", "dual-vit", "cross", "diffusion"] = option(
+        "dual",
+        "dual, dual-vit: embed images and texts apart, images by a ResNet or by a transformer (open_clip); cross: "
+        "reads them together (ViLT); diffusion: draws images from captions (diffusers).",
+    )
+    size: Literal["tiny", "small"] = option("tiny", _SIZE)
+    name = "scratch"
+    options = (
+        *("epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision"),
+        *("architecture", "size"),
+    )
+    further = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.architecture == DIFFUSION:
+            if self.negatives not in (Recipe.negatives, "none"):
+                raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
+            object.__setattr__(self, "negatives", "none")
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """A new model of open_clip, transformers or diffusers."""
+        from evaluator.training.networks import new_model
+
+        return Training(*new_model(self.architecture, self.size, data, self, device))
+
+
+@dataclass(frozen=True)
+class Pretrain(Method):
+    """Train a stand-in for CLIP on all images of DATASETS.
+
+    It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: its
+    captions are texts with the words of true ones, in any order. Its benchmarks are contaminated for it; score it on
+    another world, or with --allow-contaminated.
+    """
+
+    architecture: Literal["dual", "dual-vit"] = option("dual", "Image tower: a ResNet, or a transformer (dual-vit).")
+    size: Literal["tiny", "small"] = option("tiny", _SIZE)
+    name = "pretrain"
+    options = ("epochs", "batch", "rate", "seed", "precision", "architecture", "size")
+    further = False
+
+    def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
+        """All splits of some datasets (evaluator.training.pretrain)."""
+        from evaluator.training.pretrain import whole_source
+        from generator.dataset.reader import Dataset
+
+        opened = [Dataset.open(each) for each in datasets]
+        return whole_source([(each.world, each.benchmark(benchmark)) for each in opened])
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """A new dual encoder of open_clip."""
+        from evaluator.training.networks import new_model
+
+        return Training(*new_model(self.architecture, self.size, data, self, device, bags=True))
+
+
+@dataclass(frozen=True)
+class _Further(Method):
+    """A recipe that starts from a model: Adam at a constant rate, on images as they are."""
+
+    decay: float = 0.0
+    warmup: float = 0.0
+    flip: bool = False
+    shift: int = 0
+    negatives: str = option("none", NEGATIVES)
+
+
+@dataclass(frozen=True)
+class Labclip(_Further):
+    """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
+
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:, and stays as it is but for its text projection. DATASET is
+    a dataset, or a file of JSON lines (docs/training.md).
+    """
+
+    precision: Literal["auto", "float32", "bfloat16"] = "float32"
+    name = "labclip"
+    options = ("epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """The frozen embeddings of all images and texts, and the layer over them."""
+        from evaluator.models.registry import load_model
+        from evaluator.training.contrastive import Contrastive
+        from evaluator.training.labclip import align
+
+        loaded: Any = load_model(model, device)
+        layer = align(loaded, model, data, progress)
+        return Training(loaded, Contrastive(layer, data, self), lambda: layer.give_to(loaded.network, model))
+
+
+@dataclass(frozen=True)
+class Finetune(_Further):
+    """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard positives.
+
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:, or a cross encoder of vilt: or jackalope:, which is
+    trained on image–text matching. DATASET is a dataset, or a file of JSON lines (docs/training.md). A control without
+    hard texts: --negatives none --positives none.
+    """
+
+    positive_loss: Literal["caption", "analogy"] = "analogy"
+    lora: str = option(
+        "none",
+        "Train low-rank changes, such as 16/32, instead of the whole model; none for the whole one.",
+        metavar="RANK/ALPHA",
+    )
+    gradient_checkpointing: bool = option(False, "Compute activations twice, which takes less memory and more time.")
+    name = "finetune"
+    options = (
+        *("epochs", "batch", "rate", "seed", "texts", "negatives", "negative_loss", "negative_weight", "positives"),
+        *("positive_weight", "images_per_class", "precision", "lora", "gradient_checkpointing"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_lora(self.lora)
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """A dual encoder, or a cross encoder that learns which texts are true of which images."""
+        from evaluator.models.registry import load_model
+        from evaluator.training.contrastive import Contrastive, Towers, check_trainable
+        from evaluator.training.lora import checkpoint_activations, with_lora
+        from evaluator.training.matching import Matching
+
+        loaded: Any = load_model(model, device)
+        matches = hasattr(loaded, "match")
+        if not matches:
+            check_trainable(loaded)
+        if self.gradient_checkpointing:
+            checkpoint_activations(loaded.network)
+        lora = parse_lora(self.lora)
+        merge = with_lora(loaded.network, *lora, self.seed) if lora else lambda: None
+        if matches:
+            return Training(loaded, Matching(loaded, data, self), merge)
+        return Training(loaded, Contrastive(Towers(loaded, data, self.precision), data, self), merge)
+
+
+@dataclass(frozen=True)
+class Dreambooth(_Further):
+    """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
+
+    MODEL is a Stable Diffusion 1, 2 or XL of diffusion:, or a jackalope: one. Images are prepared as its preset says:
+    name it as diffusion:MODEL@pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON lines
+    (docs/training.md). There is no prior preservation (Ruiz et al. 2023; Pearson et al. 2025).
+    """
+
+    text_encoder: bool = option(
+        True, "Train the text encoder too, not the U-Net alone.", flag="--text-encoder/--no-text-encoder"
+    )
+    name = "dreambooth"
+    options = ("steps", "batch", "rate", "seed", "texts", "images_per_class", "precision", "text_encoder")
+
+    def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
+        """A pipeline of diffusers that learns to predict noise."""
+        from evaluator.models.diffusion.scorer import DiffusionClassifier
+        from evaluator.models.registry import load_model
+        from evaluator.training.denoising import Denoising
+
+        loaded: Any = load_model(model, device)
+        if not isinstance(loaded, DiffusionClassifier):
+            raise UserError(f"'{model}' is no diffusion model; give one of diffusion:, or a jackalope: one.")
+        return Training(loaded, Denoising(loaded, data, self, self.text_encoder))
+
+
+METHODS: dict[str, type[Method]] = {each.name: each for each in (Scratch, Pretrain, Labclip, Finetune, Dreambooth)}

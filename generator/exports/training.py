@@ -1,0 +1,206 @@
+"""`gen export hf` and `gen export webdataset`: images, captions and negatives for training.
+
+hf: Parquet files that `datasets.load_dataset` opens. webdataset: tars, a folder a split.
+"""
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+from generator.dataset.licences import licences_of_others
+from generator.dataset.packing import Member, TarWriter
+from generator.dataset.reader import Benchmark, Dataset
+from generator.holdout.membership import SPLITS
+
+_FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A scene of a split: its image as PNG bytes, its distinct true texts (captions) and false texts (negatives)."""
+
+    scene_id: str
+    image: bytes
+    captions: list[str]
+    negatives: list[str]
+
+
+class Samples:
+    """The scenes of a benchmark that have a split and at least one caption."""
+
+    def __init__(self, dataset: Dataset, benchmark: Benchmark):
+        self._world, self._text_of = dataset.world, benchmark.text_of
+        self._texts: dict[str, dict[str, bool]] = defaultdict(dict)
+        columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot", "truth"))
+        for scene_id, text_id, slot, truth in zip(*columns, strict=True):
+            if not slot.startswith(_FRAGMENTS):
+                self._texts[scene_id][text_id] = truth
+        self._scenes: dict[str, list[str]] = defaultdict(list)
+        pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+        for scene_id, split in pairs:
+            if split is not None and any(self._texts[scene_id].values()):
+                self._scenes[split].append(scene_id)
+
+    def splits(self) -> dict[str, int]:
+        """The number of scenes of each split that has any."""
+        names = [split for split in SPLITS if split in self._scenes]
+        names += sorted(set(self._scenes).difference(names))
+        return {name: len(self._scenes[name]) for name in names}
+
+    @property
+    def licences(self) -> str:
+        """The licence notes that images of other people's meshes need; empty where the world has none."""
+        lines = licences_of_others(self._world.manifest["request"].get("assets"))
+        return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
+
+    def of(self, split: str) -> Iterator[Sample]:
+        """The samples of a split. Raises UserError when an image is damaged."""
+        for scene_id in self._scenes[split]:
+            by_truth: dict[bool, list[str]] = {True: [], False: []}
+            for text_id, truth in self._texts[scene_id].items():
+                by_truth[truth].append(self._text_of[text_id])
+            yield Sample(scene_id, self._world.read(f"images/{scene_id}.png"), by_truth[True], by_truth[False])
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """A folder to write into, which becomes `out` if no error is raised.
+
+    Raises UserError when `out` exists and is not an empty folder.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already; remove it or choose another --out.")
+    draft = out.with_name(f".{out.name}.{os.getpid()}")
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        os.replace(draft, out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+_ROWS = 100  # of a row group: readers load one at a time
+_FILE_BYTES = 500_000_000
+
+# How the library `datasets` knows that a column is an image, from the schema's metadata.
+_TEXT = {"dtype": "string", "_type": "Value"}
+_FEATURES = {
+    "scene_id": _TEXT,
+    "image": {"_type": "Image"},
+    "captions": {"feature": _TEXT, "_type": "List"},
+    "negatives": {"feature": _TEXT, "_type": "List"},
+}
+_SCHEMA = pa.schema(
+    [
+        ("scene_id", pa.string()),
+        ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+        ("captions", pa.list_(pa.string())),
+        ("negatives", pa.list_(pa.string())),
+    ],
+    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+)
+
+
+def export_hf(samples: Samples, title: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
+    """Write `out`/data/SPLIT-00000.parquet and so on and a README.md that names the splits; returns the
+    number of scenes by split.
+    """
+    splits = samples.splits()
+    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
+        (folder / "data").mkdir()
+        for split in splits:
+            batches = _batches(samples.of(split))
+            batch = next(batches, None)
+            number = 0
+            while batch is not None:
+                path = folder / "data" / f"{split}-{number:05d}.parquet"
+                with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
+                    while batch is not None and path.stat().st_size < _FILE_BYTES:
+                        file.write_batch(batch)
+                        advance(len(batch))
+                        batch = next(batches, None)
+                number += 1
+        (folder / "README.md").write_text(_readme(title, splits) + _licence(samples), encoding="utf-8")
+    return splits
+
+
+def _batches(samples: Iterator[Sample]) -> Iterator[pa.RecordBatch]:
+    while chunk := list(islice(samples, _ROWS)):
+        yield pa.RecordBatch.from_pylist([_row(sample) for sample in chunk], schema=_SCHEMA)
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    return {
+        "scene_id": sample.scene_id,
+        "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
+        "captions": sample.captions,
+        "negatives": sample.negatives,
+    }
+
+
+def _licence(samples: Samples) -> str:
+    return f"\n## Licence\n\n{samples.licences}" if samples.licences else ""
+
+
+def _readme(title: str, splits: dict[str, int]) -> str:
+    files = [line for split in splits for line in (f"  - split: {split}", f"    path: data/{split}-*.parquet")]
+    head = ["---", f"pretty_name: {title}", "configs:", "- config_name: default", "  data_files:", *files, "---"]
+    rows = [f"| {split} | {n:,} |" for split, n in splits.items()]
+    return "\n".join([
+        *head, "", f"# {title}", "",
+        "A row a scene: `scene_id`, `image`, `captions` (texts that are true of it) and `negatives` (texts that are false).", "",
+        "| split | scenes |", "|---|---:|", *rows, "",
+    ])  # fmt: skip
+
+
+def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress = SILENT) -> dict[str, int]:
+    """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of scenes by split.
+
+    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at
+    least one scene, however large.
+    """
+    splits = samples.splits()
+    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
+        if samples.licences:
+            (folder / "LICENCE.md").write_text(samples.licences, encoding="utf-8")
+        for split in splits:
+            (folder / split).mkdir()
+            members = (_tar_members(sample, split) for sample in samples.of(split))
+            for _ in _tars(folder / split, members, size):
+                advance()
+    return splits
+
+
+def _tars(folder: Path, scenes: Iterator[list[Member]], size: int) -> Iterator[None]:
+    """Write the tars of a split; yields after each scene."""
+    number, scene = 0, next(scenes, None)
+    while scene is not None:
+        with TarWriter(folder / f"{number:06d}.tar") as tar:
+            while scene is not None and tar.fits(scene, size):
+                tar.add(scene)
+                yield
+                scene = next(scenes, None)
+        number += 1
+
+
+def _tar_members(sample: Sample, split: str) -> list[Member]:
+    shown = {
+        "scene_id": sample.scene_id, "split": split, "captions": sample.captions, "negatives": sample.negatives,
+    }  # fmt: skip
+    return [
+        (f"{sample.scene_id}.png", sample.image),
+        (f"{sample.scene_id}.txt", sample.captions[0].encode()),
+        (f"{sample.scene_id}.json", json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()),
+    ]

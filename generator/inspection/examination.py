@@ -1,0 +1,146 @@
+"""The look at images behind `gen verify --images`: which scenes, how, and what the certificate says of it."""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from generator.assets.sets import check_assets
+from generator.base.declarations import whole_number
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+from generator.base.streams import Stream
+from generator.dataset.reader import Dataset
+from generator.inspection.pixels import PixelCheck
+from generator.inspection.rerendered import Compared, render_again
+from generator.judge.certificate import Images, Level
+from generator.judge.findings import Finding, finding
+from generator.judge.images import image_fault
+from generator.render.farm.pool import Farm
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+
+_COLUMNS = ("scene_id", "cluster_id", "width", "height", "objects", "scene")
+_UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
+
+
+def parse_images(spec: str) -> int | None:
+    """How many images `--images` asks for; None for all. Raises UserError if it is neither a number from 1 on nor "all"."""
+    if spec == "all":
+        return None
+    number = whole_number(spec)
+    if not number:
+        raise UserError(f"Expected --images to be a number of images such as 100, or all; got '{spec}'.")
+    return number
+
+
+def blender_here() -> str | None:
+    """The version of Blender's module; None if it is not installed."""
+    try:
+        return version("bpy")
+    except PackageNotFoundError:
+        return None
+
+
+@dataclass
+class Examination:
+    """Looks at images of a dataset, as `generator.judge.certificate.Examine`.
+
+    `number`: how many scenes, drawn from every split; None for all. `render`: whether they are rendered again. `seed`:
+    which are drawn; by default one that nobody can foresee.
+    """
+
+    number: int | None
+    render: bool
+    seed: int = field(default_factory=lambda: secrets.randbelow(2**32))
+    farm: Farm = field(default_factory=Farm)
+    progress: Progress = SILENT
+
+    def __call__(self, root: Path, splits: Mapping[str, tuple[str, ...]]) -> Images:
+        """Compare images of the dataset in `root` with its records.
+
+        Raises UserError if a mesh is not installed, or if scenes are to be rendered again and cannot be.
+        """
+        drawn = sample_scenes(splits, len(splits) if self.number is None else self.number, self.seed)
+        try:
+            dataset = Dataset.open(root)
+            vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "world/vocabulary.toml")
+            rows = list(_rows(dataset, set(drawn)))
+        except UserError as error:
+            return Images(findings=[finding("damaged world", f"no image was looked at: {error.message}")])
+        check_assets(dataset.world.manifest["request"].get("assets"))
+        check = PixelCheck(vocabulary)
+        findings = [finding("wrong word", sentence) for sentence in check.misnamed()]
+        for row in self.progress.each(rows, "comparing images with records", len(rows)):
+            findings += _row_faults(dataset, row, check)
+        facts: dict[str, Any] = {"scenes": len(rows), "of": len(splits), "seed": self.seed, **check.judged}
+        sentence = (
+            f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of {check.judged['objects']:,} objects, "
+            f"outlines of {check.judged['outlines']:,}, colors of {check.judged['colors']:,})"
+        )
+        if self.render:
+            compared = Compared()
+            findings += render_again(dataset, rows, self.farm, compared, self.progress)
+            facts |= _facts(compared)
+            sentence += f", and rendered again with Blender {blender_here()}: {_said(compared)}"
+        level = Level.ALL if rows and len(rows) == len(splits) else Level.SAMPLED if rows else Level.RECORDS
+        return Images(level, findings, facts, sentence)
+
+
+def _rows(dataset: Dataset, drawn: set[str]) -> Iterator[dict[str, Any]]:
+    for batch in dataset.world.batches("scenes", _COLUMNS):
+        yield from (row for row in batch.to_pylist() if row["scene_id"] in drawn)
+
+
+def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> Iterator[Finding]:
+    """Faults of one image; none where the judge has found that it is damaged."""
+    where, path, size = f"scene {row['scene_id']}", f"images/{row['scene_id']}.png", (row["width"], row["height"])
+    try:
+        fault = image_fault(dataset.world.read(path), path, size)
+        if fault:
+            yield finding("damaged image", f"world/{path} {fault}")
+            return
+        image = np.asarray(dataset.world.image(row["scene_id"]))
+    except UserError as error:
+        yield finding("damaged image", error.message)
+        return
+    try:
+        boxes = [each["amodal_box"] for each in row["objects"]]
+        yield from check.faults(where, image, Scene.from_json(row["scene"]), boxes)
+    except _UNREADABLE as error:
+        yield finding("wrong record", f"{where}: its record cannot be drawn: {error!r}")
+
+
+def _facts(compared: Compared) -> dict[str, Any]:
+    return {
+        "blender": blender_here(), "rendered_again": compared.identical + compared.others, "identical": compared.identical,
+        "least_decibels": round(compared.least, 2) if compared.others else None,
+    }  # fmt: skip
+
+
+def _said(compared: Compared) -> str:
+    if not compared.others:
+        return f"all {compared.identical:,} are the same bytes"
+    return f"{compared.identical:,} are the same bytes, the others have {compared.least:.1f} dB or more"
+
+
+def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
+    """Sorted ids of `number` scenes, or of all if there are fewer.
+
+    `splits`: by scene_id, the split in every benchmark. Scenes with the same splits are a stratum; the strata give one scene
+    each in turn, so that none is left out while another gives two more than it.
+    """
+    strata = defaultdict[tuple[str, ...], list[str]](list)
+    for scene_id in sorted(splits):
+        strata[splits[scene_id]].append(scene_id)
+    order = [
+        (turn, name, scene_id)
+        for name, scenes in strata.items()
+        for turn, scene_id in enumerate(Stream("images", seed, *name).shuffled(scenes))
+    ]
+    return sorted(scene_id for _, _, scene_id in sorted(order)[:number])

@@ -1,1 +1,0 @@
-"""Checks of `gen vocab check`: words, colours and outlines that people could confuse."""

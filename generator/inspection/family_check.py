@@ -1,0 +1,158 @@
+"""All findings of `gen vocab check` about a family: mistakes of its declarations, words, colours and outlines."""
+
+import json
+import logging
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from pydantic import ValidationError
+
+from generator.base.errors import UserError
+from generator.base.files import parse_toml
+from generator.inspection.appearance import LEAST_CONTRAST, alike, faint, too_close
+from generator.judge.lexicon import Lexicon, UnreadableError
+from generator.judge.text_reader import read_text
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar, plural_of
+from generator.render.farm.pool import default_workers
+from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.schema import Vocabulary, mistakes_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding about a family.
+
+    `level` is "error" where the family cannot be used, else "warning". `names` are the values or objects it is about.
+    `measure` is a CIEDE2000 colour difference, the share (0..1) that two masks have in common, or the contrast of a texture.
+    """
+
+    level: str
+    check: str
+    message: str
+    names: tuple[str, ...] = ()
+    measure: float | None = None
+
+
+def check_family(family: str) -> list[Finding]:
+    """The findings about the family of that name or at that path.
+
+    These are all mistakes of its declarations or, where there are none, what the checks of words, colours, outlines and
+    textures find; textures are rendered, if Blender is installed. Raises UserError where there is no such family, or where its file is not TOML.
+    """
+    text = vocabulary_text(family)
+    try:
+        vocabulary = Vocabulary.model_validate(parse_toml(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"'{family}' is not valid TOML: {error}.") from None
+    except ValidationError as error:
+        return [Finding("error", "declarations", message) for message in mistakes_of(error)]
+    found = []
+    for kind in vocabulary.paints or (vocabulary.tested,):
+        painted = vocabulary.painted_with(kind)
+        found += [
+            *_words(painted, painted.toml() if vocabulary.paints else text),
+            *_colors(painted),
+            *_textures(painted),
+        ]
+    return list(dict.fromkeys([*found, *_outlines(vocabulary)]))
+
+
+def _words(vocabulary: Vocabulary, text: str) -> Iterator[Finding]:
+    yield from (Finding("error", "words", message) for message in unreadable(vocabulary, text))
+    yield from (Finding("warning", "words", message) for message in misspelt(vocabulary))
+
+
+def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
+    for close in too_close(vocabulary):
+        phrase = vocabulary.environments[close.environment].phrase
+        message = f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: CIEDE2000 {close.distance:.1f}."
+        yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
+
+
+def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
+    textured = any(value.texture for values in vocabulary.attributes.values() for value in values.values())
+    if textured and find_spec("bpy") is None:
+        logger.warning("Blender is not installed, so nobody has looked whether textures can be seen.")
+        return
+    for kind, value, category, contrast in faint(vocabulary, default_workers()):
+        message = (
+            f"the texture '{value}' of {kind} can hardly be seen on '{category}' in an image of 128 pixels: contrast {contrast:.1f}, "
+            f"expected {LEAST_CONTRAST} or more; take another scale, or colors further apart."
+        )
+        yield Finding("warning", "textures", message, (value, category), round(contrast, 2))
+
+
+def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
+    for one, other, share in alike(vocabulary):
+        message = f"'{one}' and '{other}' look alike: their masks have {share:.0%} in common from the usual camera."
+        yield Finding("warning", "outlines", message, (one, other), round(share, 3))
+
+
+_IRREGULAR = {
+    "bison": "bison", "calf": "calves", "child": "children", "deer": "deer", "elf": "elves", "fish": "fish", "foot": "feet",
+    "goose": "geese", "half": "halves", "knife": "knives", "leaf": "leaves", "life": "lives", "loaf": "loaves", "man": "men",
+    "moose": "moose", "mouse": "mice", "ox": "oxen", "scarf": "scarves", "sheep": "sheep", "shelf": "shelves", "thief": "thieves",
+    "tooth": "teeth", "wife": "wives", "wolf": "wolves", "woman": "women",
+}  # fmt: skip
+_SOUNDS_OTHERWISE = {
+    "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
+    "an": ("heir", "honest", "honor", "honour", "hour"),
+}
+_BUT = ("unin", "unim", "unid", "unit ", "ush")  # "an uninteresting …" after all
+
+
+def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
+    """A sentence for each plural or article that English forms differently from the captions."""
+    for name, spec in vocabulary.objects.items():
+        *before, last = name.split(" ")
+        plural = " ".join([*before, _IRREGULAR.get(last, plural_of(last))])
+        if spec.plural is None and plural != plural_of(name):
+            yield f"two of '{name}' would be called '{plural_of(name)}'; add plural = \"{plural}\"."
+        if spec.article is None and (article := _article(name)):
+            yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+    for kind, values in vocabulary.attributes.items():
+        for name, value in values.items():
+            if kind not in vocabulary.phrases and value.article is None and (article := _article(name)):
+                yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+
+
+def _article(word: str) -> str | None:
+    """The article that a word needs by its sound, where its first letter misleads; else None."""
+    if word.startswith(_BUT):
+        return None
+    return next((article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None)
+
+
+def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
+    """A sentence for each caption that the judge cannot read back with the lexicon of the family's TOML `text`.
+
+    There is one caption for each object, value, relation and environment.
+    """
+    grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
+    for form, template in _forms(vocabulary):
+        caption = grammar.realise(form, template)
+        try:
+            same = json.loads(read_text(caption, lexicon).to_json()) == form.to_dict()
+        except UnreadableError:
+            same = False
+        if not same:
+            yield f"the caption '{caption}' cannot be read back as it is meant; choose other words."
+
+
+def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
+    objects = list(vocabulary.objects)
+    for name in objects:
+        yield Form((Mention(name),)), "there-is"
+        yield Form((Mention(name, count=2),)), "there-is"
+    for kind, values in vocabulary.attributes.items():
+        for value in values:
+            yield Form((Mention(objects[0], ((kind, value),)),)), "there-is"
+    for relation in vocabulary.relations:
+        yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
+    for environment in vocabulary.environments:
+        yield Form((Mention(objects[0]),), environment=environment), "there-is"

@@ -1,1 +1,0 @@
-"""Compares the images of a world with its records: files, outlines, colours, and renders made again."""

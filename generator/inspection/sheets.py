@@ -1,0 +1,161 @@
+"""Sheets of images that show a dataset: examples of every split with captions, and a grid of combinations."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.holdout.class_lists import ClassRule
+from generator.holdout.holdout import Binding, Holdout
+from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
+from generator.vocabulary.schema import parse_vocabulary
+
+_CELL, _GAP, _LINE, _HEAD = 280, 12, 20, 34
+_INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
+
+
+def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path) -> Path:
+    """Draw `number` images of each split, chosen by seed, with a true caption and the foil beneath; returns `out`.
+
+    Raises UserError when there is no such dataset, benchmark or split.
+    """
+    dataset = Dataset.open(root)
+    chosen = dataset.benchmark(benchmark)
+    numbers = chosen.manifest["scenes"]
+    known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
+    there = [split for split in known if numbers.get(split)]
+    for split in splits:
+        if split not in there:
+            raise UserError(f"{chosen.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
+    rows = [(split, _examples(chosen, split, number, seed)) for split in splits or there]
+    sheet = _draw(dataset.world, rows, chosen.name)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(out)
+    return out
+
+
+def _examples(benchmark: Benchmark, split: str, number: int, seed: int) -> list[tuple[str, str, str]]:
+    """(scene_id, true caption, foil) of some scenes; the foil is empty where the scene has none."""
+    pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+    scenes = Stream("preview", seed, split).sample([scene for scene, of in pairs if of == split], number)
+    wanted = set(scenes)
+    texts: dict[str, dict[str, str]] = {scene: {"c": "", "n": ""} for scene in scenes}
+    columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
+    rows = [row for row in zip(*columns, strict=True) if row[0] in wanted]
+    held = benchmark.holdout or {}
+    if held.get("triples") and not held.get("bindings"):
+        relations = dict(zip(*(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")), strict=True))
+        rows.sort(key=lambda row: not relations[row[1]])  # what is held out comes first
+    for scene, text_id, slot in rows:
+        if slot in texts[scene]:
+            texts[scene][slot] = texts[scene][slot] or benchmark.text_of[text_id]
+    return [(scene, texts[scene]["c"], texts[scene]["n"]) for scene in scenes]
+
+
+def _draw(world: World, rows: list[tuple[str, list[tuple[str, str, str]]]], title: str) -> Image.Image:
+    font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
+    columns = max(1, *(len(examples) for _, examples in rows))
+    sample = world.image(next(scene for _, examples in rows for scene, _, _ in examples))
+    height = round(_CELL * sample.height / sample.width)
+    block = _HEAD + height + 2 * _LINE + _GAP
+    sheet = Image.new("RGB", (_GAP + columns * (_CELL + _GAP), _GAP + len(rows) * block), _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    for i, (split, examples) in enumerate(rows):
+        top = _GAP + i * block
+        pen.text((_GAP, top), f"{split}  ({title})" if i == 0 else split, _INK, bold)
+        for j, (scene, caption, foil) in enumerate(examples):
+            left = _GAP + j * (_CELL + _GAP)
+            image = world.image(scene)
+            sheet.paste(image.resize((_CELL, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
+            for k, (line, ink) in enumerate(((caption, _INK), (f"not: {foil}" if foil else "", _FAINT))):
+                pen.text((left, top + _HEAD + height + 2 + k * _LINE), _fitted(line, font, _CELL), ink, font)
+    return sheet
+
+
+def _fitted(line: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> str:
+    while font.getlength(line) > width:
+        line = line.removesuffix("…")[:-1] + "…"
+    return line
+
+
+_TILE, _TILE_GAP, _FRAME, _GRID_HEAD, _MARGIN = 112, 8, 4, 26, 0.12
+_GRID_FAINT, _HELD_OUT = (205, 205, 205), (230, 90, 0)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """An object in an image: its box (left, top, right, bottom) and its visible area, pixels."""
+
+    scene_id: str
+    box: tuple[int, int, int, int]
+    size: float
+
+
+def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
+    """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
+
+    Each combination is cut out of the image that shows it largest. Combinations that the benchmark holds out are
+    framed, those that no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
+    """
+    dataset = Dataset.open(root)
+    holdout = Holdout.from_dict(dataset.block(benchmark))
+    vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
+    values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
+    shown = _best(dataset.world, holdout.kind)
+    font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
+    side = max(round(font.getlength(value)) for value in values) + 2 * _TILE_GAP
+    step = _TILE + _TILE_GAP
+    sheet = Image.new("RGB", (side + len(objects) * step, 2 * _GRID_HEAD + _TILE_GAP + len(values) * step), _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    pen.text((_TILE_GAP, 4), f"{holdout.kind} x {holdout.category}, framed: held out", _INK, bold)
+    for j, thing in enumerate(objects):
+        pen.text((side + j * step + _TILE / 2, 2 * _GRID_HEAD), _fitted(thing, font, _TILE), _INK, font, anchor="ms")
+    for i, value in enumerate(values):
+        top = 2 * _GRID_HEAD + _TILE_GAP + i * step
+        pen.text((side - _TILE_GAP, top + _TILE / 2), value, _INK, font, anchor="rm")
+        for j, thing in enumerate(objects):
+            left = side + j * step
+            found = shown.get((value, thing))
+            sheet.paste(_cut(dataset.world, found) if found else _hatched(), (left, top))
+            if holdout.holds_out(value, thing) or holdout.absent(value, thing):
+                edge = (left - _FRAME, top - _FRAME, left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1)
+                pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(out)
+    return out
+
+
+def _best(world: World, kind: str) -> dict[Binding, _Shown]:
+    """For each combination the object with the largest visible area; of several the first scene's."""
+    best: dict[Binding, _Shown] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects")):
+        for row in batch.to_pylist():
+            for thing in row["objects"] if row["status"] == "ok" else ():
+                binding = (dict(thing["attributes"])[kind], thing["category"])
+                left, top, right, bottom = thing["amodal_box"]
+                size = (right - left) * (bottom - top) * thing["visible_fraction_estimate"]
+                if binding not in best or size > best[binding].size:
+                    best[binding] = _Shown(row["scene_id"], (left, top, right, bottom), size)
+    return best
+
+
+def _cut(world: World, shown: _Shown) -> Image.Image:
+    """The square around an object, with a margin."""
+    image = world.image(shown.scene_id)
+    left, top, right, bottom = shown.box
+    side = min(max(right - left, bottom - top) * (1 + 2 * _MARGIN), *image.size)
+    x = min(max((left + right - side) / 2, 0), image.width - side)
+    y = min(max((top + bottom - side) / 2, 0), image.height - side)
+    return image.resize((_TILE, _TILE), Image.Resampling.LANCZOS, (x, y, x + side, y + side))
+
+
+def _hatched() -> Image.Image:
+    cell = Image.new("RGB", (_TILE, _TILE), _PAPER)
+    pen = ImageDraw.Draw(cell)
+    for x in range(-_TILE, _TILE, 12):
+        pen.line((x, _TILE, x + _TILE, 0), _GRID_FAINT, 2)
+    pen.rectangle((0, 0, _TILE - 1, _TILE - 1), outline=_GRID_FAINT)
+    return cell

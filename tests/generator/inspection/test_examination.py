@@ -1,0 +1,209 @@
+"""`gen verify --images`: what an attacker changed, all digests computed again, is found at the level that can find it."""
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, PngImagePlugin
+
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.dataset.reader import Dataset
+from generator.dataset.records import plan_request, plan_schema
+from generator.inspection.examination import Examination, parse_images, sample_scenes
+from generator.inspection.outlines import outlines
+from generator.inspection.pixels import box_of
+from generator.judge.verify import verify_dataset
+from generator.render.farm.pool import Farm
+from generator.scene.scene import Scene
+from generator.vocabulary.schema import parse_vocabulary
+from tests.generator.judge.datasets import BENCHMARK, edit, said, scene_in, seal
+
+
+def at_records(root: Path) -> dict[str, Any]:
+    return verify_dataset(root, None)[BENCHMARK]
+
+
+def at_images(root: Path, number: int | None = None, render: bool = False) -> dict[str, Any]:
+    return verify_dataset(root, None, examine=Examination(number, render, seed=0, farm=Farm(1)))[BENCHMARK]
+
+
+def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
+    assert at_records(own)["level"] == "records"
+    for number, level in ((6, "sampled images"), (28, "all images"), (None, "all images")):
+        certificate = at_images(own, number)
+        assert (certificate["status"], certificate["level"]) == ("clean", level)
+        assert certificate["images"]["scenes"] == (number or 28)
+        assert (
+            f"at the level of {level}: {number or 28} of 28 images compared with their records"
+            in certificate["sentence"]
+        )
+        assert "rendered" not in certificate["sentence"]
+    rendered = at_images(own, 2, render=True)
+    assert (rendered["status"], rendered["level"]) == ("clean", "sampled images")
+    assert rendered["images"]["identical"] == rendered["images"]["rendered_again"] == 2
+    assert "all 2 are the same bytes" in rendered["sentence"]
+
+
+def test_images_exchanged_across_splits(own: Path) -> None:
+    folder = own / "benchmarks" / BENCHMARK
+    one, other = (own / f"world/images/{scene_in(folder, split)}.png" for split in ("train", "unseen"))
+    data = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+    seal(own / "world")
+    assert at_records(own)["status"] == "clean"
+    certificate = at_images(own)
+    assert certificate["status"] == "failed"
+    found = said(certificate, "wrong color") + said(certificate, "wrong outline")
+    assert one.stem in found
+    assert other.stem in found
+
+
+def test_a_color_renamed_in_the_vocabulary(own: Path) -> None:
+    path = own / "world/vocabulary.toml"
+    vocabulary = tomllib.loads(path.read_text(encoding="utf-8"))
+    colors = vocabulary["attributes"]["color"]
+    colors["red"]["linear"], colors["blue"]["linear"] = colors["blue"]["linear"], colors["red"]["linear"]
+    text = tomli_w.dumps(vocabulary)
+    path.write_text(text, encoding="utf-8")
+    manifest = read_json(own / "world/manifest.json")
+    manifest["request"]["vocabulary"] = text
+    write_json(own / "world/manifest.json", manifest)
+    plan = pq.read_table(own / "world/plan.parquet")
+    asked = plan_schema({**(plan_request(own / "world") or {}), "vocabulary": text}).metadata
+    pq.write_table(plan.replace_schema_metadata(asked), own / "world/plan.parquet")
+    seal(own / "world")
+    assert at_records(own)["status"] == "clean"
+    certificate = at_images(own, 6)
+    assert "the value 'red' of color has the colour that people call blue" in said(certificate, "wrong word")
+    assert "is recorded as red and its pixels show blue" in said(at_images(own), "wrong color")
+
+
+def test_poses_edited_with_boxes_and_without_a_change_of_relations(own: Path) -> None:
+    vocabulary = parse_vocabulary(Dataset.open(own).world.vocabulary_text, "vocabulary.toml")
+
+    def move(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            record = json.loads(row["scene"])
+            for thing in record["objects"]:
+                thing["position"][0] += 1.0
+            row["scene"] = json.dumps(record)
+            drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (row["width"], row["height"]))
+            for thing, each in zip(row["objects"], drawn, strict=True):
+                thing["amodal_box"] = list(box_of(each.whole) or (0, 0, 0, 0))
+
+    edit(own / "world", "scenes", move)
+    assert at_records(own)["status"] == "clean"
+    assert at_images(own)["faults"]["wrong outline"] > 20
+
+
+def reshaped(size: tuple[int, int]) -> Callable[[Path], object]:
+    return lambda path: Image.new("RGB", size).save(path)
+
+
+def labelled(path: Path) -> None:
+    text = PngImagePlugin.PngInfo()
+    text.add_text("caption", "a red cube")
+    with Image.open(path) as image:
+        image.copy().save(path, pnginfo=text)
+
+
+def trailed(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"a red cube")
+
+
+def grayed(path: Path) -> None:
+    with Image.open(path) as image:
+        image.convert("L").save(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (reshaped((1, 1)), "has 1x1 pixels, not 64x64"),
+        (reshaped((5000, 3000)), "has 5000x3000 pixels, not 64x64"),
+        (labelled, "has metadata: chunks tEXt beside its pixels"),
+        (trailed, "does not decode: 10 bytes follow the end of the image"),
+        (grayed, "is not 8-bit RGB"),
+    ],
+)
+def test_files_that_are_no_images_of_a_world_are_found_in_records_already(
+    own: Path, change: Callable[[Path], object], what: str
+) -> None:
+    change(own / "world/images/000007.png")
+    seal(own / "world")
+    for certificate in (at_records(own), at_images(own)):
+        assert f"world/images/000007.png {what}" in said(certificate, "damaged image")
+
+
+def test_a_size_in_manifest_and_images_that_is_not_that_of_the_scenes(own: Path) -> None:
+    for path in (own / "world/images").iterdir():
+        Image.new("RGB", (1, 1)).save(path)
+    manifest = read_json(own / "world/manifest.json")
+    manifest["request"].update(width=1, height=1)
+    write_json(own / "world/manifest.json", manifest)
+    seal(own / "world")
+    assert at_images(own)["faults"]["damaged image"] == 28
+
+
+def test_a_record_that_cannot_be_drawn_is_named(own: Path) -> None:
+    def drop(rows: list[dict[str, Any]]) -> None:
+        record = json.loads(rows[0]["scene"])
+        del record["lamps"]
+        rows[0]["scene"] = json.dumps(record)
+
+    edit(own / "world", "scenes", drop)
+    assert "its record cannot be drawn: KeyError('lamps')" in said(at_images(own), "wrong record")
+
+
+def test_a_damaged_world_stays_at_the_level_of_records(own: Path) -> None:
+    (own / "world/SHA256SUMS").write_text(f"{64 * '0'}  images/000000.png\n", encoding="utf-8")
+    certificate = at_images(own)
+    assert certificate["level"] == "records"
+    assert "no image was looked at" in said(certificate, "damaged world")
+
+
+@pytest.mark.parametrize("spec", ["0", "-1", "some", "", "1.5", "²"])
+def test_a_number_or_all(spec: str) -> None:
+    assert (parse_images("all"), parse_images("20")) == (None, 20)
+    with pytest.raises(UserError, match="a number of images such as 100, or all"):
+        parse_images(spec)
+
+
+def test_without_a_seed_nobody_can_foresee_which_images_are_drawn() -> None:
+    assert len({Examination(1, render=False).seed for _ in range(10)}) > 5
+
+
+NAMES = st.tuples(st.sampled_from(["train", "val", "unseen", ""]))
+
+
+@given(st.lists(NAMES, min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 2**32))
+def test_splits_are_drawn_from_evenly(names: list[tuple[str]], number: int, seed: int) -> None:
+    splits = {f"{i:06d}": each for i, each in enumerate(names)}
+    drawn = sample_scenes(splits, number, seed)
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == min(number, len(splits))
+    taken, there = Counter(splits[scene_id] for scene_id in drawn), Counter(names)
+    most = max(taken.values())
+    assert all(taken[name] >= min(most - 1, there[name]) for name in there)
+    assert drawn == sample_scenes(splits, number, seed)
+
+
+def test_seeds_draw_other_scenes() -> None:
+    splits = {f"{i:06d}": ("train",) for i in range(1000)}
+    assert len({scene_id for seed in range(5) for scene_id in sample_scenes(splits, 10, seed)}) > 40
+
+
+def test_all_are_drawn_in_time() -> None:
+    splits = {f"{i:06d}": ("train",) for i in range(1000)}
+    counts = Counter(scene_id for seed in range(200) for scene_id in sample_scenes(splits, 100, seed))
+    assert len(counts) == 1000  # none can be sure to be spared

@@ -1,0 +1,138 @@
+"""`gen vocab check`: every mistake at once, and warnings about what people could confuse."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generator.assets.sets import find_mesh
+from generator.inspection.appearance import SIDE, light_on_ball, mask, surface_points, too_close
+from generator.inspection.family_check import check_family, misspelt, unreadable
+from generator.scene.scene import Camera
+from generator.vocabulary.families import shipped_families
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import read_vocabulary
+from tests.conftest import run_command
+
+MISTAKEN = """
+extends = "clevr"
+[attributes.color]
+teal = { srgb = "#0b7a75", synonyms = ["red", "ball"] }
+[relations]
+near = { phrase = "near", margin = 0.2, distance = 2.5 }
+"""
+
+
+DOUBTFUL = """
+extends = "clevr"
+[attributes.color]
+teal = { srgb = "#0b7a75" }
+"sea green" = { srgb = "#0b7d78" }
+uniform = { srgb = "#f0e8e0" }
+[objects]
+wolf = { mesh = "cube" }
+"half knife" = { mesh = "cross", plural = "half knives", turn = 60 }
+"""
+
+
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(name, marks=[pytest.mark.full] if name == "pug" else []) for name in sorted(shipped_families())],
+)
+def test_shipped_families_are_without_findings(family: str) -> None:
+    assert check_family(family) == []
+
+
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MISTAKEN)
+    done = run_command("gen", "vocab", "check", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: the word 'red' means both color.red and color.teal; choose another for one of them.",
+        "error: the word 'ball' means both color.teal and shape.sphere; choose another for one of them.",
+        "error: relation 'near' has the opposite 'far', which is not declared; add it.",
+    ]
+
+
+def test_what_people_could_not_tell_apart_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(DOUBTFUL)
+    done = run_command("gen", "vocab", "check", "mine.toml", "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    found = json.loads(done.stdout)["findings"]
+    assert {each["level"] for each in found} == {"warning"}
+    about = {(each["check"], *each["names"]): each for each in found}
+    assert 0 < about["colors", "teal", "sea green"]["measure"] < 3
+    assert about["outlines", "cube", "wolf"]["measure"] == about["outlines", "cross", "half knife"]["measure"] == 1
+    said = [each["message"] for each in found if each["check"] == "words"]
+    assert any('plural = "wolves"' in message for message in said)
+    assert any("'uniform' would be said with the wrong article; add article = \"a\"" in message for message in said)
+    assert len(found) == 5
+
+
+def test_unknown_keys_are_all_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'extends = "clevr"\nflor = 1\n[attributes.color]\nteal = { sgrb = "#0b7a75" }\n'
+    )
+    said = [each.message for each in check_family(str(tmp_path / "mine.toml"))]
+    assert any("did you mean 'srgb'" in message for message in said)
+    assert any("did you mean 'floor'" in message for message in said)
+
+
+CLEVR = read_vocabulary("clevr")
+
+
+def with_object(name: str, **keys: str) -> list[str]:
+    return list(misspelt(CLEVR.model_copy(update={"objects": {name: ObjectSpec(mesh="cube", **keys)}})))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wolf", 'plural = "wolves"'), ("polar ox", 'plural = "polar oxen"'), ("unicorn", 'article = "a"'), ("hourglass", 'article = "an"'),
+    ],
+)  # fmt: skip
+def test_irregular_words_are_named(name: str, said: str) -> None:
+    assert [said in message for message in with_object(name)] == [True]
+
+
+def test_words_that_are_declared_or_regular_pass() -> None:
+    assert (
+        with_object("wolf", plural="wolves")
+        == with_object("fox")
+        == with_object("unimpressive cube", article="an")
+        == []
+    )
+
+
+def test_a_caption_that_reads_otherwise_is_named() -> None:
+    vocabulary = CLEVR.model_copy(
+        update={"objects": {"cube": ObjectSpec(), "cube and a cone": ObjectSpec(mesh="cone"), "cone": ObjectSpec()}}
+    )
+    assert any("cube and a cone" in message for message in unreadable(vocabulary, vocabulary.toml()))
+    assert not list(unreadable(CLEVR, CLEVR.toml()))
+
+
+def test_light_from_the_camera_falls_on_a_ball_as_lambert_says() -> None:
+    clevr = read_vocabulary("clevr")
+    sun = clevr.lamps["sun"].model_copy(update={"energy": math.pi, "color": (1.0, 1.0, 1.0)})
+    away = tuple(p - t for p, t in zip(clevr.camera.position, clevr.camera.target, strict=True))
+    lit = clevr.model_copy(update={"sky": 0.0, "lamps": {"sun": sun.model_copy(update={"position": away})}})
+    assert light_on_ball(lit, "studio").mean() == pytest.approx(2 / 3, rel=0.02)
+
+
+def test_colours_are_closer_in_the_dark() -> None:
+    clevr = read_vocabulary("clevr")
+    assert not list(too_close(clevr))
+    dark = clevr.model_copy(update={"sky": 0.001, "lamps": {}})
+    assert len(list(too_close(dark))) > 20
+
+
+def test_the_mask_of_a_sphere_is_a_disc_without_holes() -> None:
+    far = Camera((500.0, 0.0, 1.0), (0.0, 0.0, 1.0), 35.0, 32.0)
+    found = mask(surface_points(find_mesh("sphere", "builtin")), 0.3, far)
+    row, column = np.mgrid[:SIDE, :SIDE]
+    disc = np.hypot(row - (SIDE - 1) / 2, column - (SIDE - 1) / 2) <= SIDE / 2
+    assert (found != disc).mean() < 0.02
+    assert found[disc & (np.hypot(row - 31.5, column - 31.5) < 29)].all()

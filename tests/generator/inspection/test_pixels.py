@@ -1,0 +1,209 @@
+"""Colours are told whatever the light, and common names of colours are held to what people call so."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skimage.color import rgb2lab
+
+from generator.dataset.reader import Dataset
+from generator.inspection.appearance import encoded
+from generator.inspection.outlines import outlines
+from generator.inspection.pixels import Colors, PixelCheck, box_of, distances, overlap, window
+from generator.scene.scene import Scene, SceneObject
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from tests.generator.inspection.scenes import CLEVR, boxes, painted, scene, thing
+
+FAMILIES = ["clevr", "clevr-many", "clevr-original", "clevr-relations", "pearson2025", "pug"]
+
+
+def family(name: str) -> Vocabulary:
+    return read_vocabulary(name).painted_with("color")
+
+
+def recolored(vocabulary: Vocabulary, **others: str) -> Vocabulary:
+    """The family with the colour of another value for some of its values."""
+    told = vocabulary.attributes["color"]
+    changed = {name: told[name].model_copy(update={"linear": told[other].linear}) for name, other in others.items()}
+    return vocabulary.model_copy(update={"attributes": {**vocabulary.attributes, "color": {**told, **changed}}})
+
+
+@given(st.sampled_from(FAMILIES), st.data(), st.floats(0.2, 1.5))
+def test_a_colour_is_told_in_any_light(name: str, data: st.DataObject, light: float) -> None:
+    vocabulary = family(name)
+    values = vocabulary.values("color")
+    true, claimed = data.draw(st.sampled_from(values)), data.draw(st.sampled_from(values))
+    linear = light * np.array(vocabulary.attributes["color"][true].color) / 255
+    if linear.max() > 1:
+        return  # burnt out: no longer that colour
+    pixels = np.repeat(encoded(linear)[None], 20, axis=0)
+    told = Colors(vocabulary).other_than(claimed, pixels)
+    assert told is None if claimed == true else told is not None and told[0] == true
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_names_of_the_built_in_families_are_those_people_use(name: str) -> None:
+    assert list(Colors(family(name)).misnamed()) == []
+
+
+def test_exchanged_names_are_found() -> None:
+    told = list(Colors(recolored(CLEVR, red="blue", blue="red")).misnamed())
+    assert told == [
+        "the value 'red' of color has the colour that people call blue",
+        "the value 'blue' of color has the colour that people call red",
+    ]
+
+
+def test_names_that_are_no_common_ones_mean_what_a_family_says() -> None:
+    told = CLEVR.attributes["color"]
+    renamed = {"ochre": told["red"], "puce": told["blue"]}
+    vocabulary = CLEVR.model_copy(update={"attributes": {**CLEVR.attributes, "color": renamed}})
+    assert list(Colors(vocabulary).misnamed()) == []
+
+
+def test_a_pixel_is_no_distance_from_its_own_colour() -> None:
+    colors = np.array([[0.5, 0.1, 0.1], [0.1, 0.1, 0.5]])
+    off = distances(encoded(0.15 * colors), colors)
+    assert off.shape == (2, 2)
+    assert off.diagonal() == pytest.approx([0, 0], abs=1e-6)
+    assert off[0, 1] > 20
+
+
+def test_textures_bring_their_own_colours() -> None:
+    textured = read_vocabulary("pug").painted_with("texture")
+    colors = Colors(textured)
+    assert colors.kind is None
+    assert colors.palette({"texture": "lava", "coat": "matt"}).shape == (3, 3)
+    assert list(colors.misnamed()) == []
+    assert Colors(CLEVR).palette({"color": "red"}) == pytest.approx(np.array([[173, 35, 35]]) / 255)
+
+
+H, W = 60, 80
+
+
+def disc(row: float, column: float, radius: float) -> np.ndarray:
+    rows, columns = np.mgrid[:H, :W]
+    return np.hypot(rows - row, columns - column) <= radius
+
+
+def lab(mask: np.ndarray, seed: int = 0) -> np.ndarray:
+    image = np.where(mask[..., None], (0.7, 0.2, 0.2), (0.5, 0.5, 0.5))
+    return rgb2lab(np.clip(image + np.random.default_rng(seed).normal(0, 0.02, image.shape), 0, 1))
+
+
+@given(st.floats(20, 40), st.floats(20, 60), st.floats(5, 15))
+def test_it_is_near_1_where_the_object_is_and_small_where_it_is_not(row: float, column: float, radius: float) -> None:
+    mask, none = disc(row, column, radius), np.zeros((H, W), bool)
+    seen = window(mask, none)
+    assert seen is not None
+    image = lab(mask)
+    assert overlap(image[seen.at], seen) > 0.9
+    assert overlap(lab(none)[seen.at], seen) < 0.65  # noise alone splits the pixels in two
+    elsewhere = window(disc(H - row, (column + W / 2) % W, radius), none)
+    assert elsewhere is None or overlap(image[elsewhere.at], elsewhere) < 0.65
+
+
+def test_other_objects_are_left_out() -> None:
+    mask, other = disc(30, 30, 10), disc(30, 48, 9)
+    seen = window(mask, other)
+    assert seen is not None
+    assert overlap(lab(mask | other)[seen.at], seen) > 0.9
+    assert not (seen.around & ~seen.known).any()
+
+
+def test_little_objects_are_not_judged_or_not_solid() -> None:
+    none = np.zeros((H, W), bool)
+    assert window(none, none) is None
+    assert window(disc(30, 30, 1), none) is None
+    small, large = window(disc(30, 30, 2.5), none), window(disc(30, 30, 8), none)
+    assert small is not None
+    assert not small.solid
+    assert large is not None
+    assert large.solid
+    assert window(disc(30, 30, 8), ~disc(30, 30, 8)) is None
+
+
+TRUE = scene(thing("cube", "red", -1.2), thing("sphere", "blue", 1.2))
+
+
+def faults(image: np.ndarray, of: Scene, vocabulary: Vocabulary = CLEVR) -> list[str]:
+    return [found["fault"] for found in PixelCheck(vocabulary).faults("scene x", image, of, boxes(of, vocabulary))]
+
+
+def changed(of: Scene, i: int, thing: SceneObject) -> Scene:
+    return replace(of, objects=tuple(thing if j == i else each for j, each in enumerate(of.objects)))
+
+
+@pytest.mark.parametrize("light", [0.3, 0.6, 0.9])
+def test_an_image_of_its_record_has_no_fault(light: float) -> None:
+    assert faults(painted(TRUE, light), TRUE) == []
+
+
+def test_another_colour_is_named() -> None:
+    claimed = changed(TRUE, 0, thing("cube", "green", -1.2))
+    (found,) = PixelCheck(CLEVR).faults("scene x", painted(TRUE), claimed, boxes(claimed))
+    assert found["fault"] == "wrong color"
+    assert "scene x: object 0 (cube) is recorded as green and its pixels show red" in found["what"]
+
+
+def test_an_object_that_is_elsewhere_or_missing_is_named() -> None:
+    moved = changed(TRUE, 1, thing("sphere", "blue", 0.2, 1.6))
+    assert "wrong outline" in faults(painted(TRUE), moved)
+    assert "wrong outline" in faults(painted(scene(TRUE.objects[0])), TRUE)
+
+
+def test_a_box_that_is_not_around_the_object_is_named() -> None:
+    (first, second), check = boxes(TRUE), PixelCheck(CLEVR)
+    near = [first, (second[0] - 1, second[1], second[2] + 2, second[3])]
+    assert list(check.faults("x", painted(TRUE), TRUE, near)) == []
+    (found,) = check.faults("x", painted(TRUE), TRUE, [second, second])
+    assert found["fault"] == "wrong box"
+    assert check.judged == {"objects": 4, "colors": 4, "outlines": 4}
+
+
+def test_colours_exchanged_in_records_and_vocabulary_alike_are_found_by_their_names_alone() -> None:
+    exchanged = recolored(CLEVR, red="blue", blue="red")
+    claimed = scene(thing("cube", "blue", -1.2), thing("sphere", "red", 1.2))
+    assert faults(painted(TRUE), claimed, exchanged) == []
+    assert len(list(PixelCheck(exchanged).misnamed())) == 2
+
+
+def rows_of(root: Path) -> list[tuple[dict, np.ndarray, Scene]]:
+    world = Dataset.open(root).world
+    return [
+        (row, np.asarray(world.image(row["scene_id"])), Scene.from_json(row["scene"]))
+        for row in world.scenes.to_pylist()
+    ]
+
+
+def test_real_renders_have_no_fault_and_exchanged_ones_do(undisturbed: Path) -> None:
+    rows = rows_of(undisturbed)
+    check = PixelCheck(parse_vocabulary(Dataset.open(undisturbed).world.vocabulary_text, "vocabulary.toml"))
+
+    def found(row: dict, image: np.ndarray, of: Scene) -> bool:
+        return any(True for _ in check.faults("x", image, of, [each["amodal_box"] for each in row["objects"]]))
+
+    assert not any(found(*each) for each in rows)
+    assert check.judged["outlines"] == check.judged["objects"] == 2 * len(rows)
+    exchanged = [found(row, image, of) for (row, _, of), (_, image, _) in pairwise(rows)]
+    assert all(exchanged)
+
+
+def test_poses_edited_with_their_boxes_are_found(undisturbed: Path) -> None:
+    """All objects a radius further: every relation and every margin stays as it was."""
+    vocabulary = parse_vocabulary(Dataset.open(undisturbed).world.vocabulary_text, "vocabulary.toml")
+    found = []
+    for _, image, of in rows_of(undisturbed):
+        record = json.loads(of.to_json())
+        for each in record["objects"]:
+            each["position"][0] += 1.2
+        moved = Scene.from_json(json.dumps(record))
+        check, size = PixelCheck(vocabulary), (image.shape[1], image.shape[0])
+        own = [box_of(each.whole) or (0, 0, 0, 0) for each in outlines(moved, vocabulary, size)]
+        found.append(any(True for _ in check.faults("x", image, moved, own)))
+    assert np.mean(found) > 0.9

@@ -1,0 +1,160 @@
+"""Scenes rendered again: the same bytes here; what is changed in image, outputs, boxes or materials is named."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from generator.base.files import read_json, write_json
+from generator.dataset.outputs import png
+from generator.dataset.reader import Dataset
+from generator.inspection.rerendered import Compared, decibels, near, render_again, same_output
+from generator.render.farm.pool import Farm
+from tests.conftest import FEWEST, once, render_into
+from tests.generator.judge.datasets import edit, seal
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    more = (*FEWEST, "--with", "masks,depth,normals,boxes")
+    return once(tmp_path_factory, "six-with-outputs", lambda root: render_into(root, *more))
+
+
+@pytest.fixture
+def own(source: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(source, tmp_path / "d"))
+
+
+def compared(root: Path, number: int = 2) -> tuple[Compared, list[dict[str, str]]]:
+    dataset, counts = Dataset.open(root), Compared()
+    rows = dataset.world.scenes.to_pylist()[:number]
+    return counts, list(render_again(dataset, rows, Farm(1), counts))
+
+
+def test_here_all_are_the_same_bytes(source: Path) -> None:
+    counts, found = compared(source, 6)
+    assert found == []
+    assert (counts.identical, counts.others, counts.least) == (6, 0, float("inf"))
+
+
+def repaint(root: Path, change: Callable[[np.ndarray, dict[str, Any]], object]) -> None:
+    """Change the image of the first scene and compute all digests anew."""
+    row = Dataset.open(root).world.scenes.to_pylist()[0]
+    path = root / "world/images" / f"{row['scene_id']}.png"
+    with Image.open(path) as image:
+        pixels = np.array(image)
+    change(pixels, row)
+    path.write_bytes(png(Image.fromarray(pixels)))
+    seal(root / "world")
+
+
+def test_noise_as_of_another_processor_passes_and_is_counted(own: Path) -> None:
+    def dither(pixels: np.ndarray, _: object) -> None:
+        pixels ^= np.random.default_rng(0).integers(0, 2, pixels.shape, dtype=np.uint8)
+
+    repaint(own, dither)
+    counts, found = compared(own)
+    assert found == []
+    assert (counts.identical, counts.others) == (1, 1)
+    assert 45 < counts.least < 60
+
+
+def test_one_object_that_looks_otherwise_is_found_in_its_box(own: Path) -> None:
+    def fade(pixels: np.ndarray, row: dict[str, Any]) -> None:
+        left, top, right, bottom = row["objects"][0]["amodal_box"]
+        part = pixels[top:bottom, left:right]
+        part[:] = np.clip(part.astype(int) + 6, 0, 255)
+
+    repaint(own, fade)
+    _, (found,) = compared(own)
+    assert found["fault"] == "not the same render"
+    assert "in the box of an object, expected 38 or more" in found["what"]
+
+
+def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
+    other = {"metal": "rubber", "rubber": "metal"}
+
+    def rename(rows: list[dict[str, Any]]) -> None:
+        record = json.loads(rows[0]["scene"])
+        thing = record["objects"][0]["attributes"]
+        thing["material"] = other[thing["material"]]
+        rows[0]["scene"] = json.dumps(record)
+        rows[0]["objects"][0]["attributes"] = list(thing.items())
+
+    edit(own / "world", "scenes", rename)
+    _, (found,) = compared(own)
+    assert found["fault"] == "not the same render"
+
+
+def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
+    def crop(rows: list[dict[str, Any]]) -> None:
+        rows[0]["objects"][0]["amodal_box"][0] += 3
+        rows[1]["objects"][1]["visible_fraction_estimate"] = 0.1
+
+    edit(own / "world", "scenes", crop)
+    scene_id = Dataset.open(own).world.scenes["scene_id"][0].as_py()
+    path = own / f"world/masks/{scene_id}.png"
+    with Image.open(path) as image:
+        path.write_bytes(png(Image.fromarray(np.roll(np.asarray(image), 5, axis=1))))
+    (own / f"world/depth/{scene_id}.npy").write_bytes(b"nothing")
+    seal(own / "world")
+    _, found = compared(own)
+    assert [each["fault"] for each in found].count("wrong box") == 2
+    said = [each["what"] for each in found if each["fault"] == "not the same render"]
+    assert sorted(line.rpartition(" ")[2] for line in said) == ["depth", "masks"]
+
+
+def test_a_scene_that_cannot_be_rendered_is_named(own: Path) -> None:
+    def lift(rows: list[dict[str, Any]]) -> None:
+        rows[0]["scene"] = json.dumps({**json.loads(rows[0]["scene"]), "objects": "none"})
+
+    edit(own / "world", "scenes", lift)
+    _, found = compared(own, 1)
+    assert [each["fault"] for each in found] == ["not rendered again"]
+
+
+def test_a_lower_quality_in_the_manifest_is_rendered_as_it_says(own: Path) -> None:
+    manifest = read_json(own / "world/manifest.json")
+    manifest["request"]["quality"]["samples"] = 1
+    manifest["request"]["quality"]["denoise"] = ""
+    manifest["request"]["quality"]["floor"] = 0
+    write_json(own / "world/manifest.json", manifest)
+    _, found = compared(own, 1)
+    assert [each["fault"] for each in found] == ["not the same render"]
+
+
+def test_decibels_are_those_of_the_definition() -> None:
+    one = Image.new("RGB", (10, 10), (100, 100, 100))
+    other = one.copy()
+    other.putpixel((2, 2), (110, 110, 110))
+    whole, box = decibels(one, other, [(0, 0, 5, 5), (6, 6, 10, 10)])
+    assert whole == pytest.approx(10 * np.log10(255**2 / (100 / 100)))
+    assert box == pytest.approx(10 * np.log10(255**2 / (100 / 25)))
+    assert decibels(one, one, [(0, 0, 5, 5)]) == (float("inf"), float("inf"))
+    assert decibels(one, one, []) == (float("inf"), float("inf"))
+    assert decibels(one, one.resize((5, 5)), []) == (0.0, 0.0)
+
+
+def test_boxes_and_outputs_may_differ_as_processors_round() -> None:
+    assert near((1, 2, 3, 4), (2, 1, 3, 5))
+    assert not near((1, 2, 3, 4), (3, 2, 3, 4))
+    assert not near((1, 2, 3, 4), ())
+
+    def depth(array: np.ndarray) -> bytes:
+        file = io.BytesIO()
+        np.save(file, array.astype(np.float32))
+        return file.getvalue()
+
+    far = np.full((20, 20), np.inf)
+    far[5:] = 3.0
+    slightly = far + 0.001
+    assert same_output("depth", depth(far), depth(slightly))
+    assert not same_output("depth", depth(far), depth(far[::-1]))
+    assert not same_output("depth", depth(far), depth(far[:10]))
+    assert not same_output("boxes", b"[]", b"{")

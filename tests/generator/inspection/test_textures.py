@@ -1,0 +1,73 @@
+"""Textures are measured in pixels: marks that lie on every side are seen, marks too small or too alike are not."""
+
+import numpy as np
+import pytest
+
+from generator.inspection.appearance import LEAST_CONTRAST, contrast_of, contrasts, faint
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+
+MARKED = """
+extends = "clevr"
+name = "marked"
+paints = ["color", "marks"]
+remove = ["attributes.size.small", "attributes.material.metal", "objects.sphere", "objects.cylinder", "objects.cone", "objects.torus",
+    "objects.pyramid", "objects.cross", "objects.arch", "objects.hourglass", "objects.heart"]
+[attributes.marks]
+stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#202020", "#e0e0e0"] } }
+dots = { texture = { pattern = "dots", scale = 0.3, colors = ["#27357a", "#f6f3ea"] } }
+alike = { texture = { pattern = "stripes", scale = 0.3, colors = ["#606060", "#646464"] } }
+fine = { texture = { pattern = "dots", scale = 0.02, colors = ["#27357a", "#f6f3ea"] } }
+plain = { srgb = "#808080" }
+[kinds.marks]
+phrase = "with {value}"
+"""
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+    from generator.vocabulary.families import vocabulary_text
+
+    path = tmp_path_factory.mktemp("marked") / "marked.toml"
+    path.write_text(MARKED)
+    return parse_vocabulary(vocabulary_text(str(path)), "marked").painted_with("marks")
+
+
+def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_not(marked: Vocabulary) -> None:
+    found = {(value, category): contrast for _, category, value, contrast in contrasts(marked, 1)}
+    assert {category for _, category in found} == {"cube", "star", "crescent"}
+    assert {value for value, _ in found} == {"stripes", "dots", "alike", "fine"}
+    for (value, _), contrast in found.items():
+        if value in ("stripes", "dots"):
+            assert contrast > 15
+        if value == "alike":
+            assert contrast < LEAST_CONTRAST
+    assert max(found["fine", each] for each in ("cube", "star")) < found["dots", "star"] / 2
+
+
+def test_what_is_faint_is_named(marked: Vocabulary) -> None:
+    values = {name: value for name, value in marked.attributes["marks"].items() if name in ("stripes", "alike")}
+    few = marked.model_copy(update={
+        "attributes": {**marked.attributes, "marks": values}, "objects": {name: marked.objects[name] for name in ("cube", "star")},
+    })  # fmt: skip
+    found = list(faint(few, 1))
+    assert [each[:3] for each in found] == [("marks", "alike", "cube"), ("marks", "alike", "star")]
+    assert all(each.contrast < LEAST_CONTRAST for each in found)
+
+
+def test_a_family_without_textures_renders_nothing(marked: Vocabulary) -> None:
+    plain = {"plain": marked.attributes["marks"]["plain"]}
+    assert list(faint(marked.model_copy(update={"attributes": {**marked.attributes, "marks": plain}}), 1)) == []
+
+
+def test_light_and_shade_are_no_contrast_and_a_plain_side_is_found() -> None:
+    shade = np.repeat(np.linspace(0.1, 0.9, 60)[None, :, None], 60, axis=0).repeat(3, axis=2)
+    mask = np.zeros((60, 60), bool)
+    mask[10:50, 10:50] = True
+    assert contrast_of(0.5 * shade, shade, mask) < 0.5
+    stripes = np.where(np.arange(60) % 8 < 4, 0.2, 0.9)[None, :, None] * np.ones((60, 60, 3))
+    assert contrast_of(stripes * shade, shade, mask) == pytest.approx(
+        (72.9 - 37.8) / 2, rel=0.05
+    )  # L* of 0.45 and of 0.1
+    half = np.where((np.arange(60) < 30)[:, None, None], stripes, 0.5)
+    assert contrast_of(half * shade, shade, mask) < LEAST_CONTRAST
+    assert contrast_of(shade, shade, np.zeros((60, 60), bool)) == 0
