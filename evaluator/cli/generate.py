@@ -36,12 +36,11 @@ def generate(
     MODEL is one of diffusion:, or a jackalope: one of that kind; NAME is what it is called on the sheet. All models start from the same
     noise. The sheet also has what each model sees of the true image as a classifier. Images that are there are not drawn again.
     """  # fmt: skip
-    from evaluator.audits import generation as draw
-    from evaluator.audits.generation import Drawing
+    from evaluator.audits import generation
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    asked = Drawing(models, splits, captions, seed, guidance, steps)
-    sheet = draw(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
+    asked = generation.Drawing(models, splits, captions, seed, guidance, steps)
+    sheet = generation.generate(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
     say(f"Captions, seeds and models are in {out / 'drawings.json'}.")
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))

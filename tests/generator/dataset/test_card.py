@@ -157,11 +157,10 @@ def test_croissant_reads_scenes_with_their_objects_and_images(made: Path) -> Non
     for record in records:
         row = rows[plain(record["scenes/scene_id"])]
         if row["status"] == "ok":
-            first, relation = record["scenes/objects"][0], record["scenes/relations"][3]
+            first, relation = record["scenes/objects"][0], record["scenes/relations"][1]
             assert plain(first["scenes/objects/category"]) == row["objects"][0]["category"]
             assert first["scenes/objects/amodal_box"] == row["objects"][0]["amodal_box"]
-            assert relation["scenes/relations/holds"] is row["relations"][3]["holds"]
-            assert relation["scenes/relations/margin"] == row["relations"][3]["margin"]
+            assert plain(relation["scenes/relations/relation"]) == row["relations"][1]["relation"]
         else:
             assert plain(record["scenes/reason"]) == "the lamp broke"
     images = {plain(record["images/scene_id"]): record["images/image"] for record in described.records("images")}
