@@ -81,11 +81,11 @@ def _command(method: type[Method]) -> click.Command:
     command.__doc__ = method.__doc__
     arguments = [_MODEL, _DATASET] if method.further else [_DATASETS if method.name == "pretrain" else _DATASET]
     own = options_of(method, *method.options, default="the preset's" if method.further else "")
-    decorators = [*arguments, _OUT, BENCHMARK, *([_PRESET] if method.further else []), own, _LOG, DEVICE, JSON]
-    decorated: Callable[..., Any] = command
+    preset = [_PRESET] if method.further else []
+    decorators: list[Callable[..., Any]] = [*arguments, _OUT, BENCHMARK, *preset, own, _LOG, DEVICE, JSON]
     for decorator in reversed(decorators):
-        decorated = decorator(decorated)
-    return click.command(method.name)(decorated)
+        command = decorator(command)
+    return click.command(method.name)(command)
 
 
 for _method in METHODS.values():

@@ -82,7 +82,7 @@ def read_models(path: Path) -> dict[str, Model]:
     try:
         found = _Models.model_validate(read_toml(path, "file of models"))
     except ValidationError as error:
-        raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None  # type: ignore[arg-type]
+        raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
     return {name: Model(**each.model_dump()) for name, each in found.models.items()}
 
 

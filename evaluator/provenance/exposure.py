@@ -78,7 +78,6 @@ def read_exposure(
         triples.update(
             (shown[each["subject"]]["category"], each["relation"], shown[each["object"]]["category"])
             for each in row["relations"] or ()
-            if each["holds"]
         )
     form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
     for text in texts:

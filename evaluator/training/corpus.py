@@ -34,8 +34,8 @@ _Text = Annotated[str, Field(min_length=1)]
 class _Line(Declared):
     image: _Text
     caption: _Text
-    negatives: dict[Literal["swap", "replace", "flip", "neg"], list[str]] = {}
-    positives: dict[Literal["swap", "replace", "converse"], list[str]] = {}
+    negatives: dict[Literal["swap", "replace", "flip", "neg"], list[str]] = Field(default_factory=dict)
+    positives: dict[Literal["swap", "replace", "converse"], list[str]] = Field(default_factory=dict)
 
 
 class Folder:

@@ -96,7 +96,7 @@ class Checkpoint:
                 "MB for the model and for the state that it continues from: free some space, or choose another --out."
             )
 
-    def pack(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> memoryview:
+    def pack(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> bytes:
         """The state after so many steps, for `keep`. parts: what is trained and what trains it, the network as "model".
 
         total: the sum of the losses of this epoch. losses: those of the epochs that are done.
@@ -105,9 +105,9 @@ class Checkpoint:
         state |= {name: part.state_dict() for name, part in parts.items()}
         data = io.BytesIO()  # torch does not say why a file cannot be written
         torch.save({**state, "weights": weights_digest(parts["model"])}, data)
-        return data.getbuffer()
+        return data.getvalue()
 
-    def keep(self, state: memoryview) -> None:
+    def keep(self, state: bytes) -> None:
         """Write a state. Where it cannot be written, the one before is kept. Raises OSError."""
         write_bytes(self.path, state)
 

@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,8 +99,8 @@ def _train(
     training = method.begin(data, model, device, progress)
     learner, is_main = training.learner, Process.from_environment().is_main
     check_savable(training.model)
-    recipe = replace(method, precision=training_precision(method.precision, learner.device))
-    about = {"method": method.name, "recipe": asdict(recipe), **source.record}
+    precision = training_precision(method.precision, learner.device)
+    about = {"method": method.name, "recipe": {**asdict(method), "precision": precision}, **source.record}
     if model:
         about["base"] = {"model": model, "weights_sha256": training.model.info["weights_sha256"]}
     checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
@@ -111,7 +111,7 @@ def _train(
         return record
     if is_main:
         checkpoint.check_space(training.model.network)
-    join(learner.network, learner.device, recipe.batch)
+    join(learner.network, learner.device, method.batch)
     trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
     logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({learner.device}).")
     before = getattr(training.model, "exposure", None) or Exposure(complete=not model)

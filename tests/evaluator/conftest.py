@@ -162,17 +162,17 @@ def _record(
         "cluster_id": cluster_id,
         "objects": [
             {
-                "index": i,
                 "category": thing.category,
                 "attributes": thing.attributes,
                 "amodal_box": box,
                 "visible_fraction_estimate": 1.0,
             }
-            for i, (thing, box) in enumerate(zip(scene.objects, boxes, strict=True))
+            for thing, box in zip(scene.objects, boxes, strict=True)
         ],
         "relations": [
-            {"subject": i, "relation": name, "object": j, **data}
-            for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)
+            {"subject": i, "relation": name, "object": j}
+            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+            if holds
         ],
         "scene": scene.to_json(),
         "files": {f"images/{scene_id}.png": hashlib.sha256(png).hexdigest()},
