@@ -108,7 +108,13 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
         f"{dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} --benchmark {name}"
     )
     data = {
-        "dataset": shown(dataset), "benchmark": name, "scenes": done.scenes, "items": done.items, "texts": done.texts,
-        "dropped": done.dropped, "refused": done.refused, "unknown_words": done.unknown_words,
-    }  # fmt: skip
+        "dataset": shown(dataset),
+        "benchmark": name,
+        "scenes": done.scenes,
+        "items": done.items,
+        "texts": done.texts,
+        "dropped": done.dropped,
+        "refused": done.refused,
+        "unknown_words": done.unknown_words,
+    }
     result(data, as_json, name)

@@ -78,7 +78,11 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     facts = Facts(scene, rule.vocabulary)
     objects = range(len(facts))
     relations = [
-        (i, name, j) for name in rule.vocabulary.relations for i in objects for j in objects if facts.holds[name][i][j]
+        (i, name, j)
+        for name in rule.vocabulary.pair_relations
+        for i in objects
+        for j in objects
+        if facts.holds[name][i][j]
     ]
     return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
 

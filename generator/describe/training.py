@@ -96,7 +96,7 @@ class TrainingTexts(Protocol):
         A relation is left out where its opposite is impossible between the two, since its text alone would tell the truth.
         """
         holding: dict[str, list[tuple[int, int]]] = {}
-        for name, relation in draft.vocabulary.relations.items():
+        for name, relation in draft.vocabulary.pair_relations.items():
             holds = draft.facts.holds[name]
             found = [
                 (i, j)

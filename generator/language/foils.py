@@ -63,7 +63,9 @@ class Substitutes:
             if mention.category is not None:
                 found.append(Atom("object", i, self._vocabulary.category))
             found += [Atom("attribute", i, kind) for kind, _ in mention.attributes]
-        found += [Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds]
+        found += [
+            Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds and not link.also
+        ]
         return [atom for atom in found if atom.type in types]
 
     def value(self, form: Form, atom: Atom) -> str:
@@ -143,7 +145,7 @@ class Foils:
         names = list(vocabulary.objects)
         self._impossible = {
             (subject, name, other)
-            for name, relation in vocabulary.relations.items()
+            for name, relation in vocabulary.pair_relations.items()
             for subject in names
             for other in names
             if not can_hold(relation, subject, other, vocabulary)

@@ -1,7 +1,7 @@
 """Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from generator.base.streams import Stream
 from generator.language.complexity import Cell
@@ -186,14 +186,14 @@ def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[
     places, links = [stream.below(n)], list[Link]()
     left = stream.shuffled(whole.form.relations)
     while len(links) < cell.n_relations:
-        fitting = [link for link in left if len({*places, link.subject, link.object}) <= cell.n_objects]
+        fitting = [link for link in left if len({*places, *link.ends}) <= cell.n_objects]
         if not fitting:
             return None
-        link = next((link for link in fitting if {link.subject, link.object} & {*places}), fitting[0])
+        link = next((link for link in fitting if {*link.ends} & {*places}), fitting[0])
         left.remove(link)
-        places += [end for end in (link.subject, link.object) if end not in places]
+        places += [end for end in link.ends if end not in places]
         links.append(link)
     places += stream.shuffled([place for place in range(n) if place not in places])[: cell.n_objects - len(places)]
     new = {place: number for number, place in enumerate(places)}
-    joined = [replace(link, subject=new[link.subject], object=new[link.object]) for link in links]
+    joined = [link.moved(new.__getitem__) for link in links]
     return [whole.objects[place] for place in places], joined

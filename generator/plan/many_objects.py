@@ -99,7 +99,7 @@ class ManyObjectScenes:
                 for i in range(len(arrangement))
                 for j in range(i + 1, len(arrangement))
                 if (arrangement[i][1], arrangement[j][1]) in self._conflicts
-                for name in self._rule.vocabulary.relations
+                for name in self._rule.vocabulary.pair_relations
             ]
             if self._conflicts
             else []

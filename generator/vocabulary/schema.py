@@ -124,6 +124,11 @@ class Vocabulary(Declared):
         yield from ((each.phrase, f"environments.{name}", ()) for name, each in self.environments.items())
 
     @property
+    def pair_relations(self) -> dict[str, Relation]:
+        """The relations of two objects, which plans decide, holdouts hold out and captions combine."""
+        return {name: relation for name, relation in self.relations.items() if relation.axis.arity == 2}
+
+    @property
     def scales(self) -> list[float]:
         """All scales that an object may have, metres."""
         return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]

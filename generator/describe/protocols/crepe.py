@@ -87,7 +87,7 @@ def _split_relation(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
     changes = []
     for atom in draft.stream.sample(draft.substitutes.atoms(form), 2):
         own = draft.substitutes.value(form, atom)
-        others = [name for name in draft.vocabulary.relations if name != own]
+        others = [name for name in draft.vocabulary.pair_relations if name != own]
         changes.append((atom, draft.pick(absent if atom.type == "object" else others) or own))
     return draft.foils.split_relation(form, *changes)
 
