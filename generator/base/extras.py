@@ -9,7 +9,16 @@ from importlib.util import find_spec
 from generator.base.errors import UserError
 
 EXTRAS = {
-    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "huggingface_hub", "accelerate"),
+    "score": (
+        "torch",
+        "torchvision",
+        "open_clip",
+        "transformers",
+        "diffusers",
+        "safetensors",
+        "huggingface_hub",
+        "accelerate",
+    ),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
@@ -19,7 +28,7 @@ EXTRAS = {
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),
-}  # fmt: skip
+}
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 _BLENDER = (3, 11)

@@ -56,9 +56,10 @@ REPLACE = click.option(
 def given(context: click.Context) -> dict[str, str]:
     """The parameters that stand on the command line: their name and their option, such as {"block_seed": "--block-seed"}."""
     return {
-        each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper() for each in context.command.params
+        each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
+        for each in context.command.params
         if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-    }  # fmt: skip
+    }
 
 
 def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ def test_a_preset_of_texts_names_the_benchmark_and_is_certified(copied: Path) ->
     data = json.loads(done.stdout)
     assert data["benchmark"] == "color-shape-3x3-b0-hard-positives2024"
     assert {kind for kind in data["items"] if not kind.startswith("train")} == {
-        "hard_positives replace", "hard_positives swap",
-    }  # fmt: skip
+        "hard_positives replace",
+        "hard_positives swap",
+    }
     judged = run_command("gen", "verify", copied, "--benchmark", data["benchmark"])
     assert judged.returncode == 0, judged.stdout + judged.stderr

@@ -87,12 +87,21 @@ def test_the_render_command_asks_for_the_same_world(made: Path, readme: str, mon
     monkeypatch.chdir(made)
     render, split = (shlex.split(line)[1:] for line in block(readme, "sh", "gen render").splitlines())
     given = _parsed(render)
-    job = Job(given["family"], given["holdout"], given["scenes"], *parse_resolution(given["resolution"]),
-              given["seed"], parse_seeds(given["block_seed"]))  # fmt: skip
+    job = Job(
+        given["family"],
+        given["holdout"],
+        given["scenes"],
+        *parse_resolution(given["resolution"]),
+        given["seed"],
+        parse_seeds(given["block_seed"]),
+    )
     ours, again = prepare(JOB), prepare(job)
     assert (list(again.planned), again.holdout, again.text, given["quality"]) == (
-        list(ours.planned), ours.holdout, ours.text, "draft",
-    )  # fmt: skip
+        list(ours.planned),
+        ours.holdout,
+        ours.text,
+        "draft",
+    )
     assert not given["exposed_negatives"]
     other = _parsed(split)
     assert read_holdout(Path(other["holdout"][0]), ours.vocabulary) == ours.holdout

@@ -30,8 +30,21 @@ camera = { position = [0.0, -9.44, 1.6], lens = 28.0 }
 
 
 def render(out: Path, *more: str | Path) -> World:
-    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "120x90",
-                       "--quality", "draft", "--workers", "1", "--out", out, *more)  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--scenes",
+        "train=2,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "120x90",
+        "--quality",
+        "draft",
+        "--workers",
+        "1",
+        "--out",
+        out,
+        *more,
+    )
     assert done.returncode == 0, done.stderr
     return Dataset.open(out).world
 

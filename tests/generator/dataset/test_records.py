@@ -51,8 +51,12 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
 
 
 def test_objects_survive_parquet(tmp_path: Path) -> None:
-    thing = {"category": "cube", "attributes": [("color", "red")], "amodal_box": [1, 2, 3, 4],
-             "visible_fraction_estimate": 0.5}  # fmt: skip
+    thing = {
+        "category": "cube",
+        "attributes": [("color", "red")],
+        "amodal_box": [1, 2, 3, 4],
+        "visible_fraction_estimate": 0.5,
+    }
     write_table(tmp_path / "scenes", [{"scene_id": "0", "objects": [thing]}], SCENES)
     [row] = pq.read_table(tmp_path / "scenes", schema=SCENES).to_pylist()
     assert row["objects"] == [thing]

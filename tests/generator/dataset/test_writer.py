@@ -29,9 +29,13 @@ def record(folder: Path, number: int, relations: int = 0) -> dict[str, Any]:
     path.write_bytes(scene_id.encode())
     related = [{"subject": i, "relation": "left of", "object": 0} for i in range(relations)]
     return {
-        "scene_id": scene_id, "cluster_id": "red|cube", "objects": [], "relations": related, "scene": "{}",
+        "scene_id": scene_id,
+        "cluster_id": "red|cube",
+        "objects": [],
+        "relations": related,
+        "scene": "{}",
         "files": {f"images/{path.name}": sha256(path)},
-    }  # fmt: skip
+    }
 
 
 def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
